@@ -1,0 +1,4 @@
+"""Keima's engine: rules, board, network evaluation, search, clock and players.
+
+Imports nothing by itself, so that the GTP handshake does not wait for numpy or numba.
+"""

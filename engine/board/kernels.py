@@ -1,0 +1,348 @@
+"""Playing on a board: stones, chains, captures, simple ko, suicide and the position's hash.
+
+Owns the moves of Go on one board. Knows no history: superko, passes that end the game, and komi
+are `engine.game`'s. The rules are those of KataGo's history object: a simple ko point arises when
+one stone is captured by a single stone that is left with one liberty; a single-stone suicide is
+never legal, a larger one where the rules say so.
+
+Every kernel takes a board as `engine.board.layout` describes it, on-board vertices, and allocates
+nothing.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.layout import (
+    CAPTURED_BLACK,
+    COLOR,
+    EMPTIES,
+    EMPTY_AT,
+    EMPTY_COUNT,
+    HASH,
+    HASH_WORDS,
+    HEAD,
+    HEADER,
+    KO_POINT,
+    LIBERTIES,
+    NEXT,
+    SIZE,
+    STRIDE,
+    TO_PLAY,
+    Board,
+)
+from engine.color import EMPTY
+from engine.jit import kernel
+from engine.vertex import MAX_SIZE, NO_POINT, PASS, array_length
+
+ILLEGAL = -1
+
+
+def _zobrist_words() -> NDArray[np.int16]:
+    """Return the hash words [color, vertex, HASH_WORDS], the same in every process."""
+    generator = np.random.Generator(np.random.PCG64(0x6B65696D61))
+    size = (3, array_length(MAX_SIZE, MAX_SIZE), HASH_WORDS)
+    return generator.integers(-(2**15), 2**15, size, dtype=np.int16)
+
+
+ZOBRIST = _zobrist_words()
+
+
+@kernel
+def _flip_hash(board: Board, point: int, color: int) -> None:
+    for word in range(HASH_WORDS):
+        board[HEADER, HASH + word] ^= ZOBRIST[color, point, word]
+
+
+@kernel
+def zobrist(point: int, color: int) -> np.uint64:
+    """Return the 64 bits that a stone contributes to the position's hash."""
+    bits = np.uint64(0)
+    for word in range(HASH_WORDS):
+        bits |= np.uint64(np.uint16(ZOBRIST[color, point, word])) << np.uint64(16 * word)
+    return bits
+
+
+@kernel
+def position_hash(board: Board) -> np.uint64:
+    """Return a hash of the stones alone: equal boards, equal hashes."""
+    bits = np.uint64(0)
+    for word in range(HASH_WORDS):
+        bits |= np.uint64(np.uint16(board[HEADER, HASH + word])) << np.uint64(16 * word)
+    return bits
+
+
+@kernel
+def _is_liberty_of(board: Board, point: int, head: int) -> bool:
+    """True if the chain with this head touches the point."""
+    stride = board[HEADER, STRIDE]
+    color = board[COLOR, head]
+    return (
+        (board[COLOR, point - stride] == color and board[HEAD, point - stride] == head)
+        or (board[COLOR, point - 1] == color and board[HEAD, point - 1] == head)
+        or (board[COLOR, point + 1] == color and board[HEAD, point + 1] == head)
+        or (board[COLOR, point + stride] == color and board[HEAD, point + stride] == head)
+    )
+
+
+@kernel
+def _merge(board: Board, head: int, other: int) -> int:
+    """Join two distinct chains of one color and return the head of the whole.
+
+    The smaller chain is walked. Its stones are renamed as they go, so that a liberty which two of
+    them share is counted once: the first makes it a liberty of the joined chain.
+    """
+    if board[SIZE, head] < board[SIZE, other]:
+        head, other = other, head
+    stride = board[HEADER, STRIDE]
+    board[SIZE, head] += board[SIZE, other]
+    liberties = board[LIBERTIES, head]
+    stone = other
+    while True:
+        for direction in range(4):
+            point = stone + _step(direction, stride)
+            if board[COLOR, point] == EMPTY and not _is_liberty_of(board, point, head):
+                liberties += 1
+        board[HEAD, stone] = head
+        stone = board[NEXT, stone]
+        if stone == other:
+            break
+    board[LIBERTIES, head] = liberties
+    board[NEXT, head], board[NEXT, other] = board[NEXT, other], board[NEXT, head]
+    return head
+
+
+@kernel
+def _step(direction: int, stride: int) -> int:
+    """Return the offset to one of the four neighbors: up, left, right, down."""
+    if direction == 0:
+        return -stride
+    if direction == 1:
+        return -1
+    if direction == 2:
+        return 1
+    return stride
+
+
+@kernel
+def _take_empty(board: Board, point: int) -> None:
+    """Remove a point from the list of empty points: the last one moves into its place."""
+    count = board[HEADER, EMPTY_COUNT] - 1
+    place = board[EMPTY_AT, point]
+    last = board[EMPTIES, count]
+    board[EMPTIES, place] = last
+    board[EMPTY_AT, last] = place
+    board[HEADER, EMPTY_COUNT] = count
+
+
+@kernel
+def add_stone(board: Board, point: int, color: int) -> int:
+    """Put a stone on an empty point, joining and crowding chains; return the head of its chain.
+
+    Captures nothing: chains without liberties may result, also its own.
+    """
+    stride = board[HEADER, STRIDE]
+    _take_empty(board, point)
+    board[COLOR, point] = color
+    board[HEAD, point] = point
+    board[NEXT, point] = point
+    board[SIZE, point] = 1
+    _flip_hash(board, point, color)
+    liberties = 0
+    seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color == EMPTY:
+            liberties += 1
+        elif neighbor_color <= 2:
+            head = board[HEAD, neighbor]
+            if head != seen0 and head != seen1 and head != seen2:
+                board[LIBERTIES, head] -= 1
+                seen2, seen1, seen0 = seen1, seen0, head
+    board[LIBERTIES, point] = liberties
+    head = point
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == color and board[HEAD, neighbor] != head:
+            head = _merge(board, board[HEAD, neighbor], head)
+    return head
+
+
+@kernel
+def remove_chain(board: Board, head: int) -> int:
+    """Take a whole chain off the board and return how many stones it had."""
+    stride = board[HEADER, STRIDE]
+    color = board[COLOR, head]
+    removed = 0
+    count = board[HEADER, EMPTY_COUNT]
+    stone = head
+    while True:
+        seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
+        for direction in range(4):
+            neighbor = stone + _step(direction, stride)
+            if board[COLOR, neighbor] == 3 - color:
+                other = board[HEAD, neighbor]
+                if other != seen0 and other != seen1 and other != seen2:
+                    board[LIBERTIES, other] += 1
+                    seen2, seen1, seen0 = seen1, seen0, other
+        board[COLOR, stone] = EMPTY
+        board[EMPTIES, count] = stone
+        board[EMPTY_AT, stone] = count
+        count += 1
+        removed += 1
+        _flip_hash(board, stone, color)
+        stone = board[NEXT, stone]
+        if stone == head:
+            break
+    board[HEADER, EMPTY_COUNT] = count
+    board[HEADER, CAPTURED_BLACK + color - 1] += removed
+    return removed
+
+
+@kernel
+def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
+    """True if the stones allow the move: empty, not the simple ko point, no forbidden suicide.
+
+    Does not know superko. PASS is legal.
+    """
+    if vertex == PASS:
+        return True
+    if board[COLOR, vertex] != EMPTY or vertex == board[HEADER, KO_POINT]:
+        return False
+    stride = board[HEADER, STRIDE]
+    joins = False
+    for direction in range(4):
+        neighbor = vertex + _step(direction, stride)
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color == EMPTY:
+            return True
+        if neighbor_color == color:
+            if board[LIBERTIES, board[HEAD, neighbor]] > 1:
+                return True
+            joins = True
+        elif neighbor_color == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+            return True
+    return suicide and joins
+
+
+@kernel
+def place(board: Board, point: int, color: int) -> int:
+    """Play a legal stone: capture, note the simple ko point, hand the turn over.
+
+    Returns the number of enemy stones captured. Does not check legality.
+    """
+    stride = board[HEADER, STRIDE]
+    enemy = 3 - color
+    head = add_stone(board, point, color)
+    captured = 0
+    last_captured = NO_POINT
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == enemy and board[LIBERTIES, board[HEAD, neighbor]] == 0:
+            last_captured = neighbor
+            captured += remove_chain(board, board[HEAD, neighbor])
+    board[HEADER, KO_POINT] = NO_POINT
+    if captured == 1 and board[SIZE, head] == 1 and board[LIBERTIES, head] == 1:
+        board[HEADER, KO_POINT] = last_captured
+    elif captured == 0 and board[LIBERTIES, head] == 0:
+        remove_chain(board, head)
+    board[HEADER, TO_PLAY] = enemy
+    return captured
+
+
+@kernel
+def play(board: Board, vertex: int, color: int, suicide: bool) -> int:
+    """Play a move of either color; return the enemy stones captured, or ILLEGAL and change nothing.
+
+    Does not know superko. A pass clears the simple ko point.
+    """
+    if vertex == PASS:
+        board[HEADER, KO_POINT] = NO_POINT
+        board[HEADER, TO_PLAY] = 3 - color
+        return 0
+    if not is_legal(board, vertex, color, suicide):
+        return ILLEGAL
+    return place(board, vertex, color)
+
+
+@kernel
+def _chain_hash(board: Board, head: int) -> np.uint64:
+    color = board[COLOR, head]
+    bits = np.uint64(0)
+    stone = head
+    while True:
+        bits ^= zobrist(stone, color)
+        stone = board[NEXT, stone]
+        if stone == head:
+            return bits
+
+
+@kernel
+def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
+    """Return the hash of the stones after a legal move, without playing it."""
+    bits = position_hash(board)
+    if vertex == PASS:
+        return bits
+    stride = board[HEADER, STRIDE]
+    bits ^= zobrist(vertex, color)
+    breathes = False
+    seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
+    for direction in range(4):
+        neighbor = vertex + _step(direction, stride)
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color == EMPTY:
+            breathes = True
+        elif neighbor_color == color:
+            breathes = breathes or board[LIBERTIES, board[HEAD, neighbor]] > 1
+        elif neighbor_color == 3 - color:
+            head = board[HEAD, neighbor]
+            if board[LIBERTIES, head] == 1:
+                breathes = True
+                if head != seen0 and head != seen1 and head != seen2:
+                    bits ^= _chain_hash(board, head)
+                    seen2, seen1, seen0 = seen1, seen0, head
+    if not breathes:
+        bits ^= zobrist(vertex, color)
+        seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
+        for direction in range(4):
+            neighbor = vertex + _step(direction, stride)
+            if board[COLOR, neighbor] == color:
+                head = board[HEAD, neighbor]
+                if head != seen0 and head != seen1 and head != seen2:
+                    bits ^= _chain_hash(board, head)
+                    seen2, seen1, seen0 = seen1, seen0, head
+    return bits
+
+
+@kernel
+def is_suicide(board: Board, vertex: int, color: int) -> bool:
+    """True if a stone on this empty point would leave its chain without a liberty."""
+    ko = board[HEADER, KO_POINT]
+    board[HEADER, KO_POINT] = NO_POINT
+    breathes = is_legal(board, vertex, color, False)
+    board[HEADER, KO_POINT] = ko
+    return not breathes
+
+
+@kernel
+def chain_liberties(board: Board, head: int, out: NDArray[np.int16]) -> int:
+    """Write the liberties of a chain, each once, in the order its stones are met; return how many.
+
+    out: int16, at least as long as the chain has liberties.
+    """
+    stride = board[HEADER, STRIDE]
+    total = board[LIBERTIES, head]
+    found = 0
+    stone = head
+    while found < total:
+        for direction in range(4):
+            point = stone + _step(direction, stride)
+            if board[COLOR, point] == EMPTY:
+                known = False
+                for i in range(found):
+                    known = known or out[i] == point
+                if not known:
+                    out[found] = point
+                    found += 1
+        stone = board[NEXT, stone]
+    return found

@@ -1,0 +1,22 @@
+"""The three states of a point and the two players. Every color in Keima is one of these ints."""
+
+EMPTY = 0
+BLACK = 1
+WHITE = 2
+WALL = 3
+"""Color of the border around the board in kernels; never shown to a user."""
+
+
+def opponent(color: int) -> int:
+    """Return the other player."""
+    return 3 - color
+
+
+def color_name(color: int) -> str:
+    """Return "black" or "white"."""
+    return "black" if color == BLACK else "white"
+
+
+def color_letter(color: int) -> str:
+    """Return "B" or "W"."""
+    return "B" if color == BLACK else "W"

@@ -1,0 +1,1 @@
+"""What a position is worth: networks, rollouts and wrappers behind one interface."""

@@ -1,0 +1,127 @@
+"""The seam between search and everything that evaluates: positions in, policy and value out.
+
+The search knows this file and no evaluator. An `Evaluation` speaks for the side to move, as network
+heads do; `black_value` is the one place where that turns into the tree's Black-positive view.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.layout import COLOR, HEADER_LENGTH, ROWS
+from engine.game import Game
+from engine.jit import kernel
+from engine.rules import Rules
+from engine.vertex import NO_POINT, array_length, policy_index
+
+HISTORY = 8
+"""Boards and moves that a position carries: now and up to seven moves ago."""
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What a search must know of an evaluator.
+
+    preferred_batch: positions a call at which throughput is about full.
+    max_batch: positions a call that must not be exceeded.
+    has_score, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
+    """
+
+    name: str
+    preferred_batch: int
+    max_batch: int
+    has_score: bool = False
+    has_ownership: bool = False
+    has_first_play: bool = False
+
+
+class PositionBatch:
+    """Positions of one board size, one row each, as a search kernel writes them.
+
+    boards: [B, ROWS, n] int16, see `engine.board.layout`.
+    colors: [B, HISTORY, n] int8, colors of every vertex now and 1..7 moves ago; before the first
+        move the oldest known board repeats.
+    moves: [B, HISTORY] int16, the last moves, most recent first; NO_POINT where there was none.
+    to_play: [B] int8.
+    legal: [B, area + 1] bool, in policy order; superko applied; pass last and always True.
+    hashes: [B] uint64, equal only for positions that every evaluator must evaluate equally.
+    seeds: [B] uint64, for evaluators that draw random numbers.
+    white_bonus: [B] float32, points that an area count must give White: komi, handicap bonus and, under
+        territory rules, black moves less white moves.
+    """
+
+    def __init__(self, capacity: int, width: int, height: int) -> None:
+        n = max(array_length(width, height), HEADER_LENGTH)
+        area = width * height
+        self.width, self.height, self.capacity = width, height, capacity
+        self.boards = np.zeros((capacity, ROWS, n), dtype=np.int16)
+        self.colors = np.zeros((capacity, HISTORY, n), dtype=np.int8)
+        self.moves = np.full((capacity, HISTORY), NO_POINT, dtype=np.int16)
+        self.to_play = np.zeros(capacity, dtype=np.int8)
+        self.legal = np.zeros((capacity, area + 1), dtype=np.bool_)
+        self.hashes = np.zeros(capacity, dtype=np.uint64)
+        self.seeds = np.zeros(capacity, dtype=np.uint64)
+        self.white_bonus = np.zeros(capacity, dtype=np.float32)
+        self.rules = Rules()
+
+
+class Evaluation:
+    """What an evaluator says of each position, from the view of the side to move.
+
+    policy: [B, area + 1] float32 probabilities, exactly 0 where illegal, pass last, sum 1.
+    value: [B] float32 in [-1, 1], expected result.
+    score: [B] float32, expected margin in points, komi included.
+    ownership: [B, area] float32 in [-1, 1], 1 where the side to move will own the point.
+    first_play: [B, n] int8 by vertex, color that first played there in the one sampled continuation of
+        the position; EMPTY where nobody did (rollouts only).
+    """
+
+    def __init__(self, capacity: int, width: int, height: int) -> None:
+        area = width * height
+        self.policy = np.zeros((capacity, area + 1), dtype=np.float32)
+        self.value = np.zeros(capacity, dtype=np.float32)
+        self.score = np.zeros(capacity, dtype=np.float32)
+        self.ownership = np.zeros((capacity, area), dtype=np.float32)
+        self.first_play = np.zeros((capacity, array_length(width, height)), dtype=np.int8)
+
+
+class Evaluator(Protocol):
+    """Evaluates batches of positions. One call at a time; `search` may call from any thread."""
+
+    attributes: Attributes
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the evaluation of rows 0..count-1. Does not change `positions`."""
+
+    def close(self) -> None:
+        """Free threads and devices."""
+
+
+@kernel
+def black_value(value: float, to_play: int) -> float:
+    """Turn a value for the side to move into one for Black, or back: it is its own inverse."""
+    return value if to_play == 1 else -value
+
+
+def write_position(game: Game, color: int, positions: PositionBatch, row: int) -> None:
+    """Write the present position of a game, `color` to play, into one row of a batch."""
+    width, height = game.width, game.height
+    boards = game.recent_boards(HISTORY)
+    positions.boards[row] = boards[0]
+    for age in range(HISTORY):
+        positions.colors[row, age] = boards[min(age, len(boards) - 1)][COLOR]
+    positions.moves[row] = NO_POINT
+    for age, move in enumerate(reversed(game.moves[-HISTORY:])):
+        positions.moves[row, age] = move.vertex
+    positions.to_play[row] = color
+    positions.legal[row] = False
+    for vertex in game.legal_vertices(color):
+        positions.legal[row, policy_index(vertex, width, height)] = True
+    positions.legal[row, -1] = True
+    positions.hashes[row] = game.evaluation_key(color)
+    positions.white_bonus[row] = game.white_bonus
+    positions.rules = game.rules
+
+

@@ -1,0 +1,377 @@
+"""One game of Go: its rules in force, moves, superko, passes, phases, handicap and undo.
+
+Owns everything that needs history. The stones are `engine.board.kernels`'; counting is
+`engine.scoring`'s. Semantics are those of KataGo's history object, so that its networks' inputs and
+its scores can be reproduced.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
+from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
+from engine.color import BLACK, EMPTY, WHITE, opponent
+from engine.errors import IllegalMove
+from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
+from engine.vertex import NO_POINT, PASS, format_vertex, points
+
+DEFAULT_KOMI = 7.5
+_WHITE_TO_PLAY = 0x9E3779B97F4A7C15
+"""Mixed into a position's hash where the side to move matters (situational superko)."""
+_OCCURRENCES_FOR_NO_RESULT = 3
+_FINAL_PHASE = 2
+
+
+class Move(NamedTuple):
+    """One move: a color and a vertex, PASS included."""
+
+    color: int
+    vertex: int
+
+
+@dataclass(frozen=True)
+class _State:
+    """Everything that a move changes, except the lists that only grow."""
+
+    board: Board
+    consecutive_passes: int = 0
+    passes: frozenset[tuple[int, int]] = frozenset()
+    phase: int = 0
+    phase_start: int = 0
+    keys_start: int = 0
+    move_bonus: int = 0
+    button: bool = False
+    button_bonus: float = 0.0
+    is_over: bool = False
+    past_phase_end: bool = False
+    no_result: bool = False
+    second_encore_start: NDArray[np.int8] | None = None
+
+
+class Game:
+    """A game in progress on one board; any size from 1x1 to 25x25.
+
+    encore: play territory rules to the end with KataGo's two clean-up phases (six passes) instead
+        of ending the game at the first two passes, as controllers expect.
+    """
+
+    def __init__(
+        self,
+        width: int = 19,
+        height: int | None = None,
+        *,
+        rules: Rules = TROMP_TAYLOR,
+        komi: float = DEFAULT_KOMI,
+        encore: bool = False,
+    ) -> None:
+        self.width = width
+        self.height = width if height is None else height
+        self.rules = rules
+        self.komi = komi
+        self.encore = encore
+        self.moves: list[Move] = []
+        self.setup_black: list[int] = []
+        self.setup_white: list[int] = []
+        self._start(new_board(self.width, self.height))
+
+    def _start(self, board: Board) -> None:
+        bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
+        self._states = [_State(board, button=self.rules.button, move_bonus=bonus)]
+        self._keys = [self._key(board, int(board[HEADER, TO_PLAY]))]
+        self._ever_occupied = board[COLOR] != EMPTY
+
+    @property
+    def board(self) -> Board:
+        """The present board; do not change it."""
+        return self._states[-1].board
+
+    @property
+    def to_play(self) -> int:
+        """The side to move: the opponent of the last mover."""
+        return int(self.board[HEADER, TO_PLAY])
+
+    @property
+    def move_number(self) -> int:
+        """Moves played, passes included, setup not."""
+        return len(self.moves)
+
+    @property
+    def consecutive_passes(self) -> int:
+        """Passes at the end of the move list that count towards the end of the phase."""
+        return self._states[-1].consecutive_passes
+
+    @property
+    def is_over(self) -> bool:
+        """True after the passes that end the game, or when nobody can win it."""
+        state = self._states[-1]
+        return state.is_over or state.past_phase_end
+
+    @property
+    def no_result(self) -> bool:
+        """True when a position under simple ko has occurred three times."""
+        return self._states[-1].no_result
+
+    @property
+    def phase(self) -> int:
+        """0 for the game proper, 1 and 2 for the clean-up phases of territory rules."""
+        return self._states[-1].phase
+
+    @property
+    def second_encore_start(self) -> NDArray[np.int8] | None:
+        """Colors [n] at the start of the second clean-up phase, or None before it."""
+        return self._states[-1].second_encore_start
+
+    @property
+    def handicap(self) -> int:
+        """Black stones given at the start: setup stones and the initial run of black moves, if >= 2.
+
+        White passes within the run are skipped; a white stone at the start, or two white moves in a
+        row, mean that there is no handicap.
+        """
+        if self.setup_white:
+            return 0
+        stones = len(self.setup_black)
+        previous = BLACK
+        for color, vertex in self.moves:
+            if color == WHITE and (vertex != PASS or previous == WHITE):
+                if previous == WHITE:
+                    stones = len(self.setup_black)
+                break
+            stones += color == BLACK and vertex != PASS
+            previous = color
+        return stones if stones >= 2 else 0
+
+    @property
+    def fixed_bonus(self) -> float:
+        """Points that White receives whatever is played: komi, handicap bonus, button."""
+        bonus = {HandicapBonus.ZERO: 0, HandicapBonus.N: self.handicap, HandicapBonus.N_MINUS_ONE: self.handicap - 1}
+        given = max(0, bonus[self.rules.handicap_bonus])
+        return self.komi + given + self._states[-1].button_bonus
+
+    @property
+    def white_bonus(self) -> float:
+        """Points that an area count must give White: `fixed_bonus`, and under territory rules one
+        for each black move less one for each white move."""
+        return self.fixed_bonus + self._states[-1].move_bonus
+
+    def captured(self, color: int) -> int:
+        """Return how many stones of one color were taken off the board."""
+        return int(self.board[HEADER, CAPTURED_BLACK + color - 1])
+
+    def color_at(self, vertex: int) -> int:
+        """Return the color of a point."""
+        return int(self.board[COLOR, vertex])
+
+    def recent_boards(self, count: int) -> list[Board]:
+        """Return up to `count` boards, the present one first."""
+        return [state.board for state in self._states[: -count - 1 : -1]]
+
+    @property
+    def ever_occupied(self) -> NDArray[np.bool_]:
+        """[n] bool: where a stone has stood at any time; only there can a move repeat a position."""
+        return self._ever_occupied
+
+    def superko_keys(self) -> NDArray[np.uint64]:
+        """Return the keys of all positions that the superko rule in force forbids to repeat."""
+        if self.rules.ko is Ko.SIMPLE:
+            return np.zeros(0, dtype=np.uint64)
+        return np.array(self._keys[self._states[-1].keys_start :], dtype=np.uint64)
+
+    def _key(self, board: Board, next_player: int) -> int:
+        key = int(position_hash(board))
+        if self.rules.ko is not Ko.POSITIONAL and next_player == WHITE:
+            key ^= _WHITE_TO_PLAY
+        return key
+
+    def legality(self, color: int, vertex: int) -> str | None:
+        """Return None if the rules in force allow the move, else "occupied", "ko", "suicide" or "superko"."""
+        if vertex == PASS:
+            return None
+        board, suicide = self.board, self.rules.suicide
+        if board[COLOR, vertex] != EMPTY:
+            return "occupied"
+        if vertex == board[HEADER, KO_POINT] and color == self.to_play:
+            return "ko"
+        if not self._stones_allow(color, vertex, suicide):
+            return "suicide"
+        return "superko" if self._repeats(color, vertex) else None
+
+    def _stones_allow(self, color: int, vertex: int, suicide: bool) -> bool:
+        if vertex == self.board[HEADER, KO_POINT]:
+            return not is_suicide(self.board, vertex, color)
+        return bool(is_legal(self.board, vertex, color, suicide))
+
+    def _repeats(self, color: int, vertex: int) -> bool:
+        """True if the superko rule forbids a move that the stones allow."""
+        if self.rules.ko is Ko.SIMPLE:
+            return False
+        if not self._ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
+            return False
+        key = int(hash_after(self.board, vertex, color))
+        if self.rules.ko is Ko.SITUATIONAL and color == BLACK:
+            key ^= _WHITE_TO_PLAY
+        return key in self._keys[self._states[-1].keys_start :]
+
+    def is_legal(self, color: int, vertex: int) -> bool:
+        """Return whether the rules in force allow the move."""
+        return self.legality(color, vertex) is None
+
+    def legal_vertices(self, color: int | None = None) -> list[int]:
+        """Return the points where a color may play, in policy order. A pass is always legal too."""
+        mover = self.to_play if color is None else color
+        return [vertex for vertex in points(self.width, self.height) if self.legality(mover, vertex) is None]
+
+    def play(self, color: int, vertex: int, *, lenient: bool = False) -> int:
+        """Play a move and return the number of enemy stones captured.
+
+        lenient: accept what only superko or the ban of multi-stone suicide forbids, as controllers
+        expect of `play`. Turns are never checked.
+        Raises IllegalMove with the reason.
+        """
+        reason = self.legality(color, vertex)
+        if reason and not (lenient and self._tolerable(color, vertex, reason)):
+            raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: {reason}")
+        state = self._states[-1]
+        board = state.board.copy()
+        captured = int(play(board, PASS, color, True) if vertex == PASS else place(board, vertex, color))
+        self.moves.append(Move(color, vertex))
+        self._keys.append(self._key(board, opponent(color)))
+        if vertex == PASS:
+            self._states.append(self._after_pass(state, board, color))
+        else:
+            self._ever_occupied = self._ever_occupied | (board[COLOR] != EMPTY)
+            self._ever_occupied[vertex] = True
+            self._states.append(self._after_stone(state, board, color))
+        return captured
+
+    def _tolerable(self, color: int, vertex: int, reason: str) -> bool:
+        return reason == "superko" or (reason == "suicide" and bool(is_legal(self.board, vertex, color, True)))
+
+    def _after_stone(self, state: _State, board: Board, color: int) -> _State:
+        bonus = state.move_bonus
+        if not self.rules.is_area and state.phase < _FINAL_PHASE:
+            bonus += 1 if color == BLACK else -1
+        repeated = self.rules.ko is Ko.SIMPLE and (
+            self._keys[state.keys_start :].count(self._keys[-1]) >= _OCCURRENCES_FOR_NO_RESULT
+        )
+        return replace(
+            state,
+            board=board,
+            consecutive_passes=0,
+            move_bonus=bonus,
+            is_over=repeated,
+            past_phase_end=False,
+            no_result=repeated,
+        )
+
+    def _after_pass(self, state: _State, board: Board, color: int) -> _State:
+        if state.button:
+            bonus = 0.5 if color == WHITE else -0.5
+            return replace(state, board=board, button=False, button_bonus=bonus, keys_start=len(self._keys) - 1)
+        if not self.pass_ends_phase(color):
+            situation = (self._keys[-1], color)
+            return replace(
+                state,
+                board=board,
+                consecutive_passes=state.consecutive_passes + 1,
+                passes=state.passes | {situation},
+            )
+        if self.rules.is_area or state.phase == _FINAL_PHASE:
+            return replace(state, board=board, consecutive_passes=state.consecutive_passes + 1, is_over=True)
+        if not self.encore:
+            return replace(state, board=board, consecutive_passes=state.consecutive_passes + 1, past_phase_end=True)
+        phase = state.phase + 1
+        start = board[COLOR].astype(np.int8) if phase == _FINAL_PHASE else None
+        return replace(
+            state,
+            board=board,
+            consecutive_passes=0,
+            passes=frozenset(),
+            phase=phase,
+            phase_start=len(self.moves),
+            keys_start=len(self._keys) - 1,
+            second_encore_start=start,
+        )
+
+    def pass_ends_phase(self, color: int) -> bool:
+        """Return whether a pass of this color, now, would end the game or the phase."""
+        state = self._states[-1]
+        if state.button:
+            return False
+        if state.consecutive_passes >= 1:
+            return True
+        if self.rules.ko is not Ko.SIMPLE and state.phase == 0:
+            return False
+        return (self._key(state.board, opponent(color)), color) in state.passes
+
+    def undo(self) -> Move:
+        """Take back the last move and return it. Raises IllegalMove at the start; setup stays."""
+        if not self.moves:
+            raise IllegalMove("cannot undo")
+        self._states.pop()
+        self._keys.pop()
+        self._ever_occupied = self._states[0].board[COLOR] != EMPTY
+        for state in self._states[1:]:
+            self._ever_occupied = self._ever_occupied | (state.board[COLOR] != EMPTY)
+        return self.moves.pop()
+
+    def setup(self, black: Iterable[int], white: Iterable[int] = (), to_play: int | None = None) -> None:
+        """Add setup stones before the first move. They are no moves and cannot be undone.
+
+        Raises IllegalMove, changing nothing, after the first move, on an occupied point, or when a
+        chain would have no liberty.
+        """
+        if self.moves:
+            raise IllegalMove("stones are set up before the first move")
+        board = self.board.copy()
+        added = {BLACK: list(black), WHITE: list(white)}
+        for color, vertices in added.items():
+            for vertex in vertices:
+                if board[COLOR, vertex] != EMPTY:
+                    raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: occupied")
+                add_stone(board, vertex, color)
+        for vertex in points(self.width, self.height):
+            if board[COLOR, vertex] != EMPTY and board[LIBERTIES, board[HEAD, vertex]] == 0:
+                raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: chain without liberties")
+        board[HEADER, KO_POINT] = NO_POINT
+        board[HEADER, TO_PLAY] = self.to_play if to_play is None else to_play
+        self.setup_black += added[BLACK]
+        self.setup_white += added[WHITE]
+        self._start(board)
+
+    def place_handicap(self, vertices: Iterable[int]) -> None:
+        """Set up handicap stones, White to move."""
+        self.setup(vertices, to_play=WHITE)
+
+    def set_komi(self, komi: float) -> None:
+        """Change the komi; the moves stay."""
+        self.komi = komi
+
+    def set_rules(self, rules: Rules) -> None:
+        """Change the rules; the moves stay and are judged anew."""
+        self.rules = rules
+        self._replay(self.moves)
+
+    def _replay(self, moves: list[Move]) -> None:
+        self.moves = []
+        self._start(self._states[0].board)
+        for color, vertex in moves:
+            self.play(color, vertex, lenient=True)
+
+    def copy(self) -> "Game":
+        """Return an independent game in the same position."""
+        other = cast(Game, object.__new__(Game))
+        other.__dict__.update(self.__dict__)
+        for name in ("moves", "setup_black", "setup_white", "_states", "_keys"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
+
+    def evaluation_key(self, color: int) -> int:
+        """Return a hash of all that an evaluation of this position for `color` may depend on."""
+        parts = (self.recent_boards(8), self.moves[-8:], self.legal_vertices(color))
+        boards = tuple(int(position_hash(board)) for board in parts[0])
+        return hash((color, boards, tuple(parts[1]), tuple(parts[2]))) & 0xFFFFFFFFFFFFFFFF

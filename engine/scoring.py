@@ -1,0 +1,197 @@
+"""Counting a game: area and territory, taxes, seki, bonuses and komi.
+
+All scores are Black minus White in points. Which stones are dead is an argument: judging that is
+a player's work. With none given, KataGo's rule holds: a stone is dead if it lies in the other
+side's pass-alive territory.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.area import area, independent_life, new_scratch
+from engine.board.kernels import remove_chain
+from engine.board.layout import CAPTURED_BLACK, CAPTURED_WHITE, COLOR, HEAD, HEADER, Board
+from engine.color import BLACK, EMPTY, WHITE
+from engine.game import Game
+from engine.rules import Tax
+
+Owner = NDArray[np.int8]
+_TAX_PER_GROUP = 2
+_SURE_EYE_SIZE = 4
+"""An eye space of this many points lives by itself even where its group touches neutral points."""
+
+
+def final_score(game: Game, dead: Collection[int] = ()) -> float:
+    """Return the score of the present position under the rules in force.
+
+    dead: vertices of stones to take off first; whole chains are taken.
+    """
+    if game.no_result:
+        return 0.0
+    if game.rules.is_area or game.phase > 0 or game.encore:
+        return area_score(game, dead)
+    return territory_score(game, dead)
+
+
+def area_score(game: Game, dead: Collection[int] = ()) -> float:
+    """Return the score by area. Under territory rules this is the equivalent area count.
+
+    That count gives White a point for each black move and takes one for each white move, so that
+    after a clean-up it equals territory with prisoners.
+    """
+    board = without_chains(game.board, dead)
+    owner, groups = ownership_map(game, board)
+    taxed = _TAX_PER_GROUP if game.rules.tax is Tax.ALL else 0
+    black = int(np.count_nonzero(owner == BLACK)) - taxed * int(groups[BLACK])
+    white = int(np.count_nonzero(owner == WHITE)) - taxed * int(groups[WHITE])
+    prisoners = 0
+    if not game.rules.is_area:
+        prisoners = _prisoners_on_board(game.board, board)
+    return black - white + prisoners - game.white_bonus
+
+
+def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
+    """Return who owns each vertex under the rules in force, and the independent groups by color."""
+    rules = game.rules
+    scratch = new_scratch(board)
+    base = np.zeros(board.shape[1], dtype=np.int8)
+    groups = np.zeros(3, dtype=np.int64)
+    stones_alive = rules.is_area or game.phase < 2
+    area(board, rules.suicide, True, scratch, base)
+    if rules.is_area and rules.tax is Tax.NONE:
+        return base, groups
+    owner = np.zeros_like(base)
+    independent_life(board, base, scratch, groups, owner)
+    colors = board[COLOR].astype(np.int8)
+    unmarked = owner == EMPTY
+    if not rules.is_area and rules.tax is Tax.NONE:
+        keep = unmarked & (base != EMPTY) & (colors != base)
+        owner[keep] = base[keep]
+    elif rules.is_area:
+        keep = unmarked & (base != EMPTY) & (colors == base)
+        owner[keep] = base[keep]
+    stones = (colors == BLACK) | (colors == WHITE)
+    unmarked = owner == EMPTY
+    if not rules.is_area:
+        if not stones_alive and game.second_encore_start is not None:
+            stones &= colors == game.second_encore_start
+        owner[unmarked & stones] = colors[unmarked & stones]
+    return owner, groups
+
+
+def territory_score(game: Game, dead: Collection[int] = ()) -> float:
+    """Return the score by territory and prisoners, as players count a finished game.
+
+    Dead stones become prisoners. Territory is an empty region that touches one color alone. Under a
+    seki tax a group that touches neutral points keeps its territory only if it surely has two eyes.
+    """
+    board = without_chains(game.board, dead)
+    scratch = new_scratch(board)
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    area(board, game.rules.suicide, True, scratch, owner)
+    if game.rules.tax is not Tax.NONE:
+        _drop_seki_eyes(board, owner)
+    territory = np.where(board[COLOR] == EMPTY, owner, EMPTY)
+    # A stone left on the board inside the other side's pass-alive territory is a prisoner too.
+    enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
+    prisoners = {color: int(board[HEADER, CAPTURED_BLACK + 2 - color]) for color in (BLACK, WHITE)}
+    points = {
+        color: int(np.count_nonzero(territory == color)) + 2 * int(np.count_nonzero(enclosed & (owner == color)))
+        for color in (BLACK, WHITE)
+    }
+    return points[BLACK] + prisoners[BLACK] - points[WHITE] - prisoners[WHITE] - game.fixed_bonus
+
+
+def tromp_taylor_score(game: Game) -> float:
+    """Return the literal Tromp-Taylor score: every stone on the board is alive; komi included."""
+    black, white = _count_literally(game.board)
+    return black - white - game.white_bonus
+
+
+def format_score(score: float) -> str:
+    """Return "B+3.5", "W+2" or "0" for a Black-positive score."""
+    if score == 0:
+        return "0"
+    return f"{'B' if score > 0 else 'W'}+{abs(score):g}"
+
+
+def without_chains(board: Board, dead: Collection[int]) -> Board:
+    """Return a copy of a board with the chains of the given stones taken off as prisoners."""
+    copy = board.copy()
+    for vertex in dead:
+        if copy[COLOR, vertex] in (BLACK, WHITE):
+            remove_chain(copy, int(copy[HEAD, vertex]))
+    return copy
+
+
+def _prisoners_on_board(before: Board, after: Board) -> int:
+    """Return White stones minus Black stones that were taken off between two boards."""
+    white = int(after[HEADER, CAPTURED_WHITE]) - int(before[HEADER, CAPTURED_WHITE])
+    black = int(after[HEADER, CAPTURED_BLACK]) - int(before[HEADER, CAPTURED_BLACK])
+    return white - black
+
+
+def _neighbors(board: Board, vertex: int) -> tuple[int, int, int, int]:
+    stride = int(board[HEADER, 2])
+    return vertex - stride, vertex - 1, vertex + 1, vertex + stride
+
+
+def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
+    """Return the 4-connected vertices around `seed` for which `member` holds."""
+    region, stack = {seed}, [seed]
+    while stack:
+        for neighbor in _neighbors(board, stack.pop()):
+            if member[neighbor] and neighbor not in region:
+                region.add(neighbor)
+                stack.append(neighbor)
+    return region
+
+
+def _drop_seki_eyes(board: Board, owner: Owner) -> None:
+    """Take the territory of groups in seki out of an area map, in place."""
+    colors = board[COLOR]
+    neutral = (colors == EMPTY) & (owner == EMPTY)
+    seen: set[int] = set()
+    for seed in np.flatnonzero(owner != EMPTY).tolist():
+        if seed in seen:
+            continue
+        color = owner[seed]
+        group = _region(seed, owner == color, board)
+        seen |= group
+        if not any(neutral[neighbor] for vertex in group for neighbor in _neighbors(board, vertex)):
+            continue
+        eyes = _eye_spaces(board, group, colors != color)
+        if len(eyes) < 2 and not any(len(eye) >= _SURE_EYE_SIZE for eye in eyes):
+            for eye in eyes:
+                for vertex in eye:
+                    owner[vertex] = EMPTY
+
+
+def _eye_spaces(board: Board, group: set[int], not_own_stone: NDArray[np.bool_]) -> list[set[int]]:
+    """Return the connected parts of a group that hold none of its own stones."""
+    member = np.zeros(board.shape[1], dtype=np.bool_)
+    member[[vertex for vertex in group if not_own_stone[vertex]]] = True
+    eyes: list[set[int]] = []
+    seen: set[int] = set()
+    for seed in np.flatnonzero(member).tolist():
+        if seed not in seen:
+            eyes.append(_region(seed, member, board))
+            seen |= eyes[-1]
+    return eyes
+
+
+def _count_literally(board: Board) -> tuple[int, int]:
+    colors = board[COLOR]
+    black, white = int(np.count_nonzero(colors == BLACK)), int(np.count_nonzero(colors == WHITE))
+    seen: set[int] = set()
+    for seed in np.flatnonzero(colors == EMPTY).tolist():
+        if seed in seen:
+            continue
+        region = _region(seed, colors == EMPTY, board)
+        seen |= region
+        touched = {int(colors[neighbor]) for vertex in region for neighbor in _neighbors(board, vertex)}
+        black += len(region) if BLACK in touched and WHITE not in touched else 0
+        white += len(region) if WHITE in touched and BLACK not in touched else 0
+    return black, white

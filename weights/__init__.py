@@ -1,0 +1,1 @@
+"""Keima's memory: network files, their formats, and what ships with the engine."""
