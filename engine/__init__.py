@@ -2,3 +2,5 @@
 
 Imports nothing by itself, so that the GTP handshake does not wait for numpy or numba.
 """
+
+__version__ = "0.1.0"

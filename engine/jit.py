@@ -2,41 +2,38 @@
 
 Numba's own cache looks at the time stamp of one file, so a cached caller survives a change of a
 callee in another file, and a frozen program has no file to look at. Here the cache lives in a
-directory named after everything that the machine code depends on: the sources of all kernels, the
-versions of numba and Python, and the processor it was compiled for. A change of any of them starts
-a new directory; nothing in an old one can be stale.
+directory named after everything that the machine code depends on: the sources of all kernels and
+of the modules that they import, and the versions of numba and Python. A change of any of them
+starts a new directory; nothing in an old one can be stale. A directory that cannot be written
+costs a compilation at each start, never a failure.
 
 On x86-64 with AVX2 the kernels are compiled for the x86-64-v3 level rather than for the very
 machine, so that the binary ships one set of kernels for every recent computer.
 """
 
 import hashlib
+import logging
 import os
+import pickle
+import re
+import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_log = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parent
 _FROZEN_CACHE = "kernels"
 """Folder with the compiled kernels inside the frozen program."""
-
-
-def _source_key() -> str:
-    """Return a hash over the sources of every kernel, or the one stored when the program was frozen."""
-    if is_frozen():
-        return (_frozen_directory() / "KEY").read_text().strip()
-    digest = hashlib.sha256()
-    for path in sorted(_ROOT.rglob("*.py")):
-        source = path.read_bytes()
-        if b"@kernel" in source or b"engine.board.layout" in source or path.name in _CONSTANT_FILES:
-            digest.update(str(path.relative_to(_ROOT)).encode() + b"\0" + source)
-    return digest.hexdigest()[:16]
-
-
-_CONSTANT_FILES = {"layout.py", "vertex.py", "color.py", "jit.py"}
+_KEPT = 4
+"""How many cache directories stay when a new one is begun: those of the versions last run."""
+_IMPORT = re.compile(
+    rb"^\s*(?:from\s+(engine[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(engine[\w.]*))", re.MULTILINE
+)
 
 
 def is_frozen() -> bool:
@@ -48,15 +45,50 @@ def _frozen_directory() -> Path:
     return Path(getattr(sys, "_MEIPASS", ".")) / _FROZEN_CACHE
 
 
-def _user_cache() -> Path:
+def source_key(root: Path = _ROOT) -> str:
+    """Return a hash over the files with kernels below `root` and all modules that these import.
+
+    In the frozen program, which has no sources, the hash that was stored when it was built.
+    """
+    if is_frozen():
+        return (_frozen_directory() / "KEY").read_text().strip()
+    found: dict[Path, bytes] = {}
+    waiting = [path for path in root.rglob("*.py") if b"@kernel" in path.read_bytes()]
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.is_file():
+            found[path] = path.read_bytes()
+            waiting += _imported_files(found[path], root.parent)
+    digest = hashlib.sha256()
+    for path, source in sorted(found.items()):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + source)
+    return digest.hexdigest()[:16]
+
+
+def _imported_files(source: bytes, top: Path) -> list[Path]:
+    """Return where the modules of `engine` that a source imports may lie; not every path exists."""
+    modules: set[str] = set()
+    for package, names, module in _IMPORT.findall(source):
+        start = (package or module).decode()
+        modules |= {start} | {f"{start}.{name}" for name in re.findall(r"\w+", names.decode())}
+    bases = [top.joinpath(*module.split(".")) for module in modules]
+    return [base.with_suffix(".py") for base in bases] + [base / "__init__.py" for base in bases]
+
+
+def _user_cache() -> Path | None:
+    """Return the folder for this user's cached data, or None where the user has no home."""
     chosen = os.environ.get("KEIMA_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).absolute()
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", str(Path.home()))) / "keima"
+        return Path(os.environ.get("LOCALAPPDATA") or home) / "keima"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "keima"
-    return Path(os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))) / "keima"
+        return home / "Library" / "Caches" / "keima"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "keima"
 
 
 def _choose_processor() -> None:
@@ -79,25 +111,33 @@ _V3_FEATURES = (
 _choose_processor()
 
 import numba  # noqa: E402  (the processor must be chosen before numba reads its configuration)
-from numba.core import caching  # noqa: E402
+from numba.core import caching, event  # noqa: E402
+
+_KEY = source_key()
 
 
-def cache_directory() -> Path:
+def cache_directory() -> Path | None:
     """Return the directory of compiled kernels that fits this program, existing or not."""
     if is_frozen():
         return _frozen_directory()
-    return _user_cache() / f"kernels-{_KEY}-numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
+    parent = _user_cache()
+    version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
+    return parent and parent / f"kernels-{_KEY}-{version}"
+
+
+def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:
+    """Remove the oldest neighbors of a cache directory, so that `kept` are left with it."""
+    others = [path for path in directory.parent.glob("kernels-*") if path != directory and path.is_dir()]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in others[kept - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 class _KernelLocator(caching._CacheLocator):  # type: ignore[misc]
-    """Keeps every kernel in `cache_directory()`, valid for as long as the directory's name is."""
+    """Keeps a kernel in `cache_directory()`, valid for as long as the directory's name is."""
 
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+    def __init__(self, py_func: Callable[..., Any]) -> None:
         self._place = f"{py_func.__module__}-{py_func.__code__.co_firstlineno}"
-
-    def ensure_cache_path(self) -> None:
-        if not is_frozen():
-            super().ensure_cache_path()
 
     def get_cache_path(self) -> str:
         return str(cache_directory())
@@ -110,21 +150,72 @@ class _KernelLocator(caching._CacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_KernelLocator":
-        return cls(py_func, py_file)
+        return cls(py_func)
 
 
-_KEY = _source_key()
-caching.CacheImpl._locator_classes = [_KernelLocator]
-_KERNELS: list[Any] = []
+class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_KernelLocator,)
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    """One kernel's cache: what cannot be read is compiled, what cannot be written is not kept."""
+
+    _impl_class = _KernelCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            _log.warning("a compiled kernel in %s cannot be read and is made again: %s", self.cache_path, error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if is_frozen():
+            return
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            _log.warning("compiled kernels cannot be kept: %s", error)
+            self.disable()
+
+
+class _Progress(event.Listener):  # type: ignore[misc]
+    """Counts compilations and says on stderr, in one line, that they are going on."""
+
+    def __init__(self) -> None:
+        self.compilations = 0
+        self._began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self.compilations == 0:
+            self._began = time.monotonic()
+            directory = cache_directory()
+            if directory and not is_frozen():
+                remove_old_caches(directory)
+            if not sys.stderr.isatty():
+                sys.stderr.write("keima: compiling kernels, once after each update ...\n")
+        self.compilations += 1
+        self.on_end(event)
+
+    def on_end(self, event: Any) -> None:
+        if sys.stderr.isatty():
+            # Ends at the start of the line, so that whatever is written next replaces it.
+            sys.stderr.write(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")
+            sys.stderr.flush()
+
+
+_PROGRESS = _Progress()
+event.register("numba:compile", _PROGRESS)
 
 
 def kernel(function: F) -> F:
     """Compile a free function on flat arrays: no Python objects, no GIL, cached on disk."""
-    compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    _KERNELS.append(compiled)
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if cache_directory() and not numba.config.DISABLE_JIT:
+        compiled._cache = _KernelCache(function)
     return compiled  # type: ignore[no-any-return]
 
 
-def compiled_kernels() -> int:
-    """Return how many kernel signatures this process has compiled or loaded."""
-    return sum(len(kernel.signatures) for kernel in _KERNELS if hasattr(kernel, "signatures"))
+def compilations() -> int:
+    """Return how many kernels this process has compiled, those loaded from disk not counted."""
+    return _PROGRESS.compilations

@@ -1,0 +1,93 @@
+# One command for each thing a developer does; continuous integration calls these and nothing else.
+# Works with GNU make 3.81 (macOS) and later, and on Windows from a POSIX shell such as Git Bash.
+
+PYTHON ?= python3
+# Extra parts of the distribution to install: torch (networks on a GPU), see pyproject.toml.
+EXTRAS ?=
+ARGS ?=
+
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# hatchling is installed first, so that the tool that builds the package is pinned like all others.
+INSTALL = $(PIP) hatchling && $(PIP) --no-build-isolation --editable
+INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match fuzz clients binary clean
+
+help: ## print each target with one line
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
+
+install: $(INSTALLED) ## make .venv and install keima with its pinned dependencies
+
+run: $(INSTALLED) ## start the engine: GTP on stdin and stdout (options in ARGS="--visits 100")
+	@exec $(BIN)/keima $(ARGS)
+
+test: $(VENV)/installed-dev ## run the tests (one of them: make test ARGS=tests/board)
+	@$(PYTEST) $(ARGS)
+
+test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
+
+test-golden: $(VENV)/installed-dev ## check every file of golden records in $$KEIMA_SHARED/golden
+	@$(PYTEST) -rs -s tests/golden $(ARGS)
+
+test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
+	@$(PYTEST) -rs -m binary tests/binary $(ARGS)
+
+lint: $(VENV)/installed-dev ## check style, layout and types: ruff, mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+perft: $(VENV)/installed-dev ## count move sequences against known numbers
+	@$(PYTEST) -rs tests/perft $(ARGS)
+
+bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
+	@$(BIN)/keima bench $(ARGS)
+
+match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
+	@$(BIN)/keima match $(ARGS)
+
+fuzz: $(VENV)/installed-dev ## run the randomized tests long
+	@$(PYTEST) -m slow -k fuzz --timeout=1800 $(ARGS)
+
+clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, where they are installed
+	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
+
+binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
+	@$(BIN)/python -m PyInstaller --noconfirm --distpath dist --workpath build .ci/keima.spec
+
+clean: ## remove .venv and everything built
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installing speaks on stderr only: in `make run`, stdout is the GTP channel.
+
+$(VENV)/made:
+	@command -v $(PYTHON) >/dev/null || { echo "keima needs Python 3.11 or later; $(PYTHON) was not found (make PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "keima needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version 2>&1) (make PYTHON=...)" >&2; exit 1; }
+	@echo "keima: creating $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV) >&2
+	@touch $@
+
+$(INSTALLED): $(VENV)/made pyproject.toml constraints.txt
+	@echo "keima: installing into $(VENV)" >&2
+	@{ $(INSTALL) '.$(if $(EXTRAS),[$(EXTRAS)])'; } >&2
+	@touch $@
+
+$(VENV)/installed-dev: $(INSTALLED)
+	@echo "keima: installing the developer's tools into $(VENV)" >&2
+	@{ $(INSTALL) '.[dev]'; } >&2
+	@touch $@
+
+$(VENV)/installed-binary: $(INSTALLED)
+	@echo "keima: installing PyInstaller into $(VENV)" >&2
+	@{ $(INSTALL) '.[binary]'; } >&2
+	@touch $@

@@ -1,0 +1,109 @@
+"""Compiled kernels are kept on disk, found again, made anew after a change, and never a reason to fail."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.jit import remove_old_caches, source_key
+
+ROOT = Path(__file__).resolve().parent.parent
+ONE_KERNEL = """
+from engine.jit import cache_directory, compilations, kernel
+
+@kernel
+def add(a, b):
+    return a + b
+
+print(add(1, 2), compilations(), cache_directory())
+"""
+
+
+def run_one_kernel(folder: Path, **environment: str | None) -> subprocess.CompletedProcess[str]:
+    """Compile or load one kernel in a process of its own; a variable given as None is absent there."""
+    script = folder / "one_kernel.py"
+    script.write_text(ONE_KERNEL)
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "0", **environment}
+    given = {name: value for name, value in variables.items() if value is not None}
+    return subprocess.run(
+        [sys.executable, str(script)], env=given, cwd=folder, capture_output=True, text=True, check=True, timeout=120
+    )
+
+
+def test_a_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
+    second = run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
+    [directory] = cache.iterdir()
+    assert first.stdout == f"3 1 {directory}\n"
+    assert second.stdout == f"3 0 {directory}\n"
+    assert first.stderr == "keima: compiling kernels, once after each update ...\n"
+    assert second.stderr == ""
+
+
+def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
+    [data] = cache.rglob("*.nbc")
+    data.write_bytes(data.read_bytes()[:10])
+    assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 1 ")
+    assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 0 ")
+
+
+def test_an_unwritable_cache_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory can be made below a file, not even by root")
+    result = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "file" / "cache"))
+    assert result.stdout.startswith("3 1 ")
+    assert "compiled kernels cannot be kept" in result.stderr
+
+
+def test_a_user_without_a_home_is_no_failure(tmp_path: Path) -> None:
+    homeless = tmp_path / "homeless"
+    homeless.mkdir()
+    # Python asks this module for every process that it starts.
+    (homeless / "sitecustomize.py").write_text(
+        "from pathlib import Path\ndef home(): raise RuntimeError('no home')\nPath.home = home\n"
+    )
+    result = run_one_kernel(tmp_path, KEIMA_CACHE=None, PYTHONPATH=f"{homeless}{os.pathsep}{ROOT}")
+    assert result.stdout == "3 1 None\n"
+
+
+def make_tree(root: Path) -> dict[str, Path]:
+    """Write a small `engine` with one kernel, a module of constants that it uses and one that it does not."""
+    sources = {
+        "kernels.py": "from engine.jit import kernel\nfrom engine.board import (\n    layout,\n)\n@kernel\ndef f(): pass\n",
+        "jit.py": "",
+        "board/__init__.py": "",
+        "board/layout.py": "from engine.color import EMPTY\n",
+        "color.py": "EMPTY = 0\n",
+        "players.py": "from engine.kernels import f\n",
+    }
+    for name, text in sources.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return {name: root / name for name in sources}
+
+
+@pytest.mark.parametrize("name", ["kernels.py", "jit.py", "board/__init__.py", "board/layout.py", "color.py"])
+def test_a_change_of_what_a_kernel_uses_changes_the_key(tmp_path: Path, name: str) -> None:
+    files = make_tree(tmp_path / "engine")
+    before = source_key(tmp_path / "engine")
+    files[name].write_text(files[name].read_text() + "# changed\n")
+    assert source_key(tmp_path / "engine") != before
+
+
+def test_a_change_of_what_no_kernel_uses_keeps_the_key(tmp_path: Path) -> None:
+    files = make_tree(tmp_path / "engine")
+    before = source_key(tmp_path / "engine")
+    files["players.py"].write_text("# changed\n")
+    assert source_key(tmp_path / "engine") == before
+
+
+def test_the_newest_cache_directories_are_kept(tmp_path: Path) -> None:
+    for age, name in enumerate(["kernels-d", "kernels-c", "kernels-b", "kernels-a", "other"]):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+    remove_old_caches(tmp_path / "kernels-new", kept=3)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-c", "kernels-d", "other"]
