@@ -1,0 +1,159 @@
+"""How strong, and how sure: intervals, Elo differences and ratings from counted results.
+
+Pure functions of numbers. It plays nothing and reads no file.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+Z95 = 1.959963984540054
+"""The normal quantile of a two-sided 95 % interval."""
+
+
+class Interval(NamedTuple):
+    """A value with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Pairing(NamedTuple):
+    """The results of player `first` against player `second`, counted for `first`."""
+
+    first: str
+    second: str
+    wins: int
+    losses: int
+    draws: int = 0
+
+
+class Rating(NamedTuple):
+    """A fitted rating in Elo with its standard error; ratings of one fit have mean 0."""
+
+    elo: float
+    error: float
+
+
+def wilson_interval(wins: float, n: int, z: float = Z95) -> Interval:
+    """Return the share `wins / n` with its Wilson score interval; a draw is half a win.
+
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+    J. Amer. Statist. Assoc. 22 (1927), 209-212:
+    (p + z2/2n +- z sqrt(p(1-p)/n + z2/4n2)) / (1 + z2/n), with z2 = z * z. It stays inside [0, 1]
+    and has a width at p = 0 and p = 1. With draws it is too wide, never too narrow: a draw has less
+    variance than the win and the loss that it replaces. No games give (0.5, 0, 1).
+    Raises ValueError unless 0 <= wins <= n.
+    """
+    if not 0 <= wins <= n:
+        raise ValueError(f"expected 0 <= wins <= games, got {wins} wins of {n}")
+    if n == 0:
+        return Interval(0.5, 0.0, 1.0)
+    share = wins / n
+    center = share + z * z / (2 * n)
+    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low = 0.0 if wins == 0 else max(0.0, (center - spread) / scale)
+    high = 1.0 if wins == n else min(1.0, (center + spread) / scale)
+    return Interval(share, low, high)
+
+
+def expected_score(elo: float) -> float:
+    """Return the expected score of a player who is `elo` stronger: 1 / (1 + 10^(-elo / 400)).
+
+    Source: A. E. Elo, "The Rating of Chessplayers, Past and Present" (1978), 8.4, logistic form.
+    """
+    return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
+
+
+def elo_difference(share: float) -> float:
+    """Return the Elo difference that an expected score means, the inverse of `expected_score`.
+
+    -inf at 0 and inf at 1. Raises ValueError outside [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise ValueError(f"expected a share in [0, 1], got {share}")
+    if share in (0.0, 1.0):
+        return math.copysign(math.inf, share - 0.5)
+    return 400.0 * math.log10(share / (1.0 - share))
+
+
+def elo_from_score(wins: int, losses: int, draws: int = 0, z: float = Z95) -> Interval:
+    """Return the Elo difference of a score with its interval; both may be infinite.
+
+    The ends are the Elo differences of the Wilson interval's ends, so that a clean sweep still has
+    a finite bound on one side, where the usual normal approximation (score +- z * deviation /
+    sqrt(n)) has none.
+    """
+    share = wilson_interval(wins + draws / 2, wins + losses + draws, z)
+    return Interval(*(elo_difference(value) for value in share))
+
+
+def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0) -> dict[str, Rating]:
+    """Return Bradley-Terry ratings in Elo of all players in `results`, with standard errors.
+
+    Maximum likelihood of P(i beats j) = expected_score(i - j), a draw as half a win and half a
+    loss, found by Newton steps; the likelihood is concave, so the start does not matter. Errors
+    come from the inverse of the observed information, orthogonal to a shift of all ratings.
+    Sources: R. A. Bradley and M. E. Terry, Biometrika 39 (1952), 324-345; D. R. Hunter, "MM
+    algorithms for generalized Bradley-Terry models", Annals of Statistics 32 (2004), 384-406.
+
+    prior_draws: drawn games added and shared out among each player's pairings, as bayeselo does; it
+    keeps an unbeaten player's rating finite. 0 is pure maximum likelihood.
+    Raises ValueError when no finite ratings exist (a group of players never beaten by the others,
+    with no prior) or when a player meets himself.
+    """
+    if not results:
+        return {}
+    names = sorted({name for pairing in results for name in pairing[:2]})
+    score, games = _score_matrix(results, names, prior_draws)
+    ratings = np.zeros(len(names))
+    to_elo = 400.0 / math.log(10.0)
+    for _ in range(100):
+        gradient, information = _likelihood_slopes(score, games, ratings)
+        step = np.linalg.pinv(information, hermitian=True) @ gradient
+        ratings += step * min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))
+        if float(np.abs(step).max()) < 1e-10:
+            break
+    else:
+        raise ValueError("no finite ratings: some players never lost to, or never met, the others; use prior_draws")
+    _, information = _likelihood_slopes(score, games, ratings)
+    errors = np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
+    return {
+        name: Rating(float(rating * to_elo), float(error * to_elo))
+        for name, rating, error in zip(names, ratings - ratings.mean(), errors, strict=True)
+    }
+
+
+_Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+_Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: float) -> tuple[_Matrix, _Matrix]:
+    """Return score[i, j], points of i against j, and games[i, j], both with the prior added."""
+    index: Mapping[str, int] = {name: number for number, name in enumerate(names)}
+    score = np.zeros((len(names), len(names)))
+    for first, second, wins, losses, draws in results:
+        if first == second:
+            raise ValueError(f"player {first!r} meets himself")
+        score[index[first], index[second]] += wins + draws / 2
+        score[index[second], index[first]] += losses + draws / 2
+    games = score + score.T
+    rivals = (games > 0).sum(axis=1)
+    if prior_draws:
+        # Each player hands out prior_draws games, equally to everyone he met.
+        given = np.where(games > 0, prior_draws / 2 / np.maximum(rivals, 1)[:, None], 0.0)
+        prior = given + given.T
+        score, games = score + prior / 2, games + prior
+    return score, games
+
+
+def _likelihood_slopes(score: _Matrix, games: _Matrix, ratings: _Vector) -> tuple[_Vector, _Matrix]:
+    """Return the gradient and the negative second derivative of the log likelihood (natural units)."""
+    expected = 1.0 / (1.0 + np.exp(ratings[None, :] - ratings[:, None]))
+    gradient = (score - games * expected).sum(axis=1)
+    weight = games * expected * (1.0 - expected)
+    return gradient, np.diag(weight.sum(axis=1)) - weight

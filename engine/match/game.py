@@ -1,0 +1,219 @@
+"""One game between two seats, with Keima's own rules as the arbiter of every move.
+
+Owns legality, the end of a game, who counts it and its record. Processes and clocks are `seat.py`'s.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from engine.color import BLACK, WHITE, color_letter, color_name, opponent
+from engine.errors import BadVertex
+from engine.game import Game
+from engine.match.seat import Forfeit, Score, Seat
+from engine.match.settings import MatchSettings
+from engine.match.store import GameRecord
+from engine.scoring import final_score
+from engine.vertex import PASS, format_vertex, parse_vertex
+
+try:
+    from engine.sgf import write_game
+except ImportError:
+    from engine.match._plain_sgf import write_game  # type: ignore[assignment]  # until engine.sgf is in
+
+log = logging.getLogger(__name__)
+
+_FORFEIT_LETTER = {"resign": "R", "time": "T"}
+"""SGF's letter after B+ or W+; every other way to lose without a count is F, forfeit."""
+
+
+class Interrupted(Exception):
+    """A game broken off because the match stops; it has no record."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a game ended: the winning color (None for a draw) and its SGF result."""
+
+    winner: int | None
+    result: str
+    reason: str
+    detail: str = ""
+    scored_by: str = ""
+
+
+class RefereedGame:
+    """One game from an empty board to its record."""
+
+    def __init__(
+        self,
+        settings: MatchSettings,
+        number: int,
+        seats: Mapping[int, Seat],
+        referee: Seat | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Seat the programs by color; `stopping` is asked before each move."""
+        self.game = Game(settings.width, settings.height, rules=settings.parsed_rules(), komi=settings.komi)
+        self._settings = settings
+        self._number = number
+        self._seats = seats
+        self._referee = referee
+        self._stopping = stopping
+
+    def play(self) -> GameRecord:
+        """Play the game and return its record; a program's failure is its loss.
+
+        Raises Interrupted when `stopping`, and Refusal when a program refuses the settings.
+        """
+        try:
+            ending = self._play()
+        except Forfeit as forfeit:
+            ending = self._forfeited(forfeit)
+        if self._stopping():
+            raise Interrupted
+        return self._record(ending)
+
+    def sgf(self, record: GameRecord) -> str:
+        """Return the game as SGF, with everything that its record says."""
+        return write_game(
+            self.game,
+            result=record.result,
+            black=record.names[record.black],
+            white=record.names["A" if record.black == "B" else "B"],
+            comment=self._comment(record),
+        )
+
+    def _play(self) -> Ending:
+        settings = self._settings
+        for seat in self._seats.values():
+            seat.start(warm_up=settings.time is not None, settings=settings)
+            seat.new_game(settings, self.game.rules)
+        self._start_referee()
+        while not self._both_passed():
+            if self.game.no_result:
+                return Ending(None, "Void", "repetition", "the same position for the third time")
+            if len(self.game.moves) >= settings.move_limit:
+                return self._counted("moves")
+            if self._stopping():
+                raise Interrupted
+            color = self.game.to_play
+            text = self._seats[color].genmove(color_name(color), settings.grace)
+            if text.lower() == "resign":
+                return self._lost(color, "resign")
+            self._make_move(color, text)
+        return self._counted("passes")
+
+    def _both_passed(self) -> bool:
+        """Return whether the players have ended the game as GTP knows it, by two passes in a row.
+
+        The button is taken by the first pass, which therefore ends nothing.
+        """
+        if self.game.rules.button:
+            return self.game.is_over
+        return [move.vertex for move in self.game.moves[-2:]] == [PASS, PASS]
+
+    def _make_move(self, color: int, text: str) -> None:
+        """Play a program's answer on the arbiter's board, then tell it to everybody else."""
+        game, seat = self.game, self._seats[color]
+        try:
+            vertex = parse_vertex(text, game.width, game.height)
+        except BadVertex as error:
+            raise Forfeit(seat.label, "illegal", str(error)) from error
+        why = game.legality(color, vertex)
+        if why is not None:
+            raise Forfeit(seat.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
+        game.play(color, vertex)
+        name = format_vertex(vertex, game.width, game.height)
+        self._seats[opponent(color)].play(color_name(color), name)
+        self._ask_referee(lambda referee: referee.play(color_name(color), name))
+
+    def _start_referee(self) -> None:
+        def start(referee: Seat) -> None:
+            referee.start(warm_up=False, settings=self._settings)
+            referee.new_game(self._settings, self.game.rules)
+
+        self._ask_referee(start)
+
+    def _ask_referee(self, action: Callable[[Seat], None]) -> None:
+        """Do `action` with the referee, if there is one; dismiss it for this game when it fails."""
+        if self._referee is None:
+            return
+        try:
+            action(self._referee)
+        except Forfeit as failure:
+            if not self._referee.has_answered:
+                raise
+            log.warning("game %d goes on without its referee: %s", self._number, failure)
+            self._referee = None
+
+    def _counted(self, reason: str) -> Ending:
+        """Count the present position: referee, else both players, else the arbiter.
+
+        The arbiter judges no life and death: only a stone within pass-alive territory is dead for
+        it, so its count is Tromp-Taylor's wherever the players have played on to the end.
+        """
+        score, scored_by = self._referee_score(), "referee"
+        if score is None:
+            score, scored_by = self._players_score(), "players"
+        if score is None:
+            points = final_score(self.game)
+            score, scored_by = Score((points > 0) - (points < 0), abs(points)), "arbiter"
+        winner = {1: BLACK, -1: WHITE, 0: None}[score.sign]
+        return Ending(winner, str(score), reason, scored_by=scored_by)
+
+    def _referee_score(self) -> Score | None:
+        scores: list[Score | None] = []
+        self._ask_referee(lambda referee: scores.append(referee.final_score()))
+        return scores[0] if scores else None
+
+    def _players_score(self) -> Score | None:
+        """Return what both players agree on: the score, or at least the winner, else None."""
+        black, white = self._seats[BLACK].final_score(), self._seats[WHITE].final_score()
+        if black is None or white is None or black.sign != white.sign:
+            return None
+        return black if black.margin == white.margin else Score(black.sign, None)
+
+    def _lost(self, color: int, reason: str, detail: str = "") -> Ending:
+        winner = opponent(color)
+        return Ending(winner, f"{color_letter(winner)}+{_FORFEIT_LETTER.get(reason, 'F')}", reason, detail)
+
+    def _forfeited(self, forfeit: Forfeit) -> Ending:
+        loser = next((color for color, seat in self._seats.items() if seat.label == forfeit.seat), None)
+        if loser is None or not self._seats[loser].has_answered:
+            # A program that has never answered is a wrong command, not a bad player.
+            raise forfeit
+        return self._lost(loser, forfeit.reason, forfeit.detail)
+
+    def _record(self, ending: Ending) -> GameRecord:
+        seats = self._seats
+        moves = " ".join(str(move.vertex) for move in self.game.moves)
+        return GameRecord(
+            number=self._number,
+            black=seats[BLACK].label,
+            winner=None if ending.winner is None else seats[ending.winner].label,
+            result=ending.result,
+            reason=ending.reason,
+            detail=ending.detail,
+            scored_by=ending.scored_by,
+            names={seat.label: seat.name for seat in seats.values()},
+            seconds={seat.label: round(seat.seconds, 3) for seat in seats.values()},
+            moves={seat.label: seat.moves for seat in seats.values()},
+            digest=hashlib.sha256(moves.encode()).hexdigest()[:16],
+        )
+
+    def _comment(self, record: GameRecord) -> str:
+        time = self._settings.time
+        lines = [
+            f"Game {record.number} of a match, finished {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            f"Result {record.result} by {record.reason}" + (f": {record.detail}" if record.detail else ""),
+            f"Counted by: {record.scored_by}" if record.scored_by else "",
+            f"Rules {self._settings.rules}, {'no clock' if time is None else time.command()}",
+            *(
+                f"{color_name(color).capitalize()}: {seat.moves} moves in {seat.seconds:.1f} s ({seat.command})"
+                for color, seat in self._seats.items()
+            ),
+        ]
+        return "\n".join(line for line in lines if line)

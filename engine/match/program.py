@@ -1,0 +1,210 @@
+"""One GTP program as a child process: start it, ask it, end it, and never hang on it.
+
+Owns framing, time-outs and the process. It knows no rule of Go and judges no answer but its form.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from enum import StrEnum
+from typing import IO, NamedTuple
+
+log = logging.getLogger(__name__)
+
+MAX_LINE = 1 << 16
+"""Bytes of one output line; a longer one is cut into lines of this length."""
+MAX_REPLY_LINES = 5000
+QUEUE_LINES = 10_000
+"""Lines read ahead; a program that floods stdout then waits on its own pipe."""
+STDERR_LINES = 8
+_END = None
+
+
+class Trouble(StrEnum):
+    """How a program can fail as a program."""
+
+    CRASH = "crash"
+    HANG = "hang"
+    GARBAGE = "garbage"
+
+
+class ProgramFailure(Exception):
+    """A program that ended, did not answer in time, or wrote what is no GTP reply."""
+
+    def __init__(self, trouble: Trouble, detail: str) -> None:
+        super().__init__(f"{trouble}: {detail}")
+        self.trouble = trouble
+        self.detail = detail
+
+
+class Reply(NamedTuple):
+    """One GTP reply: the text after `=` (ok) or `?`."""
+
+    ok: bool
+    text: str
+
+
+class Program:
+    """A running GTP program. One thread at a time may `ask`; any thread may `kill`."""
+
+    def __init__(self, command: str) -> None:
+        """Start the shell-split `command` in a process group of its own.
+
+        Raises ProgramFailure (crash) when it cannot be started at all.
+        """
+        self.command = command
+        try:
+            arguments = shlex.split(command)
+            self._process = subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                # Its own group: Ctrl-C at the terminal reaches the match alone, and the group can
+                # be killed with whatever the program itself has started.
+                start_new_session=True,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise ProgramFailure(Trouble.CRASH, f"cannot start {command!r}: {error}") from error
+        self._lines: queue.Queue[bytes | None] = queue.Queue(QUEUE_LINES)
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
+        self._closed = threading.Event()
+        self._killing = threading.Lock()
+        assert self._process.stdout is not None and self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._read_stdout, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._read_stderr, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def ask(self, command: str, seconds: float) -> Reply:
+        """Send one command line and return its reply, waiting `seconds` at most.
+
+        Raises ProgramFailure; the program is of no further use then, and should be killed.
+        """
+        self.check_silence()
+        log.debug("%d << %s", self._process.pid, command)
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(command.encode() + b"\n")
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise self._crashed(command) from error
+        return self._read_reply(command, time.monotonic() + seconds)
+
+    def check_silence(self) -> None:
+        """Raise ProgramFailure when the program has written anything that nobody asked for."""
+        while True:
+            try:
+                line = self._lines.get_nowait()
+            except queue.Empty:
+                return
+            if line is _END:
+                self._lines.put_nowait(_END)
+                return
+            if line.strip():
+                raise ProgramFailure(Trouble.GARBAGE, f"wrote unasked: {_shown(line)}")
+
+    def close(self, seconds: float = 3.0) -> None:
+        """Ask the program to quit, and kill its process group if it has not ended in time."""
+        with contextlib.suppress(ProgramFailure, queue.Empty):
+            deadline = time.monotonic() + seconds
+            self.ask("quit", seconds)
+            while self._lines.get(timeout=max(0.0, deadline - time.monotonic())) is not _END:
+                pass
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process group at once. May be called twice, and from any thread."""
+        with self._killing:
+            if self._closed.is_set():
+                return
+            self._closed.set()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
+            self._process.wait()
+        # Wakes an `ask` of another thread; a full queue needs no waking.
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(_END)
+        for reader, stream in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
+            reader.join(timeout=1.0)
+            # A process that left the group may still hold the pipe: closing would wait for its reader.
+            if stream is not None and not reader.is_alive():
+                stream.close()
+
+    def error_text(self) -> str:
+        """Return the last lines of the program's stderr, joined by " | "."""
+        return " | ".join(self._stderr)
+
+    def _read_reply(self, command: str, deadline: float) -> Reply:
+        lines: list[str] = []
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                what = "started an answer but did not end it" if lines else "no answer"
+                raise ProgramFailure(Trouble.HANG, f"{what} in time to {command!r}") from None
+            if line is _END:
+                self._lines.put_nowait(_END)
+                raise self._crashed(command)
+            text = line.decode("utf-8", "replace").rstrip()
+            if not lines and not text:
+                continue
+            if not lines and text[0] not in "=?":
+                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with {_shown(line)}")
+            if not text:
+                return _parse_reply(lines)
+            lines.append(text)
+            if len(lines) > MAX_REPLY_LINES:
+                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {MAX_REPLY_LINES} lines")
+
+    def _crashed(self, command: str) -> ProgramFailure:
+        try:
+            status = f"exit status {self._process.wait(timeout=1.0)}"
+        except subprocess.TimeoutExpired:
+            status = "its output closed"
+        self._readers[1].join(timeout=0.5)
+        said = self.error_text()
+        return ProgramFailure(Trouble.CRASH, f"ended at {command!r} ({status})" + (f": {said}" if said else ""))
+
+    def _read_stdout(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while line := stream.readline(MAX_LINE):
+                log.debug("%d >> %r", self._process.pid, line)
+                self._put(line)
+        self._put(_END)
+
+    def _put(self, line: bytes | None) -> None:
+        while not self._closed.is_set():
+            with contextlib.suppress(queue.Full):
+                self._lines.put(line, timeout=0.2)
+                return
+
+    def _read_stderr(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while line := stream.readline(MAX_LINE):
+                text = line.decode("utf-8", "replace").strip()
+                if text:
+                    self._stderr.append(text[:500])
+
+
+def _parse_reply(lines: list[str]) -> Reply:
+    """Return the reply of lines of which the first starts with `=` or `?`, an id dropped."""
+    head = lines[0][1:]
+    first = head.lstrip("0123456789").strip()
+    return Reply(lines[0][0] == "=", "\n".join([first, *lines[1:]]).strip())
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.decode("utf-8", "replace").rstrip()[:200])

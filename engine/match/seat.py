@@ -1,0 +1,200 @@
+"""One program's seat in a match: the GTP words said to it, and its failures named as reasons to lose.
+
+The process is `program.py`'s; whose turn it is and who wins is `game.py`'s.
+"""
+
+import logging
+import re
+import time
+from dataclasses import dataclass
+
+from engine.match.clock import Clock, TimeLimit
+from engine.match.program import Program, ProgramFailure, Reply
+from engine.match.settings import MatchSettings
+from engine.rules import KGS_PRESETS, Rules, preset_name
+
+log = logging.getLogger(__name__)
+
+_SCORE = re.compile(r"([BWbw])\+(\d+(?:\.\d*)?)$")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A counted result, Black-positive; `margin` is None where only the winner is known."""
+
+    sign: int
+    margin: float | None
+
+    def __str__(self) -> str:
+        """Return the text that SGF and GTP have for it."""
+        if self.sign == 0:
+            return "0"
+        return ("B+" if self.sign > 0 else "W+") + ("" if self.margin is None else f"{self.margin:g}")
+
+
+class Forfeit(Exception):
+    """A game lost by the program in `seat` (a label), and why."""
+
+    def __init__(self, seat: str, reason: str, detail: str) -> None:
+        super().__init__(f"{seat} loses by {reason}: {detail}")
+        self.seat = seat
+        self.reason = reason
+        self.detail = detail
+
+
+class Refusal(Exception):
+    """A program that answers `?` to what the match itself needs, such as the board size."""
+
+
+class Seat:
+    """A program under a label, started when first needed and again after it has failed."""
+
+    def __init__(self, label: str, command: str, hang: float, name: str | None = None) -> None:
+        """name: shown instead of what the program calls itself."""
+        self.label = label
+        self.command = command
+        self.name = ""
+        self._given_name = name
+        self.moves = 0
+        self.seconds = 0.0
+        self._hang = hang
+        self._program: Program | None = None
+        self._commands: frozenset[str] = frozenset()
+        self._clock: Clock | None = None
+
+    @property
+    def has_answered(self) -> bool:
+        """True once the program has ever come through its start."""
+        return bool(self.name)
+
+    def start(self, warm_up: bool, settings: MatchSettings) -> None:
+        """Start the program unless it runs. Raises Forfeit when it fails to start.
+
+        warm_up: make it play one move off the record, so that what it loads before its first move
+        is not charged to its clock.
+        """
+        if self._program is not None:
+            return
+        try:
+            self._program = Program(self.command)
+        except ProgramFailure as failure:
+            raise Forfeit(self.label, failure.trouble, failure.detail) from failure
+        name, version, commands = (self.ask(word) for word in ("name", "version", "list_commands"))
+        self._commands = frozenset(commands.text.split()) if commands.ok else frozenset()
+        called = f"{name.text} {version.text if version.ok else ''}".strip() if name.ok else ""
+        self.name = self._given_name or called or self.command
+        if warm_up:
+            self._size(settings)
+            if self.lists("time_settings"):
+                self.ask(TimeLimit(0, 1, 1).command())
+            self.ask("genmove black")
+
+    def lists(self, command: str) -> bool:
+        """Return whether `list_commands` names the command."""
+        return command in self._commands
+
+    def new_game(self, settings: MatchSettings, rules: Rules) -> None:
+        """Set size, komi, rules, an empty board and the clock. Raises Forfeit or Refusal."""
+        self.moves, self.seconds = 0, 0.0
+        self._clock = None if settings.time is None else Clock(settings.time)
+        self._size(settings)
+        self._need(f"komi {settings.komi:g}")
+        self._set_rules(rules)
+        self._need("clear_board")
+        if settings.time is not None and self.lists("time_settings"):
+            reply = self.ask(settings.time.command())
+            if not reply.ok:
+                log.warning("%s refuses %r: %s", self.name, settings.time.command(), reply.text)
+
+    def genmove(self, color: str, grace: float) -> str:
+        """Return the text of the program's move, timed. Raises Forfeit."""
+        allowed = None
+        if self._clock is not None:
+            allowed = self._clock.available()
+            if self.lists("time_left"):
+                self.ask(self._clock.command(color))
+        start = time.monotonic()
+        try:
+            reply = self.ask(f"genmove {color}", self._hang if allowed is None else allowed + grace)
+        except Forfeit as forfeit:
+            if forfeit.reason == "hang" and allowed is not None:
+                raise Forfeit(self.label, "time", f"no move within {allowed:.2f} s") from forfeit
+            raise
+        seconds = time.monotonic() - start
+        self.seconds += seconds
+        self.moves += 1
+        if self._clock is not None and not self._clock.spend(seconds, grace):
+            raise Forfeit(self.label, "time", f"{seconds:.2f} s for a move, {allowed:.2f} s were left")
+        if not reply.ok:
+            raise Forfeit(self.label, "error", f"answered ? to genmove: {reply.text}")
+        return reply.text
+
+    def play(self, color: str, vertex: str) -> None:
+        """Tell the program a legal move. Raises Forfeit when it fails or refuses."""
+        reply = self.ask(f"play {color} {vertex}")
+        if not reply.ok:
+            raise Forfeit(self.label, "error", f"refuses the legal move {color} {vertex}: {reply.text}")
+
+    def final_score(self) -> Score | None:
+        """Return the program's own count, or None when it has none to give. Raises Forfeit."""
+        if not self.lists("final_score"):
+            return None
+        reply = self.ask("final_score")
+        return parse_score(reply.text) if reply.ok else None
+
+    def ask(self, command: str, seconds: float | None = None) -> Reply:
+        """Return the reply to a command. Raises Forfeit; the program is ended then."""
+        assert self._program is not None
+        try:
+            return self._program.ask(command, self._hang if seconds is None else seconds)
+        except ProgramFailure as failure:
+            self._program.kill()
+            self._program = None
+            raise Forfeit(self.label, failure.trouble, failure.detail) from failure
+
+    def close(self) -> None:
+        """End the program politely, if it runs."""
+        program, self._program = self._program, None
+        if program is not None:
+            program.close()
+
+    def kill(self) -> None:
+        """End the program at once, if it runs; any thread may."""
+        program = self._program
+        if program is not None:
+            program.kill()
+
+    def _size(self, settings: MatchSettings) -> None:
+        square = settings.width == settings.height
+        self._need(f"boardsize {settings.width}" if square else f"boardsize {settings.width} {settings.height}")
+
+    def _need(self, command: str) -> None:
+        reply = self.ask(command)
+        if not reply.ok:
+            raise Refusal(f"{self.name} ({self.command}) refuses {command!r}: {reply.text}")
+
+    def _set_rules(self, rules: Rules) -> None:
+        """Tell the rules in the first of the two ways that the program lists, or not at all."""
+        command = None
+        if self.lists("kata-set-rules"):
+            command = f"kata-set-rules {preset_name(rules) or rules.to_json()}"
+        elif self.lists("kgs-rules"):
+            kgs = next((name for name, preset in KGS_PRESETS.items() if preset == rules), None)
+            command = None if kgs is None else f"kgs-rules {kgs}"
+        if command is None:
+            return
+        reply = self.ask(command)
+        if not reply.ok:
+            log.warning("%s refuses %r: %s", self.name, command, reply.text)
+
+
+def parse_score(text: str) -> Score | None:
+    """Return the score in a `final_score` reply ("B+3.5", "W+0.5 ...", "0"), or None."""
+    word = text.split()[0] if text.split() else ""
+    if word.lower() in ("0", "draw", "jigo"):
+        return Score(0, 0.0)
+    match = _SCORE.match(word)
+    if match is None:
+        return None
+    margin = float(match[2])
+    return Score(0, 0.0) if margin == 0 else Score(1 if match[1] in "Bb" else -1, margin)

@@ -1,0 +1,128 @@
+"""The directory of a match: settings.json, one SGF a game, one line a game in results.jsonl.
+
+A game is finished when its line stands whole in results.jsonl; its SGF was written before. So a
+match that was killed at any moment leaves only whole games, and goes on from there.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.match.settings import MatchError, MatchSettings
+
+FORMAT = {"format": "keima-match", "version": 1}
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One finished game, as a line of results.jsonl.
+
+    black: "A" or "B", who played Black. winner: "A", "B", or None for a draw. result: as in SGF.
+    reason: "passes" or "moves" (a counted game), "repetition" (no result), "resign", or why the
+    loser lost: "illegal", "time", "hang", "crash", "garbage", "error".
+    scored_by: "referee", "players" (they agree), "arbiter", or "" for a game that was not counted.
+    seconds, moves: by player. digest: equal for games with equal moves.
+    """
+
+    number: int
+    black: str
+    winner: str | None
+    result: str
+    reason: str
+    detail: str = ""
+    scored_by: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    moves: dict[str, int] = field(default_factory=dict)
+    digest: str = ""
+    sgf: str = ""
+
+
+class Store:
+    """The files of one match, or nothing but memory when it has no directory."""
+
+    def __init__(self, settings: MatchSettings, directory: Path | None, resume: bool = True) -> None:
+        """Open or create the directory.
+
+        Raises MatchError when it holds a match with other settings, or any at all and `resume` is
+        False; its text names the first setting that differs.
+        """
+        self.records: dict[int, GameRecord] = {}
+        self._directory = directory
+        if directory is None:
+            return
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / "settings.json"
+        wanted = FORMAT | settings.to_json()
+        if path.exists():
+            _require_same(path, wanted)
+            if not resume:
+                raise MatchError(f"{directory} already holds a match, and resuming is off")
+            self.records = _read_records(directory / "results.jsonl")
+        else:
+            if (directory / "results.jsonl").exists():
+                raise MatchError(f"{directory} has results but no settings.json")
+            write_atomically(path, json.dumps(wanted, indent=1) + "\n")
+
+    def sgf_name(self, number: int) -> str:
+        """Return the file name of a game's record."""
+        return f"game-{number:05d}.sgf"
+
+    def add(self, record: GameRecord, sgf: str) -> None:
+        """Keep a finished game: its SGF first, then its line."""
+        if self._directory is not None:
+            write_atomically(self._directory / self.sgf_name(record.number), sgf)
+            _append_line(self._directory / "results.jsonl", json.dumps(asdict(record)))
+        self.records[record.number] = record
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a whole file or none: under another name, synced, then renamed."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _append_line(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _require_same(path: Path, wanted: dict[str, Any]) -> None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MatchError(f"{path}: no valid JSON: {error}") from error
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise MatchError(
+                f"{path}: {name} was {found.get(name)!r} there and is {wanted.get(name)!r} now; use another directory"
+            )
+
+
+def _read_records(path: Path) -> dict[int, GameRecord]:
+    """Return the whole lines of results.jsonl by game number, and cut off a torn last line."""
+    if not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    whole, _, torn = text.rpartition("\n")
+    if torn:
+        write_atomically(path, whole + "\n" if whole else "")
+    records = {}
+    for place, line in enumerate(whole.splitlines(), start=1):
+        try:
+            record = GameRecord(**json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise MatchError(f"{path}:{place}: no game record: {error}") from error
+        records[record.number] = record
+    return records

@@ -1,0 +1,169 @@
+"""The run of a match: which games are left, who plays them at once, and how it stops.
+
+The games are `game.py`'s, the files `store.py`'s, the table `report.py`'s.
+"""
+
+import contextlib
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.color import BLACK, WHITE
+from engine.match.game import Interrupted, RefereedGame
+from engine.match.seat import Forfeit, Refusal, Seat
+from engine.match.settings import MatchError, MatchSettings
+from engine.match.store import GameRecord, Store
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.2
+"""How often the waiting main thread looks up, so that Ctrl-C reaches it."""
+
+OnGame = Callable[[list[GameRecord]], None]
+_Done = tuple[GameRecord, str] | Exception
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The finished games in order, and whether Ctrl-C stopped the match before its last one."""
+
+    records: list[GameRecord]
+    interrupted: bool = False
+
+
+def run_match(
+    settings: MatchSettings,
+    directory: Path | None = None,
+    *,
+    resume: bool = True,
+    on_game: OnGame | None = None,
+) -> MatchResult:
+    """Play all games of a match that its directory does not hold yet, and return all records.
+
+    on_game: called with the records so far at the start and after every game, in this thread.
+    Ctrl-C ends the programs, drops the games in play and returns what is finished.
+    Raises MatchError when a program cannot be started, refuses the settings, or the directory
+    holds another match.
+    """
+    store = Store(settings, directory, resume)
+    numbers = range(1, settings.games + 1)
+    finished = {number: record for number, record in store.records.items() if number in numbers}
+    missing = [number for number in numbers if number not in finished]
+    report = on_game or (lambda records: None)
+    report(_in_order(finished))
+    tables = _Tables(settings, missing)
+    interrupted = False
+    try:
+        for record, sgf in tables.results():
+            named = replace(record, sgf=store.sgf_name(record.number) if directory is not None else "")
+            store.add(named, sgf)
+            finished[named.number] = named
+            report(_in_order(finished))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        tables.stop()
+    return MatchResult(_in_order(finished), interrupted)
+
+
+class _Tables:
+    """The threads that play: each has its own programs and takes the next game when it is free."""
+
+    def __init__(self, settings: MatchSettings, numbers: list[int]) -> None:
+        self._settings = settings
+        self._count = len(numbers)
+        self._jobs: queue.Queue[int] = queue.Queue()
+        for number in numbers:
+            self._jobs.put(number)
+        self._done: queue.Queue[_Done] = queue.Queue()
+        self._stopping = threading.Event()
+        self._crews = [_Crew(settings, self._stopping.is_set) for _ in range(min(settings.concurrency, self._count))]
+        self._threads = [threading.Thread(target=self._run, args=(crew,), daemon=True) for crew in self._crews]
+
+    def results(self) -> Iterator[tuple[GameRecord, str]]:
+        """Start the threads and yield every game as it is finished. Raises what a game raised."""
+        for thread in self._threads:
+            thread.start()
+        left = self._count
+        while left:
+            try:
+                done = self._done.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if isinstance(done, Exception):
+                raise done
+            left -= 1
+            yield done
+
+    def stop(self) -> None:
+        """End every game in play and every program. Returns when they have ended."""
+        self._stopping.set()
+        for crew in self._crews:
+            crew.kill()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(timeout=10.0)
+
+    def _run(self, crew: "_Crew") -> None:
+        try:
+            while not self._stopping.is_set():
+                self._done.put(crew.play(self._jobs.get_nowait()))
+        except (queue.Empty, Interrupted):
+            pass
+        except Exception as error:  # noqa: BLE001 - raised again in the main thread, by results()
+            self._done.put(error)
+        finally:
+            crew.close()
+
+
+class _Crew:
+    """The programs of one table: the two players and the referee."""
+
+    def __init__(self, settings: MatchSettings, stopping: Callable[[], bool]) -> None:
+        self._settings = settings
+        self._stopping = stopping
+        self._players = {
+            "A": Seat("A", settings.black, settings.hang, settings.black_name),
+            "B": Seat("B", settings.white, settings.hang, settings.white_name),
+        }
+        self._referee = None if settings.referee is None else Seat("referee", settings.referee, settings.hang)
+
+    def play(self, number: int) -> tuple[GameRecord, str]:
+        """Play one game; return its record and its SGF. Raises MatchError or Interrupted."""
+        black = self._settings.player_of_black(number)
+        seats = {BLACK: self._players[black], WHITE: self._players["B" if black == "A" else "A"]}
+        game = RefereedGame(self._settings, number, seats, self._referee, self._stopping)
+        try:
+            record = game.play()
+        except Refusal as refusal:
+            raise MatchError(str(refusal)) from refusal
+        except Forfeit as failure:
+            # Only a program that has never answered comes through here.
+            raise MatchError(f"{self._command(failure.seat)!r} does not start: {failure.detail}") from failure
+        return record, game.sgf(record)
+
+    def kill(self) -> None:
+        """End the programs at once; the game in play then fails, and is dropped."""
+        for seat in self._seats():
+            seat.kill()
+
+    def close(self) -> None:
+        """End the programs politely, unless the match is stopping."""
+        for seat in self._seats():
+            if self._stopping():
+                seat.kill()
+            with contextlib.suppress(OSError):
+                seat.close()
+
+    def _seats(self) -> list[Seat]:
+        return [*self._players.values(), *([] if self._referee is None else [self._referee])]
+
+    def _command(self, label: str) -> str:
+        return next(seat.command for seat in self._seats() if seat.label == label)
+
+
+def _in_order(records: dict[int, GameRecord]) -> list[GameRecord]:
+    return [records[number] for number in sorted(records)]
