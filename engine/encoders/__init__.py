@@ -1,0 +1,13 @@
+"""How positions become network inputs: every encoder by the name that network files record."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from engine.encoders import agz, liberties, oneplane
+from engine.encoders.base import Encoder
+
+__all__ = ["ENCODERS", "Encoder"]
+
+ENCODERS: Mapping[str, Encoder] = MappingProxyType(
+    {encoder.name: encoder for encoder in (agz.ENCODER, liberties.ENCODER, oneplane.ENCODER)}
+)

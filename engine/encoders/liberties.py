@@ -1,0 +1,92 @@
+"""Stones by the liberties of their chain, forbidden points, the last two moves, komi and passes.
+
+Planes 1..6 partition the stones. Plane 7 holds the empty points that repetition forbids to the side
+to move (simple ko and superko), plane 8 those that are forbidden as suicide. The last moves are
+points only: a pass leaves its plane empty and shows in the globals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import is_legal
+from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
+from engine.color import BLACK, EMPTY
+from engine.encoders.base import Encoder, Inputs
+from engine.jit import kernel
+from engine.vertex import NO_POINT, PASS
+
+if TYPE_CHECKING:
+    from engine.evaluators.base import PositionBatch
+
+ON_BOARD, OWN_1, ENEMY_1, KO, SUICIDE, LAST = 0, 1, 4, 7, 8, 9
+KOMI_SCALE = 15.0
+"""Points of komi and bonuses that make the komi input 1."""
+
+
+@kernel
+def encode_liberties(
+    boards: NDArray[np.int16],
+    moves: NDArray[np.int16],
+    to_play: NDArray[np.int8],
+    legal: NDArray[np.bool_],
+    suicide: bool,
+    white_bonus: NDArray[np.float32],
+    count: int,
+    planes: Inputs,
+    globals_: Inputs,
+) -> None:
+    """Write planes [B, 11, height, width] and globals [B, 3] of rows 0..count-1."""
+    height, width = planes.shape[2], planes.shape[3]
+    for i in range(count):
+        board, own = boards[i], to_play[i]
+        planes[i, ON_BOARD] = 1.0
+        planes[i, OWN_1:] = 0.0
+        for row in range(height):
+            for column in range(width):
+                vertex = (row + 1) * (width + 1) + column + 1
+                color = board[COLOR, vertex]
+                if color != EMPTY:
+                    first = OWN_1 if color == own else ENEMY_1
+                    planes[i, first + min(board[LIBERTIES, board[HEAD, vertex]], 3) - 1, row, column] = 1.0
+                elif not legal[i, row * width + column]:
+                    repeats = vertex == board[HEADER, KO_POINT] or is_legal(board, vertex, own, suicide)
+                    planes[i, KO if repeats else SUICIDE, row, column] = 1.0
+        for age in range(2):
+            move = moves[i, age]
+            if move != NO_POINT and move != PASS:
+                planes[i, LAST + age, move // (width + 1) - 1, move % (width + 1) - 1] = 1.0
+            globals_[i, 1 + age] = 1.0 if move == PASS else 0.0
+        globals_[i, 0] = (-white_bonus[i] if own == BLACK else white_bonus[i]) / KOMI_SCALE
+
+
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+    encode_liberties(
+        positions.boards,
+        positions.moves,
+        positions.to_play,
+        positions.legal,
+        positions.rules.suicide,
+        positions.white_bonus,
+        count,
+        planes,
+        globals_,
+    )
+
+
+ENCODER = Encoder(
+    name="liberties",
+    plane_names=(
+        "on board",
+        *(f"{side} stones, {liberties} liberties" for side in ("own", "enemy") for liberties in ("1", "2", "3+")),
+        "repetition",
+        "suicide",
+        "last move",
+        "move before it",
+    ),
+    global_names=("komi for the side to move / 15", "last move was a pass", "move before it was a pass"),
+    write=_write,
+)

@@ -1,0 +1,37 @@
+"""One plane, the smallest input there is: 1 for own stones, -1 for the opponent's, 0 elsewhere.
+
+It hides ko, history, komi and the color to play; it is for teaching.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.encoders.base import Encoder, Inputs
+from engine.jit import kernel
+
+if TYPE_CHECKING:
+    from engine.evaluators.base import PositionBatch
+
+
+@kernel
+def encode_oneplane(colors: NDArray[np.int8], to_play: NDArray[np.int8], count: int, planes: Inputs) -> None:
+    """Write planes [B, 1, height, width] of rows 0..count-1."""
+    height, width = planes.shape[2], planes.shape[3]
+    for i in range(count):
+        own = to_play[i]
+        for row in range(height):
+            vertex = (row + 1) * (width + 1) + 1
+            for column in range(width):
+                color = colors[i, 0, vertex + column]
+                planes[i, 0, row, column] = 1.0 if color == own else -1.0 if color == 3 - own else 0.0
+
+
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+    encode_oneplane(positions.colors, positions.to_play, count, planes)
+
+
+ENCODER = Encoder(name="oneplane", plane_names=("own 1, enemy -1",), global_names=(), write=_write)

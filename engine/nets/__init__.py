@@ -1,0 +1,1 @@
+"""Networks as data, and the frameworks that compute them. Imports nothing by itself."""

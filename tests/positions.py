@@ -1,0 +1,58 @@
+"""Games and batches of positions that many tests need."""
+
+import random
+from collections.abc import Sequence
+
+from engine.color import BLACK, opponent
+from engine.evaluators.base import PositionBatch, write_position
+from engine.game import Game
+from engine.rules import TROMP_TAYLOR, Rules
+from engine.vertex import PASS, parse_vertex
+
+
+def game_of(
+    text: str, width: int, height: int | None = None, *, rules: Rules = TROMP_TAYLOR, komi: float = 7.5
+) -> Game:
+    """Return the game of alternating moves, Black first, such as "C3 D4 pass"."""
+    game = Game(width, height, rules=rules, komi=komi)
+    color = BLACK
+    for name in text.split():
+        game.play(color, parse_vertex(name, width, height or width))
+        color = opponent(color)
+    return game
+
+
+def game_from_diagram(diagram: str, *, rules: Rules = TROMP_TAYLOR, komi: float = 7.5) -> Game:
+    """Return a game set up as a diagram of X (Black), O (White) and dots shows, Black to play."""
+    rows = [line.split() for line in diagram.strip().splitlines()]
+    height, width = len(rows), len(rows[0])
+    game = Game(width, height, rules=rules, komi=komi)
+    stones: dict[str, list[int]] = {"X": [], "O": [], ".": []}
+    for row, line in enumerate(rows):
+        for column, mark in enumerate(line):
+            stones[mark].append((row + 1) * (width + 1) + column + 1)
+    game.setup(stones["X"], stones["O"])
+    return game
+
+
+def random_game(
+    seed: int, width: int, height: int | None = None, *, moves: int = 60, rules: Rules = TROMP_TAYLOR
+) -> Game:
+    """Return a game of random legal moves, about one in twenty a pass."""
+    chance = random.Random(seed)
+    game = Game(width, height, rules=rules)
+    for _ in range(moves):
+        if game.is_over:
+            break
+        legal = game.legal_vertices()
+        vertex = PASS if not legal or chance.random() < 0.05 else chance.choice(legal)
+        game.play(game.to_play, vertex)
+    return game
+
+
+def batch_of(games: Sequence[Game], colors: Sequence[int] = ()) -> PositionBatch:
+    """Return the present positions of games of one size, the sides to move those of the games unless given."""
+    positions = PositionBatch(len(games), games[0].width, games[0].height)
+    for row, game in enumerate(games):
+        write_position(game, colors[row] if colors else game.to_play, positions, row)
+    return positions
