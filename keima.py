@@ -1,0 +1,238 @@
+"""The front door: the `keima` command, and the only place that knows every room of the house.
+
+Wires evaluators, search and players to the GTP session and the other commands. It holds no logic
+of its own, and imports nothing heavy before a command needs it: a GTP controller gets its first
+answers while numpy, numba and the network still load.
+"""
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine import __version__
+from engine.errors import BadRules, GoError
+from engine.rules import parse_rules
+from engine.vertex import MAX_SIZE
+
+if TYPE_CHECKING:
+    from engine.players import Player
+    from engine.search.params import SearchParams
+
+NO_NETWORK = "none"
+LOG_LEVELS = ["error", "warning", "info", "debug"]
+
+
+class DefaultCommand(click.Group):
+    """A group that means its command `gtp` when the command line names none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `gtp` before options that are not the group's own."""
+        if not args or (args[0].startswith("-") and args[0] not in {"--help", "-h", "--version"}):
+            args = ["gtp", *args]
+        return super().parse_args(ctx, args)
+
+
+class BoardSize(click.ParamType):
+    """A board size: 19, or 13x9 for columns x rows."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return (width, height)."""
+        if isinstance(value, tuple):
+            return value
+        parts = str(value).lower().split("x")
+        if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
+            return int(parts[0]), int(parts[-1])
+        self.fail(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", param, ctx)
+
+
+class RuleSet(click.ParamType):
+    """Rules by shorthand, such as chinese, or as a JSON object."""
+
+    name = "rules"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text unchanged when it names rules."""
+        try:
+            parse_rules(value)
+        except BadRules as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:
+    """Return the [search] table of a TOML file; its other keys become the options' defaults."""
+    if path is None:
+        return {}
+    import tomllib
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{path}: {error}", ctx, param) from error
+    search = content.pop("search", {})
+    options = {each.name for each in ctx.command.params} - {"config", "settings"}
+    unknown = [key for key in content if key.replace("-", "_") not in options]
+    if unknown or not isinstance(search, dict):
+        known = " ".join(sorted(name.replace("_", "-") for name in options if name))
+        raise click.BadParameter(f"{path}: unknown key {' '.join(unknown)!r}, expected {known} or [search]", ctx, param)
+    ctx.default_map = {key.replace("-", "_"): value for key, value in content.items()}
+    return {key: str(value) for key, value in search.items()}
+
+
+def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the key=value pairs of --set."""
+    pairs = [value.partition("=") for value in values]
+    wrong = [key for key, equals, _ in pairs if not equals]
+    if wrong:
+        raise click.BadParameter(f"expected key=value, got {wrong[0]!r}", ctx, param)
+    return {key.strip(): text.strip() for key, _, text in pairs}
+
+
+def search_params(config: dict[str, str], settings: dict[str, str], seed: int | None) -> "SearchParams":
+    """Return the parameters of a search: defaults, then the file, then --set, then --seed."""
+    from engine.search.params import SearchParams, with_settings
+
+    chosen = config | settings | ({} if seed is None else {"seed": str(seed)})
+    try:
+        return with_settings(SearchParams(), chosen)
+    except GoError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def make_player(params: "SearchParams") -> "Player":
+    """Build the player that the options ask for. Takes seconds: it loads the numerical libraries."""
+    from engine.evaluators.rollout import RolloutEvaluator
+    from engine.players import SearchPlayer
+
+    return SearchPlayer(RolloutEvaluator(), params)
+
+
+def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse network files for as long as no evaluator reads them."""
+    if value not in (None, NO_NETWORK):
+        raise click.BadParameter("this version plays without a network only: --net none", ctx, param)
+    return value
+
+
+player_options = [
+    click.option("--net", metavar="none", callback=check_network, help="The network: none plays by rollouts."),
+    click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=read_config,
+        is_eager=True,
+        help="A TOML file with these options' names as keys, and search parameters in [search].",
+    ),
+    click.option(
+        "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
+    ),
+    click.option("--visits", type=click.IntRange(min=1), help="Visits a move."),
+    click.option("--time", type=click.FloatRange(min=0, min_open=True), help="Seconds a move."),
+    click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="Rules at the start."),
+    click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
+    click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
+    click.option("--seed", type=int, help="Seed of all random numbers."),
+    click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
+]
+
+
+def with_player_options(command: Any) -> Any:
+    """Decorate a command with the options that choose and limit a player."""
+    for option in reversed(player_options):
+        command = option(command)
+    return command
+
+
+@click.group(cls=DefaultCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="keima")
+def main() -> None:
+    """Keima, a Go engine. Without a command: gtp."""
+
+
+def start_logging(level: str) -> None:
+    """Log to stderr; stdout belongs to the command."""
+    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="keima: %(levelname)s: %(name)s: %(message)s")
+
+
+@main.command()
+@with_player_options
+def gtp(**options: Any) -> None:
+    """Speak GTP on stdin and stdout."""
+    from gtp.session import SessionConfig, run
+
+    start_logging(options["log_level"])
+    params = search_params(options["config"], options["settings"], options["seed"])
+    width, height = options["size"]
+    config = SessionConfig(
+        width=width,
+        height=height,
+        komi=options["komi"],
+        rules=parse_rules(options["rules"]),
+        visits=options["visits"],
+        seconds=options["time"],
+    )
+    sys.exit(run(config, lambda: make_player(params)))
+
+
+@main.command()
+@with_player_options
+@click.option("--color", type=click.Choice(["black", "white"]), default="black", show_default=True, help="Yours.")
+@click.option("--sgf", type=click.Path(dir_okay=False, path_type=Path), help="Where the game is saved.")
+def play(**options: Any) -> None:
+    """Play against the engine at the terminal."""
+    from engine.play import cli_play
+    from engine.players import Limits
+
+    start_logging(options["log_level"])
+    params = search_params(options["config"], options["settings"], options["seed"])
+    limits = Limits(visits=options["visits"], seconds=options["time"])
+    passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
+    sys.exit(cli_play(lambda: make_player(params), limits, **passed_on))
+
+
+@main.command()
+@click.option("--black", required=True, metavar="COMMAND", help="Player A, who plays Black in the first game.")
+@click.option("--white", required=True, metavar="COMMAND", help="Player B.")
+@click.option("--games", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--size", type=BoardSize(), default="19", show_default=True, help="The board: 19, or 13x9.")
+@click.option("--komi", type=float, default=7.5, show_default=True)
+@click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True)
+@click.option("--alternate", is_flag=True, help="Change colors after every game.")
+@click.option("--referee", metavar="COMMAND", help="A program that counts the games.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of records and results.")
+@click.option("--move-time", "seconds_per_move", type=float, metavar="SECONDS", help="Time for each move.")
+@click.option("--time", type=float, metavar="SECONDS", help="Main time; without any times there is no clock.")
+@click.option("--byo", type=float, metavar="SECONDS", help="Byo-yomi time, for --stones moves.")
+@click.option("--stones", type=int, help="Moves in a byo-yomi period.")
+@click.option("--grace", type=float, default=0.5, show_default=True, metavar="SECONDS", help="Overdraft forgiven.")
+@click.option("--hang", type=float, default=300.0, show_default=True, metavar="SECONDS", help="Longest wait.")
+@click.option("--max-moves", type=int, default=0, help="Moves after which a game ends; 0: three a point.")
+@click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Games at a time.")
+@click.option("--resume/--no-resume", default=True, help="Go on with the match found in --out.")
+@click.option("--black-name", help="Shown for player A.")
+@click.option("--white-name", help="Shown for player B.")
+def match(**options: Any) -> None:
+    """Play a match between two GTP programs."""
+    from engine.match.cli import cli_match
+
+    sys.exit(cli_match(**options))
+
+
+@main.command()
+@click.option("--size", "sizes", type=BoardSize(), multiple=True, help="Boards to measure; 9 and 19 by default.")
+@click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def bench(**options: Any) -> None:
+    """Measure start-up, rollouts, evaluations and visits."""
+    from engine.bench import cli_bench
+
+    sys.exit(cli_bench(make_player, **options))
+
+
+if __name__ == "__main__":
+    main(prog_name="keima")

@@ -1,0 +1,100 @@
+"""The import arrows of the design: every module stands in one layer and imports only from it or from below."""
+
+import ast
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = [
+    {"engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"},
+    {"engine.jit", "engine.board", "engine.nets.spec"},
+    {"engine.game", "engine.scoring", "engine.sgf", "engine.diagram", "engine.symmetry", "engine.handicap"},
+    {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
+    {"engine.encoders", "weights"},
+    {"engine.nets", "engine.evaluators"},
+    {"engine.search"},
+    {"engine.players"},
+    {"gtp", "engine.match", "engine.play", "engine.bench"},
+    {"keima"},
+]
+ONLY_IMPORTER = {"numba": {"engine.jit"}, "llvmlite": {"engine.jit"}}
+WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors"}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax tree of every module of the program by its dotted name."""
+    paths = [ROOT / "keima.py", *(path for top in ("engine", "gtp", "weights") for path in (ROOT / top).rglob("*.py"))]
+    trees = {}
+    for path in sorted(paths):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        trees[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return trees
+
+
+TREES = modules()
+
+
+def imports(name: str, nodes: list[ast.AST] | None = None) -> set[str]:
+    """Return what a module imports anywhere, or in the given nodes: submodules by their full names."""
+    found: set[str] = set()
+    for node in nodes if nodes is not None else ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {each for each in full if each in TREES} or {str(node.module)}
+    return found
+
+
+def layer(name: str) -> int:
+    """Return the place of a module in LAYERS, by the longest name that covers it."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        prefix = ".".join(parts[:length])
+        for index, names in enumerate(LAYERS):
+            if prefix in names:
+                return index
+    raise AssertionError(f"{name} stands in no layer: say in LAYERS where it belongs")
+
+
+@pytest.mark.parametrize("name", sorted(TREES.keys() - {"engine"}))
+def test_imports_point_down(name: str) -> None:
+    internal = {each for each in imports(name) if each in TREES and each != "engine"}
+    assert [each for each in internal if layer(each) > layer(name)] == []
+
+
+def test_no_import_cycle() -> None:
+    graph = {name: {each for each in imports(name) if each in TREES and each != name} for name in TREES}
+    TopologicalSorter(graph).prepare()  # raises CycleError with the cycle
+
+
+def test_only_one_module_imports_numba() -> None:
+    for library, allowed in ONLY_IMPORTER.items():
+        found = {name for name in TREES if any(each.split(".")[0] == library for each in imports(name))}
+        assert found == allowed
+
+
+@pytest.mark.parametrize("name", [name for name in TREES if name.split(".")[0] == "gtp"])
+def test_gtp_imports_no_numerical_library(name: str) -> None:
+    libraries = {each.split(".")[0] for each in imports(name)}
+    assert not libraries & {"torch", "openvino", "numba"}
+    at_once = {each.split(".")[0] for each in imports(name, list(TREES[name].body))}
+    assert "numpy" not in at_once, "numpy may be imported only in functions that run after the handshake"
+
+
+def test_the_search_knows_evaluators_by_their_interface_only() -> None:
+    for name in TREES:
+        if name.startswith("engine.search"):
+            known = {each for each in imports(name) if each.startswith(("engine.evaluators", "engine.nets"))}
+            assert known <= {"engine.evaluators.base"}, name
+
+
+def test_weights_know_only_the_specification_of_a_network() -> None:
+    for name in TREES:
+        if name.split(".")[0] == "weights":
+            known = {each for each in imports(name) if each.split(".")[0] in {"engine", "gtp", "keima"}}
+            assert known <= WEIGHTS_MAY_IMPORT, name
