@@ -1,0 +1,389 @@
+"""Game records: the main line of an SGF file as data, and a game as SGF text.
+
+Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no variations, no
+markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgfmill import sgf_grammar
+
+from engine import __version__
+from engine.color import BLACK, EMPTY, WHITE, color_letter
+from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
+from engine.game import DEFAULT_KOMI, Game, Move
+from engine.rules import TROMP_TAYLOR, Rules, parse_rules, preset_name
+from engine.sgf_source import iterate_sgfl, read_file, read_nodes
+from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, points, row_column
+
+_RECTANGLE_MARK = ":"
+_SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
+_MOVE_COLORS = {"B": BLACK, "W": WHITE}
+_FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
+"""Fox counts komi under Chinese rules in hundredths of stones: half of it is given."""
+_RULE_NAMES = {
+    "jp": "japanese",
+    "cn": "chinese",
+    "nz": "new-zealand",
+    "new zealand": "new-zealand",
+    "ing goe": "goe",
+    "ing rules": "goe",
+    "tromp taylor": "tromp-taylor",
+    "tt": "tromp-taylor",
+    "gor": "bga",
+}
+_SGF_NAMES = {
+    "tromp-taylor": "Tromp-Taylor",
+    "chinese": "Chinese",
+    "japanese": "Japanese",
+    "aga": "AGA",
+    "new-zealand": "NZ",
+}
+_LONG_RULES = re.compile(
+    r"ko(?P<ko>[A-Z]+)score(?P<scoring>[A-Z]+)tax(?P<tax>[A-Z]+)sui(?P<suicide>[01])"
+    r"(?:button(?P<hasButton>[01]))?(?:whb(?P<whiteHandicapBonus>0|N-1|N))?(?:fpok(?P<friendlyPassOk>[01]))?"
+)
+"""The rules as KataGo spells them out in RU."""
+
+__all__ = ["Record", "Setup", "format_ru", "iterate_sgfl", "load_sgf", "parse_ru", "write_game"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Stones put down or taken off at one place of a record.
+
+    after: how many moves of the record precede it.
+    stones: (vertex, color) in the order given, EMPTY where a stone is taken off.
+    """
+
+    after: int
+    stones: tuple[tuple[int, int], ...]
+    to_play: int | None
+
+
+@dataclass(frozen=True)
+class Record:
+    """The main line of one game record.
+
+    name: what messages call it, as a rule the file. komi, handicap, rules: None where the record
+    says nothing that can be understood. warnings: what was read against the letter, or ignored.
+    """
+
+    name: str
+    width: int
+    height: int
+    moves: tuple[Move, ...] = ()
+    setups: tuple[Setup, ...] = ()
+    komi: float | None = None
+    handicap: int | None = None
+    rules: Rules | None = None
+    result: str = ""
+    black: str = ""
+    white: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
+        """Return the game as it stood before move `move_number` (1: only the setup), or at its end.
+
+        rules, komi: stand above those of the record. Superko and multi-stone suicide are accepted,
+        as controllers do. Stones set up after a move start a new game from the position so changed,
+        so that `Game.moves` holds only the moves after them.
+        Raises BadSgf naming the move that cannot be played.
+        """
+        if move_number is not None and move_number < 1:
+            raise BadSgf(f"{self.name}: there is no move {move_number}, the first is move 1")
+        count = len(self.moves) if move_number is None else min(move_number - 1, len(self.moves))
+        given_rules = rules or self.rules or TROMP_TAYLOR
+        given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
+        game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
+        if not self.setups and self._first_player(False) == WHITE:
+            game.setup([], to_play=WHITE)
+        pending = iter(self.setups)
+        setup = next(pending, None)
+        for number in range(count + 1):
+            while setup is not None and setup.after == number:
+                game = self._set_up(game, setup)
+                setup = next(pending, None)
+            if number < count:
+                self._play(game, number)
+        return game
+
+    def _play(self, game: Game, index: int) -> None:
+        color, vertex = self.moves[index]
+        try:
+            game.play(color, vertex, lenient=True)
+        except IllegalMove as error:
+            move = f"{color_letter(color)}[{format_sgf(vertex, self.width)}]"
+            raise BadSgf(f"{self.name}: move {index + 1}: {move}: illegal move {error}") from error
+
+    def _set_up(self, game: Game, setup: Setup) -> Game:
+        colors = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
+        colors.update(setup.stones)
+        black, white = ([v for v, color in colors.items() if color == who] for who in (BLACK, WHITE))
+        if setup.to_play is not None:
+            to_play = setup.to_play
+        elif setup.after > 0 or game.setup_black or game.setup_white:
+            to_play = game.to_play
+        else:
+            to_play = self._first_player(bool(black) and not white)
+        fresh = Game(self.width, self.height, rules=game.rules, komi=game.komi)
+        try:
+            fresh.setup(black, white, to_play)
+        except IllegalMove as error:
+            raise BadSgf(f"{self.name}: setup after move {setup.after}: AB/AW: {error}") from error
+        return fresh
+
+    def _first_player(self, is_handicap: bool) -> int:
+        """Guess who moves first where the record has no PL."""
+        if self.moves:
+            return self.moves[0].color
+        return WHITE if is_handicap else BLACK
+
+
+def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
+    """Read the first game of an SGF file, given by its path or as its bytes.
+
+    Raises BadSgf with file, place and property, in one line.
+    """
+    data = source if isinstance(source, bytes) else read_file(Path(source))
+    called = name or ("SGF" if isinstance(source, bytes) else str(source))
+    nodes, warnings = read_nodes(data, called)
+    return _Reader(called, warnings).read(nodes)
+
+
+class _Reader:
+    """Collects the facts of one record, node by node; lives for one `load_sgf`."""
+
+    def __init__(self, name: str, warnings: list[str]) -> None:
+        self._name = name
+        self._warnings = warnings
+        self._moves: list[Move] = []
+        self._setups: list[Setup] = []
+        self._width = self._height = 0
+
+    def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
+        """Return the record of a main line, the root first."""
+        root = nodes[0]
+        game = _text(root, "GM") or "1"
+        if game != "1":
+            raise BadSgf(f"{self._name}: root: GM[{_short(game)}]: not a game of Go")
+        self._read_size(_text(root, "SZ"))
+        for node in nodes:
+            self._read_setup(node)
+            for key in node:
+                if key in _MOVE_COLORS:
+                    self._read_move(key, node[key])
+        info: dict[str, list[bytes]] = {}
+        for node in nodes:
+            for key in ("KM", "HA", "RU", "RE", "PB", "PW"):
+                if key in node:
+                    info.setdefault(key, node[key])
+        return Record(
+            name=self._name,
+            width=self._width,
+            height=self._height,
+            moves=tuple(self._moves),
+            setups=tuple(self._setups),
+            komi=self._read_komi(_text(info, "KM")),
+            handicap=self._read_handicap(_text(info, "HA")),
+            rules=self._read_rules(_text(info, "RU")),
+            result=_text(info, "RE"),
+            black=_text(info, "PB"),
+            white=_text(info, "PW"),
+            warnings=tuple(self._warnings),
+        )
+
+    def _read_size(self, text: str) -> None:
+        sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]
+        if len(sides) > 2 or not all(side.isascii() and side.isdigit() and len(side) < 4 for side in sides):
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: no board size")
+        self._width, self._height = int(sides[0]), int(sides[-1])
+        if not (1 <= self._width <= MAX_SIZE and 1 <= self._height <= MAX_SIZE):
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: outside 1x1 to {MAX_SIZE}x{MAX_SIZE}")
+
+    def _read_move(self, key: str, values: list[bytes]) -> None:
+        place = f"{self._name}: move {len(self._moves) + 1}"
+        if len(values) != 1:
+            raise BadSgf(f"{place}: {key}: {len(values)} moves in one node")
+        text = _decode(values[0]).strip()
+        self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
+
+    def _read_vertex(self, place: str, key: str, text: str) -> int:
+        try:
+            return parse_sgf(text, self._width, self._height)
+        except BadVertex as error:
+            raise BadSgf(f"{place}: {key}[{_short(text)}]: {_short(str(error), 120)}") from error
+
+    def _read_setup(self, node: dict[str, list[bytes]]) -> None:
+        stones = []
+        for key in node:
+            if key in _SETUP_COLORS:
+                for value in node[key]:
+                    vertices = self._read_points(key, _decode(value).strip())
+                    stones += [(vertex, _SETUP_COLORS[key]) for vertex in vertices]
+        to_play = self._read_player(_text(node, "PL"))
+        if stones or (to_play and not self._moves):
+            self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
+
+    def _read_points(self, key: str, text: str) -> list[int]:
+        """Return the points of one value: a point, a rectangle such as aa:cc, or nothing."""
+        place = f"{self._name}: setup after move {len(self._moves)}"
+        corners = [self._read_vertex(place, key, corner) for corner in text.split(_RECTANGLE_MARK)]
+        if not all(corners) or len(corners) > 2:
+            if text == "":
+                return []
+            raise BadSgf(f"{place}: {key}[{_short(text)}]: expected a point")
+        (top, left), (bottom, right) = (row_column(corner, self._width) for corner in (corners[0], corners[-1]))
+        box = points(self._width, self._height)
+        return [v for v in box if _within(row_column(v, self._width), (top, bottom), (left, right))]
+
+    def _read_player(self, text: str) -> int | None:
+        first = text[:1].upper()
+        if first in ("B", "1"):
+            return BLACK
+        if first in ("W", "2"):
+            return WHITE
+        if text:
+            self._warnings.append(f"PL[{_short(text)}]: ignored")
+        return None
+
+    def _read_komi(self, text: str) -> float | None:
+        if not text:
+            return None
+        try:
+            komi = float(text.replace(",", "."))
+        except ValueError:
+            komi = float("nan")
+        read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
+        if not abs(read) <= self._width * self._height:
+            self._warnings.append(f"KM[{_short(text)}]: ignored")
+            return None
+        if read != komi:
+            self._warnings.append(f"KM[{_short(text)}]: read as {read:g}")
+        return read
+
+    def _read_handicap(self, text: str) -> int | None:
+        if text.isascii() and text.isdigit() and len(text) < 4:
+            return int(text)
+        if text:
+            self._warnings.append(f"HA[{_short(text)}]: ignored")
+        return None
+
+    def _read_rules(self, text: str) -> Rules | None:
+        if not text:
+            return None
+        try:
+            return parse_ru(text)
+        except BadRules:
+            self._warnings.append(f"RU[{_short(text)}]: unknown rules")
+            return None
+
+
+def parse_ru(text: str) -> Rules:
+    """Return the rules that an RU value names: a preset under its SGF name, or KataGo's long form.
+
+    Raises BadRules.
+    """
+    spelled_out = _LONG_RULES.fullmatch(text.strip())
+    if not spelled_out:
+        name = " ".join(text.lower().replace("rules", " ").split())
+        return parse_rules(_RULE_NAMES.get(name, name))
+    rules = TROMP_TAYLOR
+    for field, value in spelled_out.groupdict().items():
+        if value is not None:
+            rules = rules.with_field(field, value)
+    return rules
+
+
+def write_game(
+    game: Game,
+    *,
+    result: str | None = None,
+    black: str = "",
+    white: str = "",
+    comment: str = "",
+    main_time: float | None = None,
+    overtime: str = "",
+    date: str = "",
+    event: str = "",
+    round_name: str = "",
+    move_comments: Mapping[int, str] | None = None,
+) -> str:
+    """Return a game as FF[4] SGF text, in UTF-8 where it is written to a file.
+
+    main_time: seconds. move_comments: by move number, 1 for the first move.
+    """
+    root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
+    texts = {
+        "AP": f"Keima:{__version__}",
+        "KM": f"{game.komi:g}",
+        "RU": format_ru(game.rules),
+        "PB": black,
+        "PW": white,
+        "RE": result or "",
+        "TM": "" if main_time is None else f"{main_time:g}",
+        "OT": overtime,
+        "DT": date,
+        "EV": event,
+        "RO": round_name,
+        "C": comment,
+    }
+    square = game.width == game.height
+    root["SZ"] = [str(game.width).encode() if square else f"{game.width}:{game.height}".encode()]
+    root |= {key: [_encode(text)] for key, text in texts.items() if text}
+    if len(game.setup_black) >= 2 and not game.setup_white:
+        root["HA"] = [str(len(game.setup_black)).encode()]
+    for key, stones in (("AB", game.setup_black), ("AW", game.setup_white)):
+        if stones:
+            root[key] = [format_sgf(vertex, game.width).encode() for vertex in sorted(stones)]
+    first = game.moves[0].color if game.moves else game.to_play
+    if game.setup_black or game.setup_white or first == WHITE:
+        root["PL"] = [color_letter(first).encode()]
+    tree = sgf_grammar.Coarse_game_tree()
+    tree.sequence = [root]
+    for number, (color, vertex) in enumerate(game.moves, 1):
+        node = {color_letter(color): [format_sgf(vertex, game.width).encode()]}
+        if move_comments and move_comments.get(number):
+            node["C"] = [_encode(move_comments[number])]
+        tree.sequence.append(node)
+    text: bytes = sgf_grammar.serialise_game_tree(tree)
+    return text.decode("utf-8")
+
+
+def format_ru(rules: Rules) -> str:
+    """Return the RU value of a rule set: a name that other programs know, or KataGo's long form."""
+    name = preset_name(rules)
+    if name in _SGF_NAMES:
+        return _SGF_NAMES[name]
+    return (
+        f"ko{rules.ko}score{rules.scoring}tax{rules.tax}sui{rules.suicide:d}"
+        f"button{rules.button:d}whb{rules.handicap_bonus}fpok{rules.friendly_pass:d}"
+    )
+
+
+def _encode(text: str) -> bytes:
+    """Return text as a property value; what UTF-8 cannot hold becomes "?"."""
+    return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
+
+
+def _within(place: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int]) -> bool:
+    return min(rows) <= place[0] <= max(rows) and min(columns) <= place[1] <= max(columns)
+
+
+def _decode(value: bytes) -> str:
+    text: bytes = sgf_grammar.simpletext_value(value)
+    return text.decode("utf-8", "replace")
+
+
+def _text(properties: dict[str, list[bytes]], key: str) -> str:
+    """Return the first value of a property as text, "" if there is none."""
+    return _decode(properties[key][0]).strip() if key in properties else ""
+
+
+def _short(text: str, limit: int = 30) -> str:
+    """Return untrusted text fit for a one-line message."""
+    clean = "".join(c if c.isprintable() else "?" for c in text)
+    return clean if len(clean) <= limit else clean[:limit] + "..."
