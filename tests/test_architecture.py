@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"},
     {"engine.jit", "engine.board", "engine.nets.spec"},
-    {"engine.game", "engine.scoring", "engine.sgf", "engine.diagram", "engine.symmetry", "engine.handicap"},
+    {"engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"},
+    {"engine.sgf", "engine.sgf_source"},
     {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
     {"engine.encoders", "weights"},
     {"engine.nets", "engine.evaluators"},
