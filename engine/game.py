@@ -116,6 +116,11 @@ class Game:
         return self._states[-1].no_result
 
     @property
+    def has_button(self) -> bool:
+        """True while a pass would still take the button."""
+        return self._states[-1].button
+
+    @property
     def phase(self) -> int:
         """0 for the game proper, 1 and 2 for the clean-up phases of territory rules."""
         return self._states[-1].phase

@@ -1,0 +1,230 @@
+"""Local judgement of moves without search: eyes, self-atari, captures, escapes, 3x3 patterns.
+
+Pure functions of a board, used as priors, as rollout policy and as hints. Reads no ladders: those
+are `engine.board.ladders`'s. The 3x3 patterns are those of S. Gelly et al., "Modification of UCT
+with Patterns in Monte-Carlo Go" (2006): hane, cut, and edge shapes around an empty point.
+"""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import _step, is_legal
+from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, Board
+from engine.color import EMPTY, WALL
+from engine.jit import kernel
+from engine.vertex import NO_POINT
+
+_OWN, _ENEMY = 1, 2
+_DIAGRAMS = (
+    # Rows of three: X one color, O the other, . empty, x not X, o not O, ? anything, # wall, @ the point itself.
+    ("XOX", ".@.", "???"),  # enclosing hane
+    ("XO.", ".@.", "?.?"),  # non-cutting hane
+    ("XO?", "X@.", "x.?"),  # magari
+    ("?O?", "X@X", "xxx"),  # cut against one stone
+    ("XO?", "O@o", "?o?"),  # cut
+    ("XO?", "O@X", "???"),  # cut with a stone
+    ("?X?", "O@O", "ooo"),  # cut from above
+    ("OX?", "o@O", "###"),  # edge block
+    ("?X?", "x@O", "###"),  # edge chase
+    ("?XO", "x@x", "###"),  # edge hane
+    ("?OX", "X@O", "###"),  # edge cut
+)
+_MEANINGS = {"X": (1,), "O": (2,), ".": (0,), "x": (0, 2, 3), "o": (0, 1, 3), "?": (0, 1, 2, 3), "#": (3,)}
+
+
+def _pattern_table() -> NDArray[np.bool_]:
+    """Return the patterns as [65536] bool, indexed by `neighborhood`, for either color to move."""
+    table = np.zeros(1 << 16, dtype=np.bool_)
+    for diagram in _DIAGRAMS:
+        cells = np.array([list(row) for row in diagram])
+        for turn, flip in product(range(4), (False, True)):
+            turned = np.rot90(cells, turn)
+            shape = turned[:, ::-1] if flip else turned
+            around = [shape[r, c] for r, c in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2))]
+            for colors in product(*(_MEANINGS[cell] for cell in around)):
+                for swap in (False, True):
+                    code = 0
+                    for place, color in enumerate(colors):
+                        code |= ((3 - color if color in (1, 2) else color) if swap else color) << (2 * place)
+                    table[code] = True
+    return table
+
+
+PATTERNS = _pattern_table()
+"""[65536] bool by `neighborhood`: shapes in which a local answer is likely good."""
+
+
+@kernel
+def neighborhood(board: Board, point: int) -> int:
+    """Return the colors of the eight points around a point, two bits each, row by row."""
+    stride = board[HEADER, STRIDE]
+    return (
+        board[COLOR, point - stride - 1]
+        | board[COLOR, point - stride] << 2
+        | board[COLOR, point - stride + 1] << 4
+        | board[COLOR, point - 1] << 6
+        | board[COLOR, point + 1] << 8
+        | board[COLOR, point + stride - 1] << 10
+        | board[COLOR, point + stride] << 12
+        | board[COLOR, point + stride + 1] << 14
+    )
+
+
+@kernel
+def is_eye(board: Board, point: int, color: int) -> bool:
+    """True if an empty point is a one-point eye that its owner should not fill.
+
+    All four neighbors are own stones or wall, and the enemy holds at most one diagonal, none at the edge.
+    """
+    stride = board[HEADER, STRIDE]
+    for direction in range(4):
+        neighbor_color = board[COLOR, point + _step(direction, stride)]
+        if neighbor_color != color and neighbor_color != WALL:
+            return False
+    enemies, walls = 0, 0
+    for diagonal in (-stride - 1, -stride + 1, stride - 1, stride + 1):
+        diagonal_color = board[COLOR, point + diagonal]
+        enemies += diagonal_color == 3 - color
+        walls += diagonal_color == WALL
+    return enemies + (walls > 0) < 2
+
+
+@kernel
+def breathes_after(board: Board, point: int, color: int) -> bool:
+    """True if a legal move leaves its chain with at least two liberties."""
+    stride = board[HEADER, STRIDE]
+    first = NO_POINT
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color == EMPTY:
+            if first == NO_POINT:
+                first = neighbor
+            elif first != neighbor:
+                return True
+        elif neighbor_color == color:
+            if board[LIBERTIES, board[HEAD, neighbor]] > 2:
+                return True
+        elif neighbor_color == 3 - color:
+            head = board[HEAD, neighbor]
+            if board[LIBERTIES, head] == 1:
+                if board[SIZE, head] > 1:
+                    return True
+                if first == NO_POINT:
+                    first = neighbor
+                elif first != neighbor:
+                    return True
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == color:
+            head = board[HEAD, neighbor]
+            remaining = board[LIBERTIES, head] - 1
+            stone = neighbor
+            while remaining > 0:
+                for side in range(4):
+                    liberty = stone + _step(side, stride)
+                    if board[COLOR, liberty] == EMPTY and liberty != point:
+                        if first == NO_POINT:
+                            first = liberty
+                        elif liberty != first:
+                            return True
+                stone = board[NEXT, stone]
+                if stone == neighbor:
+                    break
+    return False
+
+
+@kernel
+def chain_size_after(board: Board, point: int, color: int) -> int:
+    """Return an upper bound of the stones in the chain that a move makes (a chain met twice counts twice)."""
+    stride = board[HEADER, STRIDE]
+    size = 1
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == color:
+            size += board[SIZE, board[HEAD, neighbor]]
+    return size
+
+
+@kernel
+def captures(board: Board, point: int, color: int) -> int:
+    """Return how many enemy stones a move captures at most (a chain met twice counts twice)."""
+    stride = board[HEADER, STRIDE]
+    stones = 0
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+            stones += board[SIZE, board[HEAD, neighbor]]
+    return stones
+
+
+@kernel
+def puts_in_atari(board: Board, point: int, color: int) -> int:
+    """Return how many enemy stones a move leaves with one liberty (a chain met twice counts twice)."""
+    stride = board[HEADER, STRIDE]
+    stones = 0
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 2:
+            stones += board[SIZE, board[HEAD, neighbor]]
+    return stones
+
+
+@kernel
+def saves(board: Board, point: int, color: int) -> int:
+    """Return how many own stones in atari a move by extension or connection rescues, 0 if it fails."""
+    stride = board[HEADER, STRIDE]
+    stones = 0
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] == color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+            stones += board[SIZE, board[HEAD, neighbor]]
+    if stones == 0 or not breathes_after(board, point, color):
+        return 0
+    return stones
+
+
+@kernel
+def last_liberty(board: Board, head: int) -> int:
+    """Return the only liberty of a chain in atari."""
+    stride = board[HEADER, STRIDE]
+    stone = head
+    while True:
+        for direction in range(4):
+            point = stone + _step(direction, stride)
+            if board[COLOR, point] == EMPTY:
+                return point
+        stone = board[NEXT, stone]
+        if stone == head:
+            return NO_POINT
+
+
+@kernel
+def counter_capture(board: Board, head: int) -> int:
+    """Return a move that captures an enemy chain in atari next to a chain, the largest such; or NO_POINT."""
+    stride = board[HEADER, STRIDE]
+    color = board[COLOR, head]
+    best, best_size = NO_POINT, 0
+    stone = head
+    while True:
+        for direction in range(4):
+            neighbor = stone + _step(direction, stride)
+            if board[COLOR, neighbor] == 3 - color:
+                enemy = board[HEAD, neighbor]
+                if board[LIBERTIES, enemy] == 1 and board[SIZE, enemy] > best_size:
+                    point = last_liberty(board, enemy)
+                    if point != board[HEADER, KO_POINT]:
+                        best, best_size = point, board[SIZE, enemy]
+        stone = board[NEXT, stone]
+        if stone == head:
+            return best
+
+
+@kernel
+def is_sensible(board: Board, point: int, color: int) -> bool:
+    """True for a legal move that fills no own eye and is no self-atari of more than one stone."""
+    if not is_legal(board, point, color, False) or is_eye(board, point, color):
+        return False
+    return breathes_after(board, point, color) or chain_size_after(board, point, color) <= 1

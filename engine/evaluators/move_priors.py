@@ -1,0 +1,156 @@
+"""Prior probabilities of moves from tactics and shape alone, for playing without a network.
+
+A softmax over hand-set weights of simple facts: capture, rescue, atari, self-atari, 3x3 pattern,
+distance from the last moves, and lines near the edge of an empty corner.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import _step
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
+from engine.board.tactics import (
+    PATTERNS,
+    breathes_after,
+    captures,
+    chain_size_after,
+    counter_capture,
+    is_eye,
+    neighborhood,
+    puts_in_atari,
+    saves,
+)
+from engine.color import EMPTY
+from engine.jit import kernel
+from engine.vertex import NO_POINT, PASS
+
+(
+    CAPTURE,
+    CAPTURE_PER_STONE,
+    CAPTURE_SAVES,
+    SAVE,
+    SAVE_PER_STONE,
+    ATARI,
+    SELF_ATARI,
+    SELF_ATARI_PER_STONE,
+    OWN_EYE,
+    PATTERN,
+    PATTERN_NEAR,
+    NEAR_LAST,
+    NEAR_PREVIOUS,
+    FIRST_LINE,
+    SECOND_LINE,
+    GOOD_LINE,
+    PASS_MOVE,
+) = range(17)
+PRIOR_WEIGHTS = np.array(
+    [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0],
+    dtype=np.float32,
+)
+"""Natural-logarithm weights by the names above."""
+_MAX_STONES = 6
+_FAR = 8
+
+
+@kernel
+def _distance(board: Board, a: int, b: int) -> int:
+    """Return dx + dy + max(dx, dy), the measure that MoGo and its followers use for locality."""
+    stride = board[HEADER, STRIDE]
+    dx, dy = abs(a % stride - b % stride), abs(a // stride - b // stride)
+    return dx + dy + max(dx, dy)
+
+
+@kernel
+def _is_lonely(board: Board, point: int) -> bool:
+    """True if the 5x5 neighborhood holds no stone."""
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    row, column = point // stride - 1, point % stride - 1
+    for r in range(max(0, row - 2), min(height, row + 3)):
+        for c in range(max(0, column - 2), min(width, column + 3)):
+            if board[COLOR, (r + 1) * stride + c + 1] != EMPTY:
+                return False
+    return True
+
+
+@kernel
+def _rescues_by_capture(board: Board, point: int, color: int) -> bool:
+    """True if the move captures a chain next to an own chain in atari."""
+    stride = board[HEADER, STRIDE]
+    for direction in range(4):
+        neighbor = point + _step(direction, stride)
+        if board[COLOR, neighbor] != 3 - color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
+            continue
+        if counter_capture(board, board[HEAD, neighbor]) != NO_POINT:
+            return True
+    return False
+
+
+@kernel
+def move_logit(board: Board, point: int, color: int, last: int, previous: int, weights: NDArray[np.float32]) -> float:
+    """Return the unnormalized log prior of a legal point."""
+    width, height, stride = board[HEADER, WIDTH], board[HEADER, HEIGHT], board[HEADER, STRIDE]
+    logit = 0.0
+    captured = captures(board, point, color)
+    if captured > 0:
+        logit += weights[CAPTURE] + weights[CAPTURE_PER_STONE] * min(captured, _MAX_STONES)
+        if _rescues_by_capture(board, point, color):
+            logit += weights[CAPTURE_SAVES]
+    elif not breathes_after(board, point, color):
+        size = chain_size_after(board, point, color)
+        logit += weights[SELF_ATARI] + weights[SELF_ATARI_PER_STONE] * min(size, _MAX_STONES)
+    else:
+        saved = saves(board, point, color)
+        if saved > 0:
+            logit += weights[SAVE] + weights[SAVE_PER_STONE] * min(saved, _MAX_STONES)
+        if puts_in_atari(board, point, color) > 0:
+            logit += weights[ATARI]
+    if is_eye(board, point, color):
+        logit += weights[OWN_EYE]
+    has_pattern = PATTERNS[neighborhood(board, point)]
+    if has_pattern:
+        logit += weights[PATTERN]
+    if last > PASS:
+        distance = _distance(board, point, last)
+        if distance < _FAR:
+            logit += weights[NEAR_LAST] * (_FAR - distance)
+        if has_pattern and distance <= 3:
+            logit += weights[PATTERN_NEAR]
+    if previous > PASS:
+        logit += weights[NEAR_PREVIOUS] * max(0, _FAR - _distance(board, point, previous))
+    row, column = point // stride - 1, point % stride - 1
+    line = 1 + min(min(row, height - 1 - row), min(column, width - 1 - column))
+    if line <= 4 and min(width, height) >= 7 and _is_lonely(board, point):
+        logit += weights[FIRST_LINE] if line == 1 else weights[SECOND_LINE] if line == 2 else weights[GOOD_LINE]
+    return logit
+
+
+@kernel
+def write_priors(
+    board: Board,
+    color: int,
+    last: int,
+    previous: int,
+    legal: NDArray[np.bool_],
+    weights: NDArray[np.float32],
+    policy: NDArray[np.float32],
+) -> None:
+    """Write the prior of every move, 0 where illegal, sum 1.
+
+    last, previous: the last two vertices played. legal, policy: [area + 1], pass last.
+    """
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    index, total = 0, 0.0
+    for row in range(height):
+        for column in range(width):
+            policy[index] = 0.0
+            if legal[index]:
+                point = (row + 1) * stride + column + 1
+                policy[index] = np.exp(move_logit(board, point, color, last, previous, weights))
+                total += policy[index]
+            index += 1
+    policy[index] = np.exp(weights[PASS_MOVE])
+    if total == 0.0:
+        policy[index] = 1.0
+    total += policy[index]
+    for i in range(index + 1):
+        policy[i] /= total

@@ -1,0 +1,237 @@
+"""Playing a position out to the end: light (uniform) and heavy (tactical) rollouts, and their count.
+
+The heavy policy answers the last move first, as MoGo's sequence-like simulations do (Gelly et al.
+2006): capture the stone that put itself in atari, save own chains in atari, answer 3x3 patterns,
+then play anywhere sensible. Neither fills own one-point eyes.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import _step, is_legal, place, play
+from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
+from engine.board.tactics import (
+    PATTERNS,
+    breathes_after,
+    chain_size_after,
+    counter_capture,
+    is_eye,
+    last_liberty,
+    neighborhood,
+)
+from engine.color import BLACK, EMPTY, WALL, WHITE
+from engine.jit import kernel
+from engine.vertex import NO_POINT, PASS
+
+CAPTURE, SAVE, PATTERN, SELF_ATARI = range(4)
+"""Places in the array of rollout probabilities, each in 1/256."""
+PROBABILITIES = np.array([230, 230, 230, 20], dtype=np.int64)
+_MAX_MOVES_PER_POINT = 3
+_BIG_SELF_ATARI = 6
+"""A self-atari of this many stones is never a nakade worth playing."""
+
+
+@kernel
+def random_bits(rng: NDArray[np.uint64]) -> int:
+    """Step a xorshift64* generator (Vigna 2014), state rng[0] != 0; return 31 random bits."""
+    x = rng[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    rng[0] = x
+    return np.int64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33))
+
+
+@kernel
+def random_below(rng: NDArray[np.uint64], bound: int) -> int:
+    """Return a random integer in [0, bound)."""
+    return (random_bits(rng) * bound) >> 31
+
+
+@kernel
+def seed_generator(rng: NDArray[np.uint64], seed: np.uint64) -> None:
+    """Seed the generator by splitmix64, so that neighboring seeds give unrelated streams."""
+    z = seed + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    rng[0] = (z ^ (z >> np.uint64(31))) | np.uint64(1)
+
+
+@kernel
+def _random_move(board: Board, color: int, rng: NDArray[np.uint64]) -> int:
+    """Return a random legal move that fills no own eye, or PASS where there is none."""
+    count = board[HEADER, EMPTY_COUNT]
+    if count == 0:
+        return PASS
+    start = random_below(rng, count)
+    for i in range(count):
+        place_in_list = start + i
+        if place_in_list >= count:
+            place_in_list -= count
+        point = board[EMPTIES, place_in_list]
+        if is_legal(board, point, color, False) and not is_eye(board, point, color):
+            return point
+    return PASS
+
+
+@kernel
+def _random_sensible_move(board: Board, color: int, rng: NDArray[np.uint64], probabilities: NDArray[np.int64]) -> int:
+    """As `_random_move`, but refusing most self-ataris."""
+    count = board[HEADER, EMPTY_COUNT]
+    if count == 0:
+        return PASS
+    start = random_below(rng, count)
+    for i in range(count):
+        place_in_list = start + i
+        if place_in_list >= count:
+            place_in_list -= count
+        point = board[EMPTIES, place_in_list]
+        if not is_legal(board, point, color, False) or is_eye(board, point, color):
+            continue
+        if breathes_after(board, point, color):
+            return point
+        if chain_size_after(board, point, color) < _BIG_SELF_ATARI and (
+            random_bits(rng) & 255 < probabilities[SELF_ATARI]
+        ):
+            return point
+    return PASS
+
+
+@kernel
+def _answer_last_move(
+    board: Board, color: int, last: int, rng: NDArray[np.uint64], probabilities: NDArray[np.int64]
+) -> int:
+    """Return a tactical answer to the opponent's last stone, or NO_POINT."""
+    stride = board[HEADER, STRIDE]
+    if board[COLOR, last] != EMPTY:
+        head = board[HEAD, last]
+        if board[LIBERTIES, head] == 1 and random_bits(rng) & 255 < probabilities[CAPTURE]:
+            point = last_liberty(board, head)
+            if is_legal(board, point, color, False):
+                return point
+    for direction in range(4):
+        neighbor = last + _step(direction, stride)
+        if board[COLOR, neighbor] != color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
+            continue
+        if random_bits(rng) & 255 >= probabilities[SAVE]:
+            continue
+        capture = counter_capture(board, board[HEAD, neighbor])
+        if capture != NO_POINT and is_legal(board, capture, color, False):
+            return capture
+        escape = last_liberty(board, board[HEAD, neighbor])
+        if is_legal(board, escape, color, False) and breathes_after(board, escape, color):
+            return escape
+    if random_bits(rng) & 255 >= probabilities[PATTERN]:
+        return NO_POINT
+    chosen, matches = NO_POINT, 0
+    for place_around in range(9):
+        point = last + (place_around // 3 - 1) * stride + place_around % 3 - 1
+        if board[COLOR, point] != EMPTY or not PATTERNS[neighborhood(board, point)]:
+            continue
+        if is_legal(board, point, color, False) and breathes_after(board, point, color):
+            matches += 1
+            if random_below(rng, matches) == 0:
+                chosen = point
+    return chosen
+
+
+@kernel
+def count_area(board: Board) -> int:
+    """Return black minus white points of a played-out board: stones and empty points of one-colored surroundings."""
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    balance = 0
+    for row in range(height):
+        for column in range(width):
+            point = (row + 1) * stride + column + 1
+            balance += _owner_sign(board, point, stride)
+    return balance
+
+
+@kernel
+def _owner_sign(board: Board, point: int, stride: int) -> int:
+    """Return 1 for Black's, -1 for White's, 0 for nobody's point of a played-out board."""
+    color = board[COLOR, point]
+    if color == EMPTY:
+        seen = 0
+        for direction in range(4):
+            neighbor_color = board[COLOR, point + _step(direction, stride)]
+            if neighbor_color != WALL:
+                seen |= 1 << neighbor_color
+        if seen == 1 << BLACK:
+            return 1
+        return -1 if seen == 1 << WHITE else 0
+    return 1 if color == BLACK else -1
+
+
+@kernel
+def light_rollout(board: Board, color: int, rng: NDArray[np.uint64]) -> int:
+    """Play uniformly random moves to the end and return black minus white points. Changes the board."""
+    passes = 0
+    limit = _MAX_MOVES_PER_POINT * board[HEADER, WIDTH] * board[HEADER, HEIGHT]
+    for _ in range(limit):
+        point = _random_move(board, color, rng)
+        if point == PASS:
+            passes += 1
+            if passes == 2:
+                break
+            play(board, PASS, color, False)
+        else:
+            passes = 0
+            place(board, point, color)
+        color = 3 - color
+    return count_area(board)
+
+
+@kernel
+def heavy_rollout(
+    board: Board,
+    color: int,
+    last: int,
+    rng: NDArray[np.uint64],
+    probabilities: NDArray[np.int64],
+    first_play: NDArray[np.int8],
+) -> int:
+    """Play tactical moves to the end; return the number of black less white stones played. Changes the board.
+
+    last: the vertex just played, PASS or NO_POINT if none.
+    first_play: [n] int8, set to the color that first plays each point.
+    """
+    passes, balance = 0, 0
+    first_play[:] = EMPTY
+    limit = _MAX_MOVES_PER_POINT * board[HEADER, WIDTH] * board[HEADER, HEIGHT]
+    for _ in range(limit):
+        point = NO_POINT
+        if last > PASS:
+            point = _answer_last_move(board, color, last, rng, probabilities)
+        if point == NO_POINT:
+            point = _random_sensible_move(board, color, rng, probabilities)
+        if point == PASS:
+            passes += 1
+            if passes == 2:
+                break
+            play(board, PASS, color, False)
+        else:
+            passes = 0
+            place(board, point, color)
+            balance += 1 if color == BLACK else -1
+            if first_play[point] == EMPTY:
+                first_play[point] = color
+        last = point
+        color = 3 - color
+    return balance
+
+
+@kernel
+def run_light_rollouts(board: Board, color: int, count: int, seed: int, work: Board) -> int:
+    """Play `count` light rollouts from one position; return the sum of black minus white points.
+
+    work: a board of the same size that the rollouts may change.
+    """
+    rng = np.empty(1, dtype=np.uint64)
+    seed_generator(rng, np.uint64(seed))
+    total = 0
+    for _ in range(count):
+        work[:, :] = board
+        total += light_rollout(work, color, rng)
+    return total
+

@@ -1,0 +1,286 @@
+"""One seat for everything that can choose a move: `genmove` on a game, within limits.
+
+Players own the judgement around a search: which moves are safe to send to any server, when to
+pass, when to resign, which stones are dead. They never change the game they are given.
+"""
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import hash_after, is_suicide, position_hash
+from engine.board.layout import COLOR, HEAD
+from engine.board.tactics import is_eye
+from engine.color import BLACK, EMPTY, opponent
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.game import Game
+from engine.scoring import final_score
+from engine.search.params import SearchParams
+from engine.search.root import choose_child
+from engine.search.search import Search
+from engine.search.stoppers import EventStopper, SearchStats, SettledStopper, Stopper, TimeStopper, VisitStopper
+from engine.search.tree import ROOT
+from engine.vertex import PASS, points, policy_index
+
+_SETTLED = 0.9
+"""Mean ownership from which a point counts as decided."""
+_DEAD = 0.6
+"""Mean enemy ownership of a chain's points from which it counts as dead."""
+_OWNERSHIP_SAMPLES = 512
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a player may think: visits at the root, seconds of wall time; None for no limit."""
+
+    visits: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A chosen move, and what the player thinks of the position from the mover's side.
+
+    winrate in [0, 1], score_lead in points, visits of the search behind it.
+    """
+
+    vertex: int
+    resign: bool = False
+    winrate: float | None = None
+    score_lead: float | None = None
+    visits: int = 0
+
+
+class Player(Protocol):
+    """Chooses moves and judges finished games. `stop` may be called from any thread."""
+
+    name: str
+
+    def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
+        """Return a legal move for `color`; the game is not changed."""
+
+    def dead_stones(self, game: Game) -> list[list[int]]:
+        """Return the dead chains of a finished game, each as its vertices."""
+
+    def seki_stones(self, game: Game) -> list[list[int]]:
+        """Return the chains that live in seki, each as its vertices."""
+
+    def stop(self) -> None:
+        """End a running `genmove` with the best move so far."""
+
+    def new_game(self) -> None:
+        """Forget what was learned about the last game."""
+
+    def close(self) -> None:
+        """Free threads and devices."""
+
+
+class RandomPlayer:
+    """Plays uniformly random legal moves that fill no one-point eye; judges no stone dead."""
+
+    name = "random"
+
+    def __init__(self, seed: int = 1) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
+        """Return a random sensible move, or a pass where there is none."""
+        vertices = [vertex for vertex in safe_vertices(game, color) if not _fills_eye(game, color, vertex)]
+        return Decision(int(self._generator.choice(vertices)) if vertices else PASS)
+
+    def dead_stones(self, game: Game) -> list[list[int]]:
+        """Return nothing."""
+        return []
+
+    def seki_stones(self, game: Game) -> list[list[int]]:
+        """Return nothing."""
+        return []
+
+    def stop(self) -> None:
+        """Do nothing: moves come at once."""
+
+    def new_game(self) -> None:
+        """Do nothing: no memory."""
+
+    def close(self) -> None:
+        """Do nothing: no resources."""
+
+
+class SearchPlayer:
+    """Plays by tree search over an evaluator."""
+
+    def __init__(self, evaluator: Evaluator, params: SearchParams, name: str = "Keima") -> None:
+        self.name = name
+        self.params = params
+        self._evaluator = evaluator
+        self.search = Search(evaluator, params)
+        self._stop = threading.Event()
+        self._bad_turns = {BLACK: 0, opponent(BLACK): 0}
+
+    def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
+        """Search within the limits and return the move, a pass, or a resignation."""
+        self._stop.clear()
+        if self._may_end_by_passing(game, color):
+            return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game), color))
+        legal = safe_vertices(game, color)
+        dead = () if game.rules.is_area else _flat(self.dead_stones(game))
+        self.search.begin(game, color, legal, dead)
+        stats = self._run(limits)
+        return self._decide(game, color, stats)
+
+    def _run(self, limits: Limits) -> SearchStats:
+        stoppers: list[Stopper] = [EventStopper(self._stop)]
+        if limits.seconds is not None:
+            stoppers += [TimeStopper(limits.seconds), SettledStopper(limits.seconds)]
+        if limits.visits is not None:
+            stoppers.append(VisitStopper(limits.visits))
+        return self.search.run(stoppers, limits.visits)
+
+    def _decide(self, game: Game, color: int, stats: SearchStats) -> Decision:
+        tree = self.search.tree
+        temperature = self.params.temperature if game.move_number < self.params.temperature_moves else 0.0
+        child = choose_child(tree, temperature, self.search.generator)
+        if child is None:
+            vertex = int(tree.edge_vertex[ROOT, 0]) if tree.edges[ROOT] else PASS
+            return Decision(vertex, visits=stats.visits)
+        visits = int(tree.visits[child])
+        winrate = (1 + _for_color(float(tree.value_sum[child]) / visits, color)) / 2
+        lead = _for_color(float(tree.score_sum[child]) / visits, color)
+        vertex = int(tree.vertex[child])
+        if self._wants_to_resign(game, color, winrate):
+            return Decision(vertex, True, winrate, lead, stats.visits)
+        if vertex != PASS and self._is_settled_win(game, color):
+            vertex = PASS
+        return Decision(vertex, False, winrate, lead, stats.visits)
+
+    def _may_end_by_passing(self, game: Game, color: int) -> bool:
+        """True if a pass ends the game at once and wins it, whoever judges dead stones."""
+        if not (game.pass_ends_phase(color) and game.rules.is_area):
+            return False
+        return _for_color(final_score(game), color) > 0
+
+    def _is_settled_win(self, game: Game, color: int) -> bool:
+        """True if every point is decided and the stones as they stand win: more moves are rude."""
+        count = self.search.ownership_sum[-1]
+        if count < _OWNERSHIP_SAMPLES or not game.rules.is_area:
+            return False
+        ownership = self.search.ownership_sum[:-1] / count
+        return bool(np.abs(ownership).min() > _SETTLED) and _for_color(final_score(game), color) > 0
+
+    def _wants_to_resign(self, game: Game, color: int, winrate: float) -> bool:
+        """True after enough hopeless turns in a row, late enough in the game, and not when a pass wins."""
+        patience = game.width * game.height // 5 * (2 if game.handicap else 1)
+        hopeless = winrate < self.params.resign_threshold and game.move_number >= patience
+        self._bad_turns[color] = self._bad_turns[color] + 1 if hopeless else 0
+        if self._bad_turns[color] < self.params.resign_turns:
+            return False
+        return not (game.pass_ends_phase(color) and _for_color(final_score(game), color) > 0)
+
+    def ownership(self, game: Game) -> NDArray[np.float64]:
+        """Return the expected owner of each point, [area] in policy order, 1 Black, -1 White.
+
+        The mean over evaluations with either side to move; with a rollout evaluator over many rollouts.
+        """
+        samples = _OWNERSHIP_SAMPLES if self._evaluator.attributes.has_first_play else 1
+        positions = PositionBatch(samples, game.width, game.height)
+        out = Evaluation(samples, game.width, game.height)
+        total = np.zeros(game.width * game.height)
+        for color in (BLACK, opponent(BLACK)):
+            write_position(game, color, positions, 0)
+            for array in (positions.boards, positions.colors, positions.moves, positions.to_play, positions.legal):
+                array[1:] = array[0]
+            positions.white_bonus[1:] = positions.white_bonus[0]
+            positions.seeds[:] = np.arange(1, samples + 1, dtype=np.uint64) * np.uint64(2 + color)
+            self._evaluator.evaluate(positions, samples, out)
+            mean = out.ownership[:samples].mean(axis=0, dtype=np.float64)
+            total += mean if color == BLACK else -mean
+        return total / 2
+
+    def dead_stones(self, game: Game) -> list[list[int]]:
+        """Return the chains whose points the opponent is expected to own."""
+        ownership = self.ownership(game)
+        dead = []
+        for chain in chains(game):
+            sign = 1 if game.color_at(chain[0]) == BLACK else -1
+            owned = sign * np.mean([ownership[policy_index(v, game.width, game.height)] for v in chain])
+            if owned < -_DEAD:
+                dead.append(chain)
+        return dead
+
+    def seki_stones(self, game: Game) -> list[list[int]]:
+        """Return the chains that are alive beside a point that is nobody's, with no territory of their own."""
+        ownership = self.ownership(game)
+        own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
+        stride = game.width + 1
+        found = []
+        for chain in chains(game):
+            sign = 1 if game.color_at(chain[0]) == BLACK else -1
+            if sign * np.mean([own[v] for v in chain]) < _DEAD:
+                continue
+            liberties = {v + step for v in chain for step in (-stride, -1, 1, stride)}
+            empty = [v for v in liberties if game.color_at(v) == EMPTY]
+            if empty and all(abs(own[v]) < _DEAD for v in empty):
+                found.append(chain)
+        return found
+
+    def stop(self) -> None:
+        """End a running search; `genmove` answers with the best move so far."""
+        self._stop.set()
+
+    def new_game(self) -> None:
+        """Drop the tree and the memory of hopeless turns."""
+        self.search.forget()
+        self._bad_turns = dict.fromkeys(self._bad_turns, 0)
+
+    def close(self) -> None:
+        """Stop the search's and the evaluator's threads."""
+        self.search.close()
+        self._evaluator.close()
+
+
+def safe_vertices(game: Game, color: int) -> list[int]:
+    """Return the points that are legal here and under the strictest rules any server applies.
+
+    A move that only the rules in force allow (suicide, or a repeated position under simple ko) can
+    lose a game or a connection elsewhere, so the engine never plays one of its own accord.
+    """
+    seen: set[int] | None = None
+    safe = []
+    for vertex in game.legal_vertices(color):
+        if is_suicide(game.board, vertex, color):
+            continue
+        if game.ever_occupied[vertex]:
+            if seen is None:
+                seen = {int(position_hash(board)) for board in game.recent_boards(game.move_number + 1)}
+            if int(hash_after(game.board, vertex, color)) in seen:
+                continue
+        safe.append(vertex)
+    return safe
+
+
+def chains(game: Game) -> list[list[int]]:
+    """Return every chain on the board as its vertices, in policy order of their first stones."""
+    board = game.board
+    found: dict[int, list[int]] = {}
+    for vertex in points(game.width, game.height):
+        if board[COLOR, vertex] != EMPTY:
+            found.setdefault(int(board[HEAD, vertex]), []).append(vertex)
+    return list(found.values())
+
+
+def _fills_eye(game: Game, color: int, vertex: int) -> bool:
+    return bool(is_eye(game.board, vertex, color))
+
+
+def _for_color(black_positive: float, color: int) -> float:
+    """Turn a Black-positive figure into the view of one color."""
+    return black_positive if color == BLACK else -black_positive
+
+
+def _flat(found: Collection[list[int]]) -> list[int]:
+    return [vertex for chain in found for vertex in chain]
+

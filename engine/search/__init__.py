@@ -1,0 +1,1 @@
+"""Monte Carlo tree search on flat arrays, over any evaluator."""

@@ -1,0 +1,463 @@
+"""The three steps of a playout on the tree: select a leaf, expand it, back its value up.
+
+`collect` walks down from the root until a batch of leaves is full, writing each leaf's position
+where the evaluator reads it; `back_up` takes the evaluations. Virtual loss keeps the walks of one
+batch apart. No Python object, no allocation, no GIL.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.area import area, independent_life
+from engine.board.kernels import hash_after, is_legal, is_suicide, place, play, position_hash, remove_chain
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
+from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluators.base import HISTORY, black_value
+from engine.jit import kernel
+from engine.search.tree import (
+    COLLISIONS,
+    EXPANDED,
+    NEW,
+    NO_NODE,
+    PENDING,
+    PRIOR_SCALE,
+    ROOT,
+    SIZE,
+    TERMINAL,
+    TERMINAL_PLAYOUTS,
+    Tree,
+    add_node,
+    swap_edges,
+)
+from engine.vertex import PASS
+
+MAX_DEPTH = 1024
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_WHITE_KEY = np.uint64(0x9E3779B97F4A7C15)
+_TAX_PER_GROUP = 2
+
+
+class Root(NamedTuple):
+    """The position at the root and what the rules in force make of it.
+
+    superko: open-addressed set of forbidden keys, 0 marks a free place, length a power of two;
+        length 1 when the rules know no superko.
+    dead: [n] int8, color of stones at the root that are taken as dead where the rules count so.
+    """
+
+    board: Board
+    colors: NDArray[np.int8]  # [HISTORY, n]
+    moves: NDArray[np.int16]  # [HISTORY]
+    superko: NDArray[np.uint64]
+    occupied: NDArray[np.bool_]  # [n]
+    legal: NDArray[np.bool_]  # [area + 1] at the root
+    dead: NDArray[np.int8]  # [n]
+    white_bonus: float
+    passes: int
+    button: bool
+    situational: bool
+    suicide: bool
+    is_area: bool
+    tax: int  # 0 none, 1 seki, 2 all
+
+
+class Batch(NamedTuple):
+    """The arrays of a `PositionBatch`, and the leaf node of each row."""
+
+    boards: NDArray[np.int16]
+    colors: NDArray[np.int8]
+    moves: NDArray[np.int16]
+    to_play: NDArray[np.int8]
+    legal: NDArray[np.bool_]
+    hashes: NDArray[np.uint64]
+    seeds: NDArray[np.uint64]
+    white_bonus: NDArray[np.float32]
+    leaf: NDArray[np.int32]
+
+
+class Scratch(NamedTuple):
+    """Working memory of one walk."""
+
+    board: Board
+    path_vertex: NDArray[np.int16]  # [MAX_DEPTH]
+    path_key: NDArray[np.uint64]  # [MAX_DEPTH]
+    path_colors: NDArray[np.int8]  # [HISTORY, n], ring
+    occupied: NDArray[np.bool_]  # [n]
+    area: NDArray[np.int16]
+    owner: NDArray[np.int8]  # [n]
+    life: NDArray[np.int8]  # [n]
+    groups: NDArray[np.int64]  # [3]
+    amaf: NDArray[np.int8]  # [n]
+
+
+class Weights(NamedTuple):
+    """The numbers of `SearchParams` that kernels read."""
+
+    c_puct: float
+    fpu_reduction: float
+    virtual_loss: float
+    rave_bias: float
+    rave_prior: float
+    seed: int
+
+
+@kernel
+def _choose_edge(tree: Tree, node: int, weights: Weights) -> int:
+    """Return the edge with the largest value plus exploration, visited or not."""
+    sign = 1.0 if tree.to_play[node] == BLACK else -1.0
+    children, edges = tree.children[node], tree.edges[node]
+    exploration = weights.c_puct * np.sqrt(tree.visits[node] + tree.pending[node])
+    has_rave = tree.rave_visits.shape[0] > 0
+    best, best_value, seen_prior = 0, -1e30, 0.0
+    parent_value = sign * tree.value_sum[node] / max(tree.visits[node], 1)
+    child = tree.first_child[node]
+    for edge in range(children):
+        prior = (tree.edge_prior[node, edge] / PRIOR_SCALE) ** 2
+        seen_prior += prior
+        pending = tree.pending[child]
+        visits = tree.visits[child] + pending
+        value = parent_value
+        if visits > 0:
+            value = (sign * tree.value_sum[child] - weights.virtual_loss * pending) / visits
+        if has_rave:
+            rave = tree.rave_visits[node, edge]
+            if rave > 0:
+                share = rave / (rave + visits + weights.rave_bias * rave * visits)
+                value += share * (sign * tree.rave_value[node, edge] / rave - value)
+        value += exploration * prior / (1 + visits)
+        if value > best_value:
+            best, best_value = edge, value
+        child = tree.next_sibling[child]
+    first_play_urgency = max(parent_value - weights.fpu_reduction * np.sqrt(seen_prior), -1.0)
+    # Edges come best prior first, so without all-moves-as-first values only one can win.
+    end = edges if has_rave else min(edges, children + 1)
+    for edge in range(children, end):
+        value = first_play_urgency
+        if has_rave and tree.rave_visits[node, edge] > 0:
+            rave = tree.rave_visits[node, edge]
+            value = (value * weights.rave_prior + sign * tree.rave_value[node, edge]) / (weights.rave_prior + rave)
+        value += exploration * (tree.edge_prior[node, edge] / PRIOR_SCALE) ** 2
+        if value > best_value:
+            best, best_value = edge, value
+    return best
+
+
+@kernel
+def _child_at(tree: Tree, node: int, edge: int) -> int:
+    child = tree.first_child[node]
+    for _ in range(edge):
+        child = tree.next_sibling[child]
+    return child
+
+
+@kernel
+def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
+    mask = table.shape[0] - 1
+    place = np.int64(key & np.uint64(mask))
+    while table[place] != np.uint64(0):
+        if table[place] == key:
+            return True
+        place = (place + 1) & mask
+    return False
+
+
+@kernel
+def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
+    """Add a nonzero key to an open-addressed set that has a free place."""
+    mask = table.shape[0] - 1
+    place = np.int64(key & np.uint64(mask))
+    while table[place] != np.uint64(0) and table[place] != key:
+        place = (place + 1) & mask
+    table[place] = key
+
+
+@kernel
+def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) -> bool:
+    """True if a move that the stones allow would repeat a position of the game or of the walk."""
+    board = scratch.board
+    if not scratch.occupied[vertex] and not is_suicide(board, vertex, color):
+        return False
+    key = hash_after(board, vertex, color)
+    if root.situational and color == BLACK:
+        key ^= _WHITE_KEY
+    if _in_set(root.superko, key):
+        return True
+    for i in range(depth):
+        if scratch.path_key[i] == key:
+            return True
+    return False
+
+
+@kernel
+def _write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_]) -> None:
+    board = scratch.board
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    has_superko = root.superko.shape[0] > 1
+    index = 0
+    for row in range(height):
+        for column in range(width):
+            point = (row + 1) * stride + column + 1
+            allowed = is_legal(board, point, color, root.suicide)
+            if allowed and has_superko:
+                allowed = not _repeats(root, scratch, depth, point, color)
+            legal[index] = allowed
+            index += 1
+    legal[index] = True
+
+
+@kernel
+def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
+    """Return Black's margin of a finished position under the rules in force. May change the board.
+
+    Stones taken as dead at the root, and still there, are removed where the root says so.
+    """
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    prisoners = 0.0
+    for row in range(height):
+        for column in range(width):
+            point = (row + 1) * stride + column + 1
+            color = board[COLOR, point]
+            if color != EMPTY and root.dead[point] == color:
+                removed = remove_chain(board, board[HEAD, point])
+                if not root.is_area:
+                    prisoners += removed if color == WHITE else -removed
+    owner = scratch.owner
+    area(board, root.suicide, True, scratch.area, owner)
+    taxed = 0.0
+    if root.tax > 0:
+        life = scratch.life
+        independent_life(board, owner, scratch.area, scratch.groups, life)
+        if root.tax == 2:
+            taxed = _TAX_PER_GROUP * (scratch.groups[BLACK] - scratch.groups[WHITE])
+        for point in range(owner.shape[0]):
+            if life[point] == EMPTY and board[COLOR, point] <= 2:
+                owner[point] = board[COLOR, point]
+    balance = 0
+    for point in range(owner.shape[0]):
+        balance += (owner[point] == BLACK) - (owner[point] == WHITE)
+    return balance - taxed + prisoners - white_bonus
+
+
+@kernel
+def result_of(score: float) -> float:
+    """Return the game's value for Black in [-1, 1]: mostly the winner, a little the margin."""
+    if score == 0:
+        return 0.0
+    return (0.95 if score > 0 else -0.95) + 0.05 * np.tanh(score / 20)
+
+
+@kernel
+def _propagate(tree: Tree, leaf: int, value: float, score: float) -> None:
+    """Add one finished playout to a leaf and all its ancestors."""
+    node = leaf
+    while node != NO_NODE:
+        tree.visits[node] += 1
+        tree.value_sum[node] += value
+        tree.score_sum[node] += score
+        tree.pending[node] -= 1
+        node = tree.parent[node]
+
+
+@kernel
+def _withdraw(tree: Tree, leaf: int) -> None:
+    """Take back the pending visit of a walk that led nowhere."""
+    node = leaf
+    while node != NO_NODE:
+        tree.pending[node] -= 1
+        node = tree.parent[node]
+
+
+@kernel
+def _write_leaf(
+    tree: Tree, root: Root, scratch: Scratch, batch: Batch, row: int, leaf: int, depth: int, bonus: float, seed: int
+) -> None:
+    """Write the position at the end of a walk into one row of the batch."""
+    board = scratch.board
+    color = tree.to_play[leaf]
+    batch.boards[row, :, :] = board
+    key = position_hash(board) * _MIX
+    for age in range(HISTORY):
+        if age < depth:
+            batch.moves[row, age] = scratch.path_vertex[depth - 1 - age]
+        else:
+            batch.moves[row, age] = root.moves[age - depth]
+        if age < depth:
+            batch.colors[row, age] = scratch.path_colors[(depth - age) % HISTORY]
+        else:
+            batch.colors[row, age] = root.colors[age - depth]
+        key = (key ^ np.uint64(batch.moves[row, age] + 2)) * _MIX
+        key ^= key >> np.uint64(29)
+    batch.to_play[row] = color
+    batch.white_bonus[row] = bonus
+    batch.seeds[row] = np.uint64(seed)
+    if depth == 0:
+        batch.legal[row] = root.legal
+    else:
+        _write_legal(root, scratch, depth, color, batch.legal[row])
+    for index in range(batch.legal.shape[1]):
+        if batch.legal[row, index]:
+            key = (key ^ np.uint64(index)) * _MIX
+    batch.hashes[row] = (key ^ np.uint64(color)) * _MIX
+    batch.leaf[row] = leaf
+
+
+@kernel
+def collect(
+    tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Weights, wanted: int, started: int
+) -> int:
+    """Walk down until `wanted` leaves wait for evaluation; return how many do.
+
+    Walks that end the game are backed up at once, up to `wanted` of them. The batch is cut short
+    when a walk meets a leaf that is already waiting, or when the tree is full.
+    started: leaves evaluated before in this search, the counter behind each row's seed.
+    """
+    rows, ended = 0, 0
+    board = scratch.board
+    capacity = tree.parent.shape[0]
+    while rows < wanted and ended < wanted:
+        board[:, :] = root.board
+        node, depth, passes, button = ROOT, 0, root.passes, root.button
+        bonus = root.white_bonus
+        if root.superko.shape[0] > 1:
+            scratch.occupied[:] = root.occupied
+        tree.pending[ROOT] += 1
+        while tree.stage[node] == EXPANDED and depth < MAX_DEPTH - 1:
+            edge = _choose_edge(tree, node, weights)
+            children = tree.children[node]
+            if edge >= children and tree.counters[SIZE] >= capacity:
+                break
+            color, vertex = tree.to_play[node], tree.edge_vertex[node, edge]
+            if edge >= children:
+                swap_edges(tree, node, edge, children)
+                node = add_node(tree, node, vertex, 3 - color)
+            else:
+                node = _child_at(tree, node, edge)
+            tree.pending[node] += 1
+            if vertex == PASS:
+                play(board, PASS, color, True)
+                if button:
+                    bonus += 0.5 if color == WHITE else -0.5
+                button, passes = False, 0 if button else passes + 1
+            else:
+                place(board, vertex, color)
+                passes = 0
+                scratch.occupied[vertex] = True
+                if not root.is_area:
+                    bonus += 1.0 if color == BLACK else -1.0
+            scratch.path_vertex[depth] = vertex
+            key = position_hash(board)
+            if root.situational and color == BLACK:
+                key ^= _WHITE_KEY
+            scratch.path_key[depth] = key
+            depth += 1
+            if batch.colors.shape[2] > 1:
+                scratch.path_colors[depth % HISTORY, :] = board[COLOR]
+            if tree.stage[node] == NEW and passes >= 2:
+                tree.stage[node] = TERMINAL
+        if tree.stage[node] == NEW:
+            tree.stage[node] = PENDING
+            _write_leaf(tree, root, scratch, batch, rows, node, depth, bonus, weights.seed + started + rows)
+            rows += 1
+        elif tree.stage[node] == PENDING:
+            _withdraw(tree, node)
+            tree.counters[COLLISIONS] += 1
+            break
+        elif tree.stage[node] == TERMINAL:
+            score = count_score(root, scratch, board, bonus)
+            _propagate(tree, node, result_of(score), score)
+            tree.counters[TERMINAL_PLAYOUTS] += 1
+            ended += 1
+        elif depth >= MAX_DEPTH - 1:
+            # Only endless ko fights under simple ko get here; like a repeated position they have no result.
+            _propagate(tree, node, 0.0, 0.0)
+            ended += 1
+        else:
+            _withdraw(tree, node)
+            break
+    return rows
+
+
+@kernel
+def _expand(tree: Tree, node: int, legal: NDArray[np.bool_], policy: NDArray[np.float32], width: int) -> None:
+    """Give a node its legal moves, best prior first (insertion into the row keeps equal priors in order)."""
+    count = 0
+    area_size = legal.shape[0] - 1
+    for index in range(area_size + 1):
+        if not legal[index]:
+            continue
+        vertex = PASS if index == area_size else (index // width + 1) * (width + 1) + index % width + 1
+        prior = np.uint16(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
+        edge = count
+        while edge > 0 and tree.edge_prior[node, edge - 1] < prior:
+            tree.edge_prior[node, edge] = tree.edge_prior[node, edge - 1]
+            tree.edge_vertex[node, edge] = tree.edge_vertex[node, edge - 1]
+            edge -= 1
+        tree.edge_prior[node, edge] = prior
+        tree.edge_vertex[node, edge] = vertex
+        count += 1
+    tree.edges[node] = count
+    if tree.rave_visits.shape[0] > 0:
+        for edge in range(count):
+            tree.rave_visits[node, edge] = 0.0
+            tree.rave_value[node, edge] = 0.0
+    tree.stage[node] = EXPANDED
+
+
+@kernel
+def _update_rave(tree: Tree, leaf: int, value: float, amaf: NDArray[np.int8]) -> None:
+    """Credit every edge of the path's nodes whose move its side played first below (Gelly and Silver 2007)."""
+    node = leaf
+    while node != NO_NODE:
+        color = tree.to_play[node]
+        for edge in range(tree.edges[node]):
+            if amaf[tree.edge_vertex[node, edge]] == color:
+                tree.rave_visits[node, edge] += 1.0
+                tree.rave_value[node, edge] += value
+        amaf[tree.vertex[node]] = 3 - color
+        amaf[PASS] = EMPTY
+        node = tree.parent[node]
+
+
+@kernel
+def back_up(
+    tree: Tree,
+    batch: Batch,
+    rows: int,
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    score: NDArray[np.float32],
+    ownership: NDArray[np.float32],
+    first_play: NDArray[np.int8],
+    width: int,
+    amaf: NDArray[np.int8],
+    ownership_sum: NDArray[np.float64],
+) -> None:
+    """Expand the leaves of a batch with their evaluations and add these to all ancestors.
+
+    ownership_sum: [area + 1] float64, Black-positive sums over all evaluations; the last is their number.
+    """
+    has_rave = tree.rave_visits.shape[0] > 0
+    for row in range(rows):
+        leaf = batch.leaf[row]
+        color = tree.to_play[leaf]
+        _expand(tree, leaf, batch.legal[row], policy[row], width)
+        for_black = black_value(value[row], color)
+        _propagate(tree, leaf, for_black, black_value(score[row], color))
+        for index in range(ownership_sum.shape[0] - 1):
+            ownership_sum[index] += black_value(ownership[row, index], color)
+        ownership_sum[ownership_sum.shape[0] - 1] += 1.0
+        if has_rave:
+            amaf[:] = first_play[row]
+            _update_rave(tree, leaf, for_black, amaf)
+
+
+@kernel
+def reopen(tree: Tree, batch: Batch, rows: int) -> None:
+    """Take back a collected batch that will not be evaluated: its leaves are new again."""
+    for row in range(rows):
+        leaf = batch.leaf[row]
+        tree.stage[leaf] = NEW
+        _withdraw(tree, leaf)
+

@@ -1,0 +1,112 @@
+"""What is special at the root: the position in kernel form, noise, and the choice of a move."""
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.layout import COLOR
+from engine.evaluators.base import HISTORY
+from engine.game import Game
+from engine.rules import Ko, Tax
+from engine.search.kernels import Root, put_in_set
+from engine.search.params import SearchParams
+from engine.search.tree import PRIOR_SCALE, ROOT, Tree, child_nodes
+from engine.vertex import NO_POINT, policy_index
+
+_TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
+
+
+def root_position(game: Game, color: int, legal: Collection[int], dead: Collection[int]) -> Root:
+    """Return the position of a game, `color` to play, as the search kernels read it.
+
+    legal: the points that the root may play; pass is always added.
+    dead: vertices of stones that count as dead in positions that end the game.
+    """
+    boards = game.recent_boards(HISTORY)
+    board = boards[0].copy()
+    colors = np.stack([boards[min(age, len(boards) - 1)][COLOR].astype(np.int8) for age in range(HISTORY)])
+    moves = np.full(HISTORY, NO_POINT, dtype=np.int16)
+    for age, move in enumerate(reversed(game.moves[-HISTORY:])):
+        moves[age] = move.vertex
+    mask = np.zeros(game.width * game.height + 1, dtype=np.bool_)
+    mask[[policy_index(vertex, game.width, game.height) for vertex in legal]] = True
+    mask[-1] = True
+    dead_colors = np.zeros(board.shape[1], dtype=np.int8)
+    for vertex in dead:
+        dead_colors[vertex] = board[COLOR, vertex]
+    return Root(
+        board=board,
+        colors=colors,
+        moves=moves,
+        superko=_key_set(game.superko_keys()),
+        occupied=game.ever_occupied.copy(),
+        legal=mask,
+        dead=dead_colors,
+        white_bonus=float(game.white_bonus),
+        passes=int(game.consecutive_passes),
+        button=bool(game.has_button),
+        situational=game.rules.ko is Ko.SITUATIONAL,
+        suicide=game.rules.suicide,
+        is_area=game.rules.is_area,
+        tax=_TAX_CODES[game.rules.tax],
+    )
+
+
+def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return an open-addressed set of keys, at most a quarter full; one place where there are none."""
+    if len(keys) == 0:
+        return np.zeros(1, dtype=np.uint64)
+    table = np.zeros(max(16, 1 << (4 * len(keys) - 1).bit_length()), dtype=np.uint64)
+    for key in keys:
+        put_in_set(table, key)
+    return table
+
+
+def add_noise(tree: Tree, params: SearchParams, generator: np.random.Generator) -> None:
+    """Mix Dirichlet noise into the root's priors and put its unvisited edges in order again.
+
+    Alpha is `noise_concentration` over the number of legal moves (KataGo: 10.83 = 0.03 * 361).
+    """
+    count = int(tree.edges[ROOT])
+    priors = root_priors(tree)
+    alpha = params.noise_concentration / count
+    noise = generator.dirichlet(np.full(count, alpha))
+    set_root_priors(tree, (1 - params.noise_fraction) * priors + params.noise_fraction * noise)
+
+
+def root_priors(tree: Tree) -> NDArray[np.float64]:
+    """Return the priors of the root's edges, decoded, in the order of the edges."""
+    count = int(tree.edges[ROOT])
+    priors: NDArray[np.float64] = (tree.edge_prior[ROOT, :count] / PRIOR_SCALE) ** 2
+    return priors
+
+
+def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
+    """Replace the root's priors, given in the order of its edges; unvisited edges are sorted anew."""
+    count, visited = int(tree.edges[ROOT]), int(tree.children[ROOT])
+    order = np.concatenate([np.arange(visited), visited + np.argsort(-priors[visited:], kind="stable")])
+    tree.edge_prior[ROOT, :count] = np.round(np.sqrt(priors[order]) * PRIOR_SCALE)
+    tree.edge_vertex[ROOT, :count] = tree.edge_vertex[ROOT, order]
+    if tree.rave_visits.shape[0]:
+        tree.rave_visits[ROOT, :count] = tree.rave_visits[ROOT, order]
+        tree.rave_value[ROOT, :count] = tree.rave_value[ROOT, order]
+
+
+def choose_child(tree: Tree, temperature: float, generator: np.random.Generator) -> int | None:
+    """Return the index of the root's child to play, or None without children.
+
+    Temperature 0 plays the most visited, the better value breaking ties; else a child is drawn with
+    probability proportional to visits ** (1 / temperature).
+    """
+    children = [child for child in child_nodes(tree, ROOT) if tree.visits[child] > 0]
+    if not children:
+        return None
+    visits = tree.visits[children].astype(np.float64)
+    if temperature <= 0:
+        sign = 1 if tree.to_play[ROOT] == 1 else -1
+        values = sign * tree.value_sum[children] / visits
+        return children[int(np.lexsort((values, visits))[-1])]
+    logits = np.log(visits) / temperature
+    weights = np.exp(logits - logits.max())
+    return children[int(generator.choice(len(children), p=weights / weights.sum()))]

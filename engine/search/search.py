@@ -1,0 +1,267 @@
+"""The search loop: collect a batch of leaves, evaluate it while the next is collected, back it up.
+
+Owns the tree and its reuse from move to move. Knows of evaluators only their interface.
+"""
+
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from engine.board.area import new_scratch
+from engine.evaluators.base import HISTORY, Evaluation, Evaluator, PositionBatch
+from engine.game import Game, Move
+from engine.search.kernels import MAX_DEPTH, Batch, Root, Scratch, Weights, back_up, collect, reopen
+from engine.search.params import SearchParams
+from engine.search.root import add_noise, root_position, root_priors, set_root_priors
+from engine.search.stoppers import SearchStats, Stopper
+from engine.search.tree import (
+    EXPANDED,
+    NO_NODE,
+    ROOT,
+    SIZE,
+    TERMINAL_PLAYOUTS,
+    Tree,
+    add_node,
+    bytes_per_node,
+    child_nodes,
+    keep_subtree,
+    new_tree,
+)
+
+_MIN_NODES = 1024
+_MEBIBYTE = 1 << 20
+
+
+class _Slot:
+    """One batch in flight: its positions, its evaluation, and the future of the latter."""
+
+    def __init__(self, capacity: int, game: Game) -> None:
+        self.positions = PositionBatch(capacity, game.width, game.height)
+        self.evaluation = Evaluation(capacity, game.width, game.height)
+        self.rows = 0
+        self.future: Future[None] | None = None
+        p = self.positions
+        leaf = np.zeros(capacity, dtype=np.int32)
+        self.batch = Batch(p.boards, p.colors, p.moves, p.to_play, p.legal, p.hashes, p.seeds, p.white_bonus, leaf)
+
+
+class Search:
+    """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside."""
+
+    def __init__(self, evaluator: Evaluator, params: SearchParams) -> None:
+        self.params = params
+        self._evaluator = evaluator
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="evaluate")
+        self._generator = np.random.default_rng(params.seed)
+        self._shape: tuple[int, int] | None = None
+        self._game: Game | None = None
+        self._batch_size = params.batch_size or evaluator.attributes.preferred_batch
+        self._batch_size = min(self._batch_size, evaluator.attributes.max_batch)
+        self._clean_priors: tuple[np.ndarray, np.ndarray] | None = None
+        self._searches = 0
+
+    def begin(self, game: Game, color: int, legal: Collection[int], dead: Collection[int] = ()) -> None:
+        """Take up a position: keep the subtree it has in the present tree, or start a new one.
+
+        legal: the points that may be played at the root. dead: stones that count as dead when the
+        game ends within the tree; used under territory rules.
+        """
+        if self._shape != (game.width, game.height):
+            self._allocate(game)
+        self.root: Root = root_position(game, color, legal, dead)
+        if not self._reuse(game, color):
+            self.tree.counters[:] = 0
+            add_node(self.tree, NO_NODE, 0, color)
+        self.tree.counters[TERMINAL_PLAYOUTS] = 0
+        self._game = game.copy()
+        self.ownership_sum[:] = 0
+        self._clean_priors = None
+
+    def _allocate(self, game: Game) -> None:
+        area, rave = game.width * game.height, self._has_rave()
+        node_bytes = bytes_per_node(area, rave=rave) + np.dtype(np.int32).itemsize
+        capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
+        self.tree: Tree = new_tree(capacity, area, rave=rave)
+        self._renamed = np.empty(capacity, dtype=np.int32)
+        self._slots = [_Slot(self._batch_size, game) for _ in range(2)]
+        board = game.board
+        n = board.shape[1]
+        self._scratch = Scratch(
+            board=board.copy(),
+            path_vertex=np.zeros(MAX_DEPTH, dtype=np.int16),
+            path_key=np.zeros(MAX_DEPTH, dtype=np.uint64),
+            path_colors=np.zeros((HISTORY, n), dtype=np.int8),
+            occupied=np.zeros(n, dtype=np.bool_),
+            area=new_scratch(board),
+            owner=np.zeros(n, dtype=np.int8),
+            life=np.zeros(n, dtype=np.int8),
+            groups=np.zeros(3, dtype=np.int64),
+            amaf=np.zeros(self._slots[0].evaluation.first_play.shape[1], dtype=np.int8),
+        )
+        self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
+        self._shape, self._game = (game.width, game.height), None
+
+    def _has_rave(self) -> bool:
+        return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
+
+    def _reuse(self, game: Game, color: int) -> bool:
+        """Move the root to the position of `game` if the tree holds it; return whether it does."""
+        old = self._game
+        if old is None or not _continues(old, game):
+            return False
+        node = ROOT
+        for move in game.moves[len(old.moves) :]:
+            node = self._child(node, move)
+            if node == NO_NODE:
+                return False
+        if self.tree.stage[node] != EXPANDED or self.tree.to_play[node] != color:
+            return False
+        self._restore_priors()
+        if node != ROOT:
+            keep_subtree(self.tree, node, self._renamed)
+        edges = self.tree.edge_vertex[ROOT, : self.tree.edges[ROOT]]
+        return int(np.count_nonzero(self.root.legal)) == len(edges)
+
+    def _child(self, node: int, move: Move) -> int:
+        if self.tree.to_play[node] != move.color:
+            return NO_NODE
+        children = child_nodes(self.tree, node)
+        return next((child for child in children if self.tree.vertex[child] == move.vertex), NO_NODE)
+
+    def forget(self) -> None:
+        """Drop the tree: the next position starts a new one."""
+        self._game = None
+
+    def run(self, stoppers: Sequence[Stopper], max_visits: int | None = None) -> SearchStats:
+        """Search until a stopper says so, or no playout is possible; return the final figures.
+
+        Stoppers are asked from the second visit on: a move always has an evaluation behind it.
+        max_visits: never collect more leaves than the root lacks to this number.
+        """
+        self._searches += 1
+        start, playouts_before, evaluated, idle = time.monotonic(), self._visits(), 0, 0
+        seed = (self.params.seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
+        weights = self._weights(seed)
+        waiting: _Slot | None = None
+        turn = 0
+        noise_due = self.params.noise_fraction > 0
+        while True:
+            stats = self._stats(start, playouts_before)
+            if stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers):
+                break
+            if noise_due and self.tree.stage[ROOT] == EXPANDED:
+                self._mix_noise()
+                noise_due = False
+            slot = self._slots[turn]
+            wanted = self._wanted(max_visits, waiting)
+            ended_before = self.tree.counters[TERMINAL_PLAYOUTS]
+            slot.rows = int(
+                collect(self.tree, self.root, self._scratch, slot.batch, weights, wanted, evaluated) if wanted else 0
+            )
+            evaluated += slot.rows
+            if slot.rows:
+                slot.positions.rules = self._rules()
+                slot.future = self._worker.submit(
+                    self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation
+                )
+            if waiting is not None:
+                self._finish(waiting)
+            progressed = slot.rows or waiting is not None or self.tree.counters[TERMINAL_PLAYOUTS] > ended_before
+            idle = 0 if progressed else idle + 1
+            waiting = slot if slot.rows else None
+            turn = 1 - turn
+            if idle > 1:
+                break
+        if waiting is not None:
+            self._finish(waiting)
+        return self._stats(start, playouts_before)
+
+    def _wanted(self, max_visits: int | None, waiting: _Slot | None) -> int:
+        if max_visits is None:
+            return self._batch_size
+        in_flight = waiting.rows if waiting is not None else 0
+        return max(0, min(self._batch_size, max_visits - self._visits() - in_flight))
+
+    def _finish(self, slot: _Slot) -> None:
+        """Wait for a batch's evaluation and back it up; on failure its leaves are reopened."""
+        assert slot.future is not None
+        try:
+            slot.future.result()
+        except BaseException:
+            reopen(self.tree, slot.batch, slot.rows)
+            raise
+        out = slot.evaluation
+        back_up(
+            self.tree,
+            slot.batch,
+            slot.rows,
+            out.policy,
+            out.value,
+            out.score,
+            out.ownership,
+            out.first_play,
+            slot.positions.width,
+            self._scratch.amaf,
+            self.ownership_sum,
+        )
+
+    def _rules(self) -> "object":
+        assert self._game is not None
+        return self._game.rules
+
+    def _weights(self, seed: int) -> Weights:
+        p = self.params
+        return Weights(p.c_puct, p.fpu_reduction, p.virtual_loss, p.rave_bias, p.rave_prior, seed)
+
+    def _visits(self) -> int:
+        return int(self.tree.visits[ROOT])
+
+    def _stats(self, start: float, visits_before: int) -> SearchStats:
+        visits = sorted((int(self.tree.visits[child]) for child in child_nodes(self.tree, ROOT)), reverse=True)
+        total = self._visits()
+        return SearchStats(
+            visits=total,
+            playouts=total - visits_before,
+            elapsed=time.monotonic() - start,
+            best_visits=visits[0] if visits else 0,
+            second_visits=visits[1] if len(visits) > 1 else 0,
+        )
+
+    def _mix_noise(self) -> None:
+        """Mix noise into the root's own priors, never into priors that already hold noise."""
+        self._restore_priors()
+        count = int(self.tree.edges[ROOT])
+        self._clean_priors = (self.tree.edge_vertex[ROOT, :count].copy(), root_priors(self.tree))
+        add_noise(self.tree, self.params, self._generator)
+
+    def _restore_priors(self) -> None:
+        if self._clean_priors is None:
+            return
+        by_vertex = dict(zip(self._clean_priors[0].tolist(), self._clean_priors[1].tolist(), strict=True))
+        vertices = self.tree.edge_vertex[ROOT, : len(by_vertex)].tolist()
+        set_root_priors(self.tree, np.array([by_vertex[vertex] for vertex in vertices]))
+        self._clean_priors = None
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The random numbers of this search, for choices at the root."""
+        return self._generator
+
+    def size(self) -> int:
+        """Return the nodes in use."""
+        return int(self.tree.counters[SIZE])
+
+    def close(self) -> None:
+        """Stop the evaluation thread."""
+        self._worker.shutdown()
+
+
+def _continues(old: Game, new: Game) -> bool:
+    """True if `new` is `old` with zero or more moves added and nothing else changed."""
+    return (
+        (old.width, old.height, old.komi, old.rules) == (new.width, new.height, new.komi, new.rules)
+        and (old.setup_black, old.setup_white) == (new.setup_black, new.setup_white)
+        and new.moves[: len(old.moves)] == old.moves
+    )
