@@ -1,0 +1,229 @@
+"""Time settings, and how many seconds the next move may take. Knows nothing of search or GTP.
+
+A `Clock` measures each color's own moves, because some controllers never tell the time left; what
+a controller does tell (`set_time_left`) replaces the measured figure.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.color import BLACK, WHITE
+
+DEFAULT_LAG_BUFFER = 0.5
+MIN_SECONDS = 0.01
+"""The budget of a move when there is no time to speak of."""
+_LENGTH_SHARE = 0.68
+_TAIL_SHARE = 0.16
+"""A game takes about 0.68 moves a point, both sides counted; however long it has lasted, 0.16 more
+are expected. The second makes the budget shrink instead of running out."""
+_MAIN_TIME_LENGTH = 0.6
+"""Main time before an overtime is spent over this share of the expected game."""
+_RESERVE_LAGS = 3.0
+_MAX_RESERVE_SHARE = 0.1
+"""An absolute clock is never planned below three lag buffers, but at most a tenth of the main time."""
+_MAX_LAG_SHARE = 0.2
+"""Of a move's share of the time, the lag buffer takes at most this much; else fast games would not think."""
+_MAX_FISCHER_SHARE = 0.25
+"""Of a bank of time that grows by an increment, one move takes at most this much beyond the increment."""
+
+
+class Kind(StrEnum):
+    """Time systems, by the names of `kata-list_time_settings`."""
+
+    NONE = "none"
+    ABSOLUTE = "absolute"
+    BYOYOMI = "byoyomi"
+    CANADIAN = "canadian"
+    FISCHER = "fischer"
+    FISCHER_CAPPED = "fischer-capped"
+
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """One time system; all times in seconds.
+
+    period, count: Canadian: seconds for `count` stones; byo-yomi: `count` periods of that many seconds.
+    main_cap, move_cap: Fischer with caps: the most time in the bank and for one move, None for no cap.
+    """
+
+    kind: Kind
+    main: float = 0.0
+    period: float = 0.0
+    count: int = 0
+    increment: float = 0.0
+    main_cap: float | None = None
+    move_cap: float | None = None
+
+    @classmethod
+    def from_gtp(cls, main: float, overtime: float, stones: int) -> "TimeSettings":
+        """Return what GTP's `time_settings` means: Canadian, absolute without overtime, or no limit."""
+        if overtime > 0 and stones == 0:
+            return NO_LIMIT
+        if overtime == 0:
+            return cls(Kind.ABSOLUTE, main)
+        return cls(Kind.CANADIAN, main, overtime, stones)
+
+    @property
+    def has_periods(self) -> bool:
+        """True with an overtime that renews itself."""
+        return self.kind in (Kind.BYOYOMI, Kind.CANADIAN)
+
+    @property
+    def pace(self) -> float:
+        """Seconds a move that the overtime or increment grants for ever."""
+        if self.kind is Kind.CANADIAN:
+            return self.period / self.count
+        return self.period if self.kind is Kind.BYOYOMI else self.increment
+
+
+NO_LIMIT = TimeSettings(Kind.NONE)
+
+
+@dataclass
+class _Side:
+    """One color's time. count: stones or periods left in overtime."""
+
+    main: float
+    period: float
+    count: int
+    in_overtime: bool = False
+
+
+class Clock:
+    """Both colors' clocks under one time system.
+
+    settings: None until a controller has sent any.
+    lag_buffer: seconds a move kept for the way to the controller and for a search that stops late.
+    now: a monotonic clock in seconds.
+    """
+
+    def __init__(
+        self,
+        settings: TimeSettings | None = None,
+        lag_buffer: float = DEFAULT_LAG_BUFFER,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.lag_buffer = lag_buffer
+        self._now = now
+        self._running: tuple[int, float] | None = None
+        self.configure(settings)
+
+    def configure(self, settings: TimeSettings | None) -> None:
+        """Take over new settings, in the middle of a game too, with full time for both colors."""
+        self.settings = settings
+        self.reset()
+
+    def reset(self) -> None:
+        """Give both colors their full time, as at the start of a game. A running clock keeps running."""
+        settings = self.settings or NO_LIMIT
+        self._sides = {
+            color: _Side(settings.main, settings.period, settings.count, settings.has_periods and settings.main == 0)
+            for color in (BLACK, WHITE)
+        }
+
+    def start(self, color: int) -> None:
+        """Start the clock of a color that begins to think."""
+        self._running = (color, self._now())
+
+    def stop(self) -> float:
+        """Stop the running clock, charge its color and return the seconds that passed; 0.0 if none ran."""
+        if self._running is None:
+            return 0.0
+        color, since = self._running
+        self._running = None
+        elapsed = max(0.0, self._now() - since)
+        self._charge(self._sides[color], elapsed)
+        return elapsed
+
+    def set_time_left(self, color: int, seconds: float, count: int) -> None:
+        """Take over a controller's figures: main time if count is 0, else seconds for `count` stones or periods."""
+        seconds = max(0.0, seconds)
+        if self.settings is None and seconds > 0:
+            # A controller that counts time but never said how: plan with what it says is left.
+            self.configure(TimeSettings(Kind.ABSOLUTE, seconds))
+        settings, side = self.settings or NO_LIMIT, self._sides[color]
+        if count > 0 and settings.has_periods:
+            side.main, side.period, side.count, side.in_overtime = 0.0, seconds, count, True
+        else:
+            side.main, side.period, side.count, side.in_overtime = seconds, settings.period, settings.count, False
+
+    def time_left(self, color: int) -> tuple[float, int]:
+        """Return (seconds, count) as `set_time_left` takes them, the running move not charged."""
+        side = self._sides[color]
+        return (side.period, side.count) if side.in_overtime else (side.main, 0)
+
+    def budget(self, color: int, move_number: int, area: int) -> float | None:
+        """Return the seconds that the next move of a color may take, or None if there is no limit.
+
+        move_number: moves of both colors so far. area: points of the board.
+        The time since `start` is already taken off.
+        """
+        settings, side = self.settings or NO_LIMIT, self._sides[color]
+        if settings.kind is Kind.NONE:
+            return None
+        if settings.has_periods:
+            seconds = self._overtime_budget(settings, side, move_number, area)
+        else:
+            seconds = self._bank_budget(settings, side, move_number, area)
+        if self._running is not None and self._running[0] == color:
+            seconds -= self._now() - self._running[1]
+        return max(MIN_SECONDS, seconds)
+
+    def _lag(self, share: float) -> float:
+        return min(self.lag_buffer, _MAX_LAG_SHARE * share)
+
+    def _overtime_budget(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> float:
+        """Return the budget under Canadian or byo-yomi time."""
+        if side.in_overtime:
+            stones = side.count if settings.kind is Kind.CANADIAN else 1
+            share = side.period / max(1, stones)
+            return share - self._lag(share)
+        # The first period is whole behind the main time, so a move may run into it, but no further.
+        share = side.main / _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
+        share = min(max(share, settings.pace), side.main + settings.pace)
+        return share - self._lag(share)
+
+    def _bank_budget(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> float:
+        """Return the budget under absolute or Fischer time."""
+        reserve = min(_RESERVE_LAGS * self.lag_buffer, _MAX_RESERVE_SHARE * settings.main)
+        bank = max(0.0, side.main - reserve)
+        share = bank / _own_moves_left(move_number, area)
+        if settings.increment > 0:
+            share = min(share + settings.increment, settings.increment + _MAX_FISCHER_SHARE * bank)
+        if settings.main_cap is not None:
+            # What the bank cannot hold after this move would be lost.
+            share = max(share, side.main + settings.increment - settings.main_cap)
+        share = min(share, bank)
+        if settings.move_cap is not None:
+            share = min(share, settings.move_cap)
+        return share - self._lag(share)
+
+    def _charge(self, side: _Side, elapsed: float) -> None:
+        """Take one move's time off a color's clock."""
+        settings = self.settings or NO_LIMIT
+        if not settings.has_periods:
+            side.main = max(0.0, side.main - elapsed) + settings.increment
+            if settings.main_cap is not None:
+                side.main = min(side.main, settings.main_cap)
+            return
+        if not side.in_overtime:
+            if elapsed < side.main:
+                side.main -= elapsed
+                return
+            elapsed -= side.main
+            side.main, side.in_overtime = 0.0, True
+        if settings.kind is Kind.CANADIAN:
+            side.period, side.count = max(0.0, side.period - elapsed), side.count - 1
+            if side.count <= 0:
+                side.period, side.count = settings.period, settings.count
+        else:
+            lost = int(elapsed / settings.period)
+            side.period, side.count = settings.period, max(1, side.count - lost)
+
+
+def _own_moves_left(move_number: int, area: int, length: float = 1.0) -> float:
+    """Return how many moves one color should expect to make until its time may be gone."""
+    expected = _LENGTH_SHARE * length * area - move_number
+    return max(expected, _TAIL_SHARE * area, 2.0) / 2

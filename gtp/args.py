@@ -1,0 +1,71 @@
+"""Reading the arguments of GTP commands; what cannot be read is the standard's `syntax error`."""
+
+import math
+import re
+from typing import NoReturn
+
+from engine.color import BLACK, WHITE
+from engine.errors import BadVertex
+from engine.vertex import PASS
+from engine.vertex import parse_vertex as read_vertex
+from gtp.errors import SYNTAX_ERROR, GtpError
+
+_COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+_INT = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_BOOLS = {"true": True, "false": False}
+
+
+def syntax_error() -> NoReturn:
+    """Raise the standard's reply to unreadable arguments."""
+    raise GtpError(SYNTAX_ERROR)
+
+
+def expect(args: list[str], least: int, most: int | None = None) -> None:
+    """Check the number of arguments: `least`, or from `least` to `most`."""
+    if not least <= len(args) <= (least if most is None else most):
+        syntax_error()
+
+
+def parse_color(text: str) -> int:
+    """Return the color that `b`, `black`, `w` or `white` names, in any case."""
+    color = _COLORS.get(text.lower())
+    return syntax_error() if color is None else color
+
+
+def parse_vertex(text: str, width: int, height: int) -> int:
+    """Return the vertex of a board, PASS included."""
+    try:
+        return read_vertex(text, width, height)
+    except BadVertex:
+        return syntax_error()
+
+
+def parse_point(text: str, width: int, height: int) -> int:
+    """Return a vertex that is not PASS."""
+    vertex = parse_vertex(text, width, height)
+    return syntax_error() if vertex == PASS else vertex
+
+
+def parse_int(text: str, least: int | None = None) -> int:
+    """Return an integer, of at least `least`."""
+    if not _INT.fullmatch(text):
+        syntax_error()
+    value = int(text)
+    return syntax_error() if least is not None and value < least else value
+
+
+def parse_float(text: str, least: float | None = None) -> float:
+    """Return a finite number, of at least `least`. `nan`, `inf` and Python's `1_000` are no numbers."""
+    if not _FLOAT.fullmatch(text):
+        syntax_error()
+    value = float(text)
+    if not math.isfinite(value) or (least is not None and value < least):
+        syntax_error()
+    return value
+
+
+def parse_bool(text: str) -> bool:
+    """Return the truth of `true` or `false`, in any case."""
+    truth = _BOOLS.get(text.lower())
+    return syntax_error() if truth is None else truth

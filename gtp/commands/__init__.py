@@ -1,0 +1,19 @@
+"""Every GTP command, from one file a family. `list_commands` is this table and nothing else."""
+
+from gtp.commands import admin, handicap, move, records, rules, scoring, setup, timing
+from gtp.state import Handler
+
+FAMILIES: tuple[dict[str, Handler], ...] = (
+    admin.COMMANDS,
+    setup.COMMANDS,
+    rules.COMMANDS,
+    move.COMMANDS,
+    handicap.COMMANDS,
+    timing.COMMANDS,
+    scoring.COMMANDS,
+    records.COMMANDS,
+)
+
+HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}
+"""Command name -> handler. A handler takes the session's state and the command, and returns the
+reply or raises GtpError."""

@@ -1,0 +1,56 @@
+"""Commands about the engine itself. Answered before anything heavy is imported."""
+
+import time
+
+from gtp.errors import GtpQuit
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler
+
+PROTOCOL_VERSION = "2"
+
+
+def protocol_version(state: GtpState, command: Command) -> str:
+    """Tell the version of GTP."""
+    return PROTOCOL_VERSION
+
+
+def name(state: GtpState, command: Command) -> str:
+    """Tell the engine's name."""
+    return state.config.name
+
+
+def version(state: GtpState, command: Command) -> str:
+    """Tell the engine's version."""
+    return state.config.version
+
+
+def known_command(state: GtpState, command: Command) -> str:
+    """Tell whether a command exists: `true` or `false`, never an error."""
+    return "true" if command.args and command.args[0] in state.commands else "false"
+
+
+def list_commands(state: GtpState, command: Command) -> str:
+    """List every command, one a line."""
+    return "\n".join(sorted(state.commands))
+
+
+def leave(state: GtpState, command: Command) -> str:
+    """End the session."""
+    raise GtpQuit
+
+
+def cpu_time(state: GtpState, command: Command) -> str:
+    """Tell the processor seconds of the whole process so far."""
+    return f"{time.process_time():.3f}"
+
+
+COMMANDS: dict[str, Handler] = {
+    "protocol_version": protocol_version,
+    "name": name,
+    "version": version,
+    "known_command": known_command,
+    "list_commands": list_commands,
+    "quit": leave,
+    "cputime": cpu_time,
+    "gomill-cpu_time": cpu_time,
+}

@@ -1,0 +1,87 @@
+"""Commands that read and write game records."""
+
+import logging
+import re
+from pathlib import Path
+
+from engine.color import color_name
+from gtp.args import syntax_error
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.state import MAX_SIZE, MIN_SIZE, GtpState, Handler
+
+_QUOTED = re.compile(r"(?P<quote>[\"'])(?P<path>.+?)(?P=quote) *(?P<number>[^ \"']*)")
+_CANNOT_LOAD = "cannot load file"
+
+log = logging.getLogger(__name__)
+
+
+def loadsgf(state: GtpState, command: Command) -> str:
+    """Load the position before move N of a file, or its last one; tell whose turn it is."""
+    from engine.sgf import load_sgf
+
+    path, number = split_path(command.rest)
+    try:
+        record = load_sgf(path)
+        # The file tells komi, but the rules in force are what the controller or the user chose.
+        komi = state.komi if record.komi is None else record.komi
+        game = record.game(number, rules=state.rules, komi=komi)
+    except (OSError, ValueError) as error:
+        log.info("cannot load %s: %s", path, error)
+        raise GtpError(_CANNOT_LOAD) from None
+    if not (MIN_SIZE <= game.width <= MAX_SIZE and MIN_SIZE <= game.height <= MAX_SIZE):
+        raise GtpError(_CANNOT_LOAD)
+    state.adopt(game)
+    return color_name(game.to_play)
+
+
+def split_path(text: str) -> tuple[Path, int | None]:
+    """Return (path, move number) of `FILE [N]`. The path may hold spaces, and may be quoted.
+
+    A file whose own name ends in a number goes before a move number.
+    """
+    if not text:
+        syntax_error()
+    quoted = _QUOTED.fullmatch(text)
+    if quoted:
+        number = quoted["number"]
+        if number and not _is_move_number(number):
+            syntax_error()
+        return Path(quoted["path"]), int(number) if number else None
+    path, _, number = text.rpartition(" ")
+    if path and _is_move_number(number) and not _exists(Path(text)):
+        return Path(path.rstrip(" ")), int(number)
+    return Path(text), None
+
+
+def _is_move_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 9 and int(text) > 0
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def printsgf(state: GtpState, command: Command) -> str:
+    """Tell the game as SGF, or write it to a file."""
+    from engine.sgf import write_game
+
+    text = write_game(state.game)
+    if not command.rest:
+        return text
+    quoted = _QUOTED.fullmatch(command.rest)
+    path = Path(quoted["path"] if quoted else command.rest)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, ValueError):
+        raise GtpError("cannot write file") from None
+    return ""
+
+
+COMMANDS: dict[str, Handler] = {
+    "loadsgf": loadsgf,
+    "printsgf": printsgf,
+}

@@ -1,0 +1,60 @@
+"""Commands about the board and komi: a new game, its size, a picture of it."""
+
+from gtp.args import expect, parse_float, parse_int
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.state import MAX_SIZE, MIN_SIZE, GtpState, Handler
+
+
+def boardsize(state: GtpState, command: Command) -> str:
+    """Change the size, to `N` or `W H`, and clear the board. A refusal changes nothing."""
+    expect(command.args, 1, 2)
+    sides = [parse_int(text) for text in command.args]
+    if not all(MIN_SIZE <= side <= MAX_SIZE for side in sides):
+        raise GtpError("unacceptable size")
+    state.reset(sides[0], sides[-1])
+    return ""
+
+
+def rectangular_boardsize(state: GtpState, command: Command) -> str:
+    """Change the size to `W H` and clear the board."""
+    expect(command.args, 2)
+    return boardsize(state, command)
+
+
+def clear_board(state: GtpState, command: Command) -> str:
+    """Start a new game on the same board; komi, rules and time settings stay."""
+    expect(command.args, 0)
+    state.reset()
+    return ""
+
+
+def komi(state: GtpState, command: Command) -> str:
+    """Set any finite komi, however ridiculous."""
+    expect(command.args, 1)
+    state.set_komi(parse_float(command.args[0]))
+    return ""
+
+
+def get_komi(state: GtpState, command: Command) -> str:
+    """Tell the komi."""
+    expect(command.args, 0)
+    return f"{state.komi:.10g}"
+
+
+def showboard(state: GtpState, command: Command) -> str:
+    """Draw the board, below the status character's line."""
+    from engine.diagram import showboard as draw
+
+    expect(command.args, 0)
+    return "\n" + draw(state.game)
+
+
+COMMANDS: dict[str, Handler] = {
+    "boardsize": boardsize,
+    "rectangular_boardsize": rectangular_boardsize,
+    "clear_board": clear_board,
+    "komi": komi,
+    "get_komi": get_komi,
+    "showboard": showboard,
+}

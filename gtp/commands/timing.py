@@ -1,0 +1,109 @@
+"""Commands that set clocks: GTP's own, KGS's and KataGo's."""
+
+from collections.abc import Callable
+
+from engine.clock import NO_LIMIT, Kind, TimeSettings
+from gtp.args import expect, parse_color, parse_float, parse_int, syntax_error
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler
+
+_NO_CAP = -1.0
+
+
+def time_settings(state: GtpState, command: Command) -> str:
+    """Set main time, overtime and stones. Starts no clock; may come again in mid-game."""
+    expect(command.args, 3)
+    main, overtime = (parse_float(text, least=0) for text in command.args[:2])
+    state.clock.configure(TimeSettings.from_gtp(main, overtime, parse_int(command.args[2], least=0)))
+    return ""
+
+
+def time_left(state: GtpState, command: Command) -> str:
+    """Correct a color's clock. Servers report slightly negative times; they count as none left."""
+    expect(command.args, 3)
+    color, seconds = parse_color(command.args[0]), parse_float(command.args[1])
+    state.clock.set_time_left(color, seconds, parse_int(command.args[2], least=0))
+    return ""
+
+
+def _none(args: list[str]) -> TimeSettings:
+    expect(args, 0)
+    return NO_LIMIT
+
+
+def _absolute(args: list[str]) -> TimeSettings:
+    expect(args, 1)
+    return TimeSettings(Kind.ABSOLUTE, parse_float(args[0], least=0))
+
+
+def _byoyomi(args: list[str]) -> TimeSettings:
+    return _overtime(Kind.BYOYOMI, args)
+
+
+def _canadian(args: list[str]) -> TimeSettings:
+    return _overtime(Kind.CANADIAN, args)
+
+
+def _overtime(kind: Kind, args: list[str]) -> TimeSettings:
+    expect(args, 3)
+    main, period = (parse_float(text, least=0) for text in args[:2])
+    count = parse_int(args[2], least=0)
+    if period == 0 or (count == 0 and kind is Kind.BYOYOMI):
+        return TimeSettings(Kind.ABSOLUTE, main)
+    return NO_LIMIT if count == 0 else TimeSettings(kind, main, period, count)
+
+
+def _fischer(args: list[str]) -> TimeSettings:
+    expect(args, 2)
+    main, increment = (parse_float(text, least=0) for text in args)
+    return TimeSettings(Kind.FISCHER, main, increment=increment)
+
+
+def _fischer_capped(args: list[str]) -> TimeSettings:
+    expect(args, 4)
+    main, increment = (parse_float(text, least=0) for text in args[:2])
+    main_cap, move_cap = (_cap(text) for text in args[2:])
+    return TimeSettings(Kind.FISCHER_CAPPED, main, increment=increment, main_cap=main_cap, move_cap=move_cap)
+
+
+def _cap(text: str) -> float | None:
+    value = parse_float(text)
+    if value < 0 and value != _NO_CAP:
+        syntax_error()
+    return None if value < 0 else value
+
+
+_Reader = Callable[[list[str]], TimeSettings]
+_KGS_SYSTEMS: dict[str, _Reader] = {"none": _none, "absolute": _absolute, "byoyomi": _byoyomi, "canadian": _canadian}
+_SYSTEMS: dict[str, _Reader] = {**_KGS_SYSTEMS, "fischer": _fischer, "fischer-capped": _fischer_capped}
+
+
+def _configure(state: GtpState, command: Command, systems: dict[str, _Reader]) -> str:
+    read = systems.get(command.args[0].lower()) if command.args else None
+    state.clock.configure(syntax_error() if read is None else read(command.args[1:]))
+    return ""
+
+
+def kgs_time_settings(state: GtpState, command: Command) -> str:
+    """Set one of the time systems of KGS."""
+    return _configure(state, command, _KGS_SYSTEMS)
+
+
+def kata_time_settings(state: GtpState, command: Command) -> str:
+    """Set one of KataGo's time systems: those of KGS, and Fischer with or without caps."""
+    return _configure(state, command, _SYSTEMS)
+
+
+def kata_list_time_settings(state: GtpState, command: Command) -> str:
+    """List the systems of `kata-time_settings`."""
+    expect(command.args, 0)
+    return " ".join(_SYSTEMS)
+
+
+COMMANDS: dict[str, Handler] = {
+    "time_settings": time_settings,
+    "time_left": time_left,
+    "kgs-time_settings": kgs_time_settings,
+    "kata-time_settings": kata_time_settings,
+    "kata-list_time_settings": kata_list_time_settings,
+}

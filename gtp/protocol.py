@@ -1,0 +1,73 @@
+"""The line grammar of GTP version 2: commands in, replies out. Does no I/O and knows no command.
+
+The numbered steps are those of the standard's "preprocessing": (1) delete control characters
+except HT and LF, (2) delete comments, (3) turn HT into a space, (4) drop blank lines.
+"""
+
+import re
+from typing import NamedTuple
+
+ENCODING = "utf-8"
+"""Of both streams. Commands are decoded with surrogateescape, so that file names in any other
+encoding reach the file system unharmed."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_BLANK_LINES = re.compile(r"\n{2,}")
+_INTERRUPT = re.compile(r"#\s*interrupt\b")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Command(NamedTuple):
+    """One command line. id: as it is echoed, or "". rest: the argument text, for file names and JSON."""
+
+    id: str
+    name: str
+    args: list[str]
+    rest: str = ""
+
+
+def decode(line: bytes) -> str:
+    """Return the text of a line in whatever encoding; undecodable bytes become surrogates."""
+    return line.decode(ENCODING, "surrogateescape")
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes of a reply."""
+    return text.encode(ENCODING, "replace")
+
+
+def is_interrupt(line: str) -> bool:
+    """Return whether a raw line is GoGui's `# interrupt`, a comment that means "answer now"."""
+    return _INTERRUPT.match(_CONTROL.sub("", line).strip()) is not None
+
+
+def preprocess(line: str) -> str:
+    """Return a raw line without control characters and comments, tabs as spaces: steps 1 to 3."""
+    text = _CONTROL.sub("", line.replace("\n", "").removeprefix(_BYTE_ORDER_MARK))
+    return text.partition("#")[0].replace("\t", " ")
+
+
+def parse_command(line: str) -> Command | None:
+    """Return the command of a raw line, or None for a blank line or a comment, which get no reply."""
+    text = preprocess(line).strip(" ")
+    identity, _, after = text.partition(" ")
+    if not (identity.isascii() and identity.isdigit()):
+        identity, after = "", text
+    if not text:
+        return None
+    name, _, rest = after.strip(" ").partition(" ")
+    args = [argument for argument in rest.split(" ") if argument]
+    # GNU Go and KataGo echo the number, not its spelling: `007 name` is answered `=7 ...`.
+    return Command(identity.lstrip("0") or identity[-1:], name, args, rest.strip(" "))
+
+
+def format_reply(identity: str, text: str, ok: bool = True) -> str:
+    """Return a reply with its closing blank line. Blank lines within the text would end it early: they go."""
+    return f"{'=' if ok else '?'}{identity} {clean_text(text)}\n\n"
+
+
+def clean_text(text: str) -> str:
+    """Return reply text without control characters, trailing spaces and blank lines."""
+    printable = _CONTROL.sub("", text).replace("\t", " ")
+    lines = "\n".join(line.rstrip(" ") for line in printable.split("\n"))
+    return _BLANK_LINES.sub("\n", lines).rstrip("\n")

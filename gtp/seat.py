@@ -1,0 +1,86 @@
+"""The seat of the one player of a session: loaded in the background, waited for, stopped, closed."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gtp.errors import GtpError
+
+if TYPE_CHECKING:
+    from engine.players import Player
+
+PlayerFactory = Callable[[], "Player"]
+
+_HEAD_START = 0.15
+"""Seconds that loading waits for the handshake: importing numpy and numba holds the interpreter, and
+a controller's first `name` is to be answered at once. Needing the player ends the wait."""
+
+log = logging.getLogger(__name__)
+
+
+class PlayerSeat:
+    """A player that is made by `factory` in a background thread."""
+
+    def __init__(self, factory: PlayerFactory) -> None:
+        self._factory = factory
+        self._player: Player | None = None
+        self._error: Exception | None = None
+        self._wanted = threading.Event()
+        self._settled = threading.Event()
+        self._thread = threading.Thread(target=self._load, name="player-loader", daemon=True)
+        self._started = False
+        self.dismissed = False
+        """True once the session is to end: every search answers with what it has."""
+
+    def start_loading(self) -> None:
+        """Start to make the player; returns at once. Further calls do nothing."""
+        if not self._started:
+            self._started = True
+            self._thread.start()
+
+    def _load(self) -> None:
+        self._wanted.wait(_HEAD_START)
+        try:
+            if not self.dismissed:
+                self._player = self._factory()
+        except Exception as error:  # crosses a thread: `get` raises it where a reply is due
+            log.error("cannot make the player: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
+            self._error = error
+        self._settled.set()
+
+    @property
+    def is_loading(self) -> bool:
+        """True while the loading thread runs, even if nobody waits for it any more."""
+        return self._thread.is_alive()
+
+    def get(self) -> "Player":
+        """Return the player, waiting for it. Raises GtpError if it cannot be made or the session ends first."""
+        self._wanted.set()
+        self.start_loading()
+        self._settled.wait()
+        if self._player is None:
+            raise GtpError(f"engine not available: {self._error or 'session ended'}")
+        return self._player
+
+    def if_ready(self) -> "Player | None":
+        """Return the player if it is there already."""
+        return self._player
+
+    def stop(self) -> None:
+        """Make a running search answer at once; thread-safe."""
+        player = self._player
+        if player is not None:
+            player.stop()
+
+    def dismiss(self) -> None:
+        """Stop, and let nobody wait for the player any more; thread-safe, may be repeated."""
+        self.dismissed = True
+        self._wanted.set()
+        self._settled.set()
+        self.stop()
+
+    def close(self) -> None:
+        """Release the player."""
+        if self._player is not None:
+            self._player.close()

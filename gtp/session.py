@@ -1,0 +1,221 @@
+"""The GTP session: a thread that reads, a loop that answers, one writer. Knows no single command but `quit`.
+
+stdout belongs to the writer alone: `run` points everything else that a library may print at stderr.
+"""
+
+import logging
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from io import FileIO
+from typing import Protocol
+
+from gtp import protocol
+from gtp.commands import HANDLERS
+from gtp.errors import GtpError, GtpQuit
+from gtp.protocol import Command
+from gtp.seat import PlayerFactory
+from gtp.state import GtpState, SessionConfig
+
+__all__ = ["SessionConfig", "run", "serve"]
+
+_CHUNK = 1 << 16
+_BURST_SECONDS = 0.1
+"""Input that ends within this time of the command before it is a script: its searches run to their end.
+A controller that leaves later has changed its mind: searches are cut short."""
+_STOP_INTERVAL = 0.05
+_PATIENCE = 1.5
+"""Seconds that a command in progress has to end once the controller has left."""
+
+log = logging.getLogger(__name__)
+
+
+class ByteSource(Protocol):
+    """A binary stream that returns what there is, b"" at the end."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return up to `size` bytes, waiting for the first."""
+
+
+class ByteSink(Protocol):
+    """A binary stream; a raw one may take less than it is given."""
+
+    def write(self, data: bytes, /) -> int | None:
+        """Write and return how many bytes were taken."""
+
+    def flush(self) -> None:
+        """Send what is buffered."""
+
+
+class Disconnected(Exception):
+    """Nobody reads the replies any more."""
+
+
+class Writer:
+    """The only writer to the controller: whole texts under one lock, flushed."""
+
+    def __init__(self, sink: ByteSink) -> None:
+        self._sink = sink
+        self._lock = threading.Lock()
+
+    def write(self, text: str) -> None:
+        """Send a text. Raises Disconnected."""
+        data = protocol.encode(text)
+        try:
+            with self._lock:
+                while data:
+                    data = data[self._sink.write(data) or 0 :]
+                self._sink.flush()
+        except (OSError, ValueError) as error:
+            raise Disconnected(str(error)) from None
+
+
+def read_lines(source: ByteSource) -> Iterator[bytes]:
+    """Yield the lines of a stream as they arrive, the last one also without a newline."""
+    parts: list[bytes] = []
+    while chunk := source.read(_CHUNK):
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            yield b"".join([*parts, line])
+            parts.clear()
+        parts.append(rest)
+    if any(parts):
+        yield b"".join(parts)
+
+
+class Session:
+    """One conversation on one pair of streams.
+
+    on_stuck: called if the command in progress does not end after the controller has left.
+    """
+
+    def __init__(
+        self, state: GtpState, source: ByteSource, sink: ByteSink, on_stuck: Callable[[], None] | None = None
+    ) -> None:
+        self._state = state
+        self._source = source
+        self._writer = Writer(sink)
+        self._on_stuck = on_stuck
+        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._current: Command | None = None
+        self._ended = threading.Event()
+
+    def run(self) -> int:
+        """Answer commands until `quit`, the end of input, or a closed output; return the exit code."""
+        threading.Thread(target=self._read, name="gtp-reader", daemon=True).start()
+        self._state.seat.start_loading()
+        try:
+            while (command := self._commands.get()) is not None:
+                self._current = command
+                self._writer.write(answer(self._state, command))
+                self._current = None
+                if command.name == "quit":
+                    break
+        except Disconnected as error:
+            log.info("output closed: %s", error)
+        finally:
+            self._ended.set()
+            self._state.seat.dismiss()
+            self._state.seat.close()
+        return 0
+
+    def _read(self) -> None:
+        """Queue commands until `quit` or the end of input; then see to it that the session ends soon."""
+        arrived = 0.0
+        for raw in read_lines(self._source):
+            line = protocol.decode(raw)
+            if protocol.is_interrupt(line):
+                self._state.seat.stop()
+            command = protocol.parse_command(line)
+            if command is None:
+                continue
+            previous, arrived = arrived, time.monotonic()
+            self._commands.put(command)
+            if command.name == "quit":
+                self._leave(time.monotonic() - previous)
+                return
+        self._commands.put(None)
+        self._leave(time.monotonic() - arrived)
+
+    def _leave(self, quiet_seconds: float) -> None:
+        """Cut searches short until the session has ended, unless the whole input came as one script."""
+        if quiet_seconds < _BURST_SECONDS:
+            return
+        started = time.monotonic()
+        while not self._ended.wait(_STOP_INTERVAL):
+            # Repeated, as a search that begins only now would not have seen an earlier stop.
+            self._state.seat.dismiss()
+            if self._on_stuck is not None and time.monotonic() - started > _PATIENCE:
+                self._abandon()
+                self._on_stuck()
+                return
+
+    def _abandon(self) -> None:
+        """Answer what is still unanswered, in place of the loop, which hangs in a command."""
+        command = self._current
+        try:
+            while command is not None:
+                gone = command.name == "quit"
+                text = "" if gone else "interrupted"
+                self._writer.write(protocol.format_reply(command.id, text, ok=gone))
+                command = self._commands.get_nowait()
+        except (Disconnected, queue.Empty):
+            return
+
+
+def answer(state: GtpState, command: Command) -> str:
+    """Run a command and return the whole reply. No failure of a command ends the session."""
+    try:
+        handler = state.commands.get(command.name)
+        if handler is None:
+            raise GtpError("unknown command")
+        return protocol.format_reply(command.id, handler(state, command))
+    except GtpQuit:
+        return protocol.format_reply(command.id, "")
+    except GtpError as error:
+        return protocol.format_reply(command.id, str(error), ok=False)
+    except Exception as error:
+        log.exception("%s failed", command.name)
+        return protocol.format_reply(command.id, f"internal error: {error!r}", ok=False)
+
+
+def serve(state: GtpState, source: ByteSource, sink: ByteSink) -> int:
+    """Hold one session on a pair of binary streams and return its exit code."""
+    return Session(state, source, sink).run()
+
+
+def run(config: SessionConfig, factory: PlayerFactory) -> int:
+    """Hold the session of a process on its stdin and stdout and return the exit code.
+
+    From here on, what any library prints goes to stderr.
+    """
+    sink = _take_stdout()
+    # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
+    source = FileIO(sys.stdin.fileno(), closefd=False)
+    state = GtpState(config, factory, HANDLERS)
+    try:
+        code = Session(state, source, sink, on_stuck=_exit_now).run()
+    except KeyboardInterrupt:
+        code = 130
+    if state.seat.is_loading:
+        # A library that is being imported or compiled can neither be stopped nor be shut down under.
+        _exit_now(code)
+    return code
+
+
+def _take_stdout() -> FileIO:
+    """Return the real stdout, and let file descriptor 1 and `sys.stdout` be stderr."""
+    sys.stdout.flush()
+    sink = FileIO(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+    return sink
+
+
+def _exit_now(code: int = 0) -> None:
+    log.info("leaving without waiting for a command in progress")
+    sys.stderr.flush()
+    os._exit(code)

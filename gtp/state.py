@@ -1,0 +1,180 @@
+"""What a GTP session remembers: game, komi, rules, clocks, player. Knows no command and no stream.
+
+Komi, rules and time settings survive a new board, as controllers send them in every order. The
+engine's heavy modules are imported when the first stone needs them, not before.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from engine import __version__
+from engine.clock import DEFAULT_LAG_BUFFER, Clock
+from engine.errors import IllegalMove
+from engine.rules import CHINESE_KGS, Rules
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.seat import PlayerFactory, PlayerSeat
+
+if TYPE_CHECKING:
+    from engine.game import Game
+
+MIN_SIZE = 2
+MAX_SIZE = 25
+DEFAULT_MOVE_SECONDS = 5.0
+DEFAULT_REG_VISITS = 400
+
+Handler = Callable[["GtpState", Command], str]
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """What a session starts with.
+
+    seconds, visits: the most that one move may take, clock or not; None for no such cap.
+    fallback_seconds: a move's time when neither a cap nor a clock bounds it.
+    reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
+    lag_buffer: seconds of each move that are left to the controller and the connection.
+    """
+
+    name: str = "Keima"
+    version: str = __version__
+    rules: Rules = field(default=CHINESE_KGS)
+    komi: float = 7.5
+    width: int = 19
+    height: int = 19
+    seconds: float | None = None
+    visits: int | None = None
+    fallback_seconds: float = DEFAULT_MOVE_SECONDS
+    reg_visits: int = DEFAULT_REG_VISITS
+    lag_buffer: float = DEFAULT_LAG_BUFFER
+
+
+@dataclass(frozen=True)
+class Status:
+    """Chains by their fate, one judgment for score and status lists alike."""
+
+    alive: list[list[int]]
+    seki: list[list[int]]
+    dead: list[list[int]]
+
+
+class GtpState:
+    """One session's memory. commands: every listed command; `list_commands` tells nothing else."""
+
+    def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
+        self.config = config
+        self.commands = commands
+        self.seat = PlayerSeat(factory)
+        self.clock = Clock(lag_buffer=config.lag_buffer)
+        self.rules = config.rules
+        self.komi = config.komi
+        self.width = config.width
+        self.height = config.height
+        self._game: Game | None = None
+        self._status: Status | None = None
+
+    @property
+    def game(self) -> "Game":
+        """The game in progress. Change it by the methods of this class only."""
+        if self._game is None:
+            from engine.game import Game
+
+            self._game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
+        return self._game
+
+    @property
+    def is_board_empty(self) -> bool:
+        """True without a single stone; costs nothing on a fresh board."""
+        return self._game is None or not any(True for _ in self._stones())
+
+    def _stones(self) -> Iterable[int]:
+        from engine.vertex import points
+
+        return (vertex for vertex in points(self.width, self.height) if self.game.color_at(vertex))
+
+    def reset(self, width: int | None = None, height: int | None = None) -> None:
+        """Start a new game, on a board of another size if given. Komi, rules and time settings stay."""
+        self.width = self.width if width is None else width
+        self.height = self.height if height is None else height
+        self.clock.reset()
+        self._replace(None)
+
+    def adopt(self, game: "Game") -> None:
+        """Go on with a game from elsewhere; its size, rules and komi become the session's."""
+        self.width, self.height = game.width, game.height
+        self.rules, self.komi = game.rules, game.komi
+        self.clock.reset()
+        self._replace(game)
+
+    def _replace(self, game: "Game | None") -> None:
+        self._game, self._status = game, None
+        player = self.seat.if_ready()
+        if player is not None:
+            player.new_game()
+
+    def set_komi(self, komi: float) -> None:
+        """Change the komi of this game and all later ones."""
+        self.komi = komi
+        if self._game is not None:
+            self._game.set_komi(komi)
+
+    def set_rules(self, rules: Rules) -> None:
+        """Change the rules of this game and all later ones."""
+        self.rules, self._status = rules, None
+        if self._game is not None:
+            self._game.set_rules(rules)
+
+    def play(self, color: int, vertex: int) -> None:
+        """Play a move, whoever's turn it is and whatever superko says. Raises IllegalMove."""
+        self.game.play(color, vertex, lenient=True)
+        self._status = None
+
+    def undo(self, count: int = 1) -> None:
+        """Take back `count` moves, or none of them. Raises IllegalMove."""
+        if count > (0 if self._game is None else self.game.move_number):
+            raise IllegalMove("cannot undo")
+        for _ in range(count):
+            self.game.undo()
+        self._status = None
+
+    def place_handicap(self, vertices: Sequence[int]) -> None:
+        """Set up handicap stones on an empty board; passes played before are forgotten. Raises IllegalMove."""
+        from engine.game import Game
+
+        game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
+        game.place_handicap(vertices)
+        self._replace(game)
+
+    def status(self) -> Status:
+        """Return the fate of every chain. Judged once a position, so that score and lists agree."""
+        if self._status is None:
+            player = self.seat.get()
+            chains = self._chains()
+            dead = {vertex for chain in player.dead_stones(self.game) for vertex in chain}
+            seki = {vertex for chain in player.seki_stones(self.game) for vertex in chain}
+            fates: tuple[list[list[int]], ...] = ([], [], [])
+            for chain in chains:
+                fates[2 if dead & set(chain) else 1 if seki & set(chain) else 0].append(chain)
+            self._status = Status(*fates)
+        return self._status
+
+    def _chains(self) -> list[list[int]]:
+        """Return every chain, each as a sorted list of points."""
+        from engine.board.layout import HEAD
+
+        chains: dict[int, list[int]] = {}
+        for vertex in self._stones():
+            chains.setdefault(int(self.game.board[HEAD, vertex]), []).append(vertex)
+        return list(chains.values())
+
+    def final_score(self) -> float:
+        """Return the score with dead stones off the board, Black minus White."""
+        from engine.scoring import final_score
+
+        return final_score(self.game, [vertex for chain in self.status().dead for vertex in chain])
+
+    def require_empty_board(self) -> None:
+        """Raise the standard's error unless the board is empty."""
+        if not self.is_board_empty:
+            raise GtpError("board not empty")
