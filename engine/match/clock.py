@@ -22,7 +22,7 @@ class TimeLimit:
         if self.main == 0 and self.byo == 0:
             raise ValueError("time settings leave no time for a move: main time and byo-yomi are both 0")
         if (self.byo > 0) != (self.stones > 0):
-            raise ValueError("byo-yomi needs both its seconds and its stones")
+            raise ValueError("time settings need both the seconds and the stones of a byo-yomi")
 
     def command(self) -> str:
         """Return the `time_settings` command."""

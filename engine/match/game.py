@@ -16,12 +16,8 @@ from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.scoring import final_score
+from engine.sgf import write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
-
-try:
-    from engine.sgf import write_game
-except ImportError:
-    from engine.match._plain_sgf import write_game  # type: ignore[assignment]  # until engine.sgf is in
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +74,17 @@ class RefereedGame:
 
     def sgf(self, record: GameRecord) -> str:
         """Return the game as SGF, with everything that its record says."""
+        limit = self._settings.time
         return write_game(
             self.game,
             result=record.result,
             black=record.names[record.black],
             white=record.names["A" if record.black == "B" else "B"],
             comment=self._comment(record),
+            main_time=None if limit is None else limit.main,
+            overtime=f"{limit.stones}/{limit.byo:g} Canadian" if limit is not None and limit.stones else "",
+            date=f"{datetime.now(UTC):%Y-%m-%d}",
+            round_name=str(record.number),
         )
 
     def _play(self) -> Ending:
@@ -205,12 +206,10 @@ class RefereedGame:
         )
 
     def _comment(self, record: GameRecord) -> str:
-        time = self._settings.time
         lines = [
-            f"Game {record.number} of a match, finished {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             f"Result {record.result} by {record.reason}" + (f": {record.detail}" if record.detail else ""),
             f"Counted by: {record.scored_by}" if record.scored_by else "",
-            f"Rules {self._settings.rules}, {'no clock' if time is None else time.command()}",
+            f"Rules: {self._settings.rules}",
             *(
                 f"{color_name(color).capitalize()}: {seat.moves} moves in {seat.seconds:.1f} s ({seat.command})"
                 for color, seat in self._seats.items()

@@ -24,6 +24,8 @@ MAX_REPLY_LINES = 5000
 QUEUE_LINES = 10_000
 """Lines read ahead; a program that floods stdout then waits on its own pipe."""
 STDERR_LINES = 8
+_LOOK_SECONDS = 1.0
+"""How often a wait for an answer looks whether the process still runs."""
 _END = None
 
 
@@ -134,6 +136,9 @@ class Program:
                 else:
                     self._process.kill()
             self._process.wait()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         # Wakes an `ask` of another thread; a full queue needs no waking.
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(_END)
@@ -151,8 +156,13 @@ class Program:
         lines: list[str] = []
         while True:
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._lines.get(timeout=min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
             except queue.Empty:
+                # Its output need not have ended with it: what it has started may hold the pipe.
+                if self._process.poll() is not None and self._lines.empty():
+                    raise self._crashed(command) from None
+                if time.monotonic() < deadline:
+                    continue
                 what = "started an answer but did not end it" if lines else "no answer"
                 raise ProgramFailure(Trouble.HANG, f"{what} in time to {command!r}") from None
             if line is _END:

@@ -1,0 +1,112 @@
+"""A child process is asked, answers or fails by name, and never outlives or blocks its parent."""
+
+import os
+import shlex
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from engine.match.program import Program, ProgramFailure, Reply, Trouble
+from tests.match.players import fake
+
+
+@pytest.fixture
+def started() -> Iterator[list[Program]]:
+    """Collect programs that the test starts, and kill them after it."""
+    programs: list[Program] = []
+    yield programs
+    for program in programs:
+        program.kill()
+
+
+def is_alive(program: Program) -> bool:
+    """Return whether the program's process group still has a process."""
+    try:
+        os.killpg(program._process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_replies_are_read_with_their_status_and_lines(started: list[Program]) -> None:
+    program = Program(fake("C3", name="Two words"))
+    started.append(program)
+    assert program.ask("name", 10) == Reply(True, "Two words")
+    assert program.ask("nonsense", 10) == Reply(False, "unknown command")
+    assert program.ask("list_commands", 10).text.splitlines()[:2] == ["protocol_version", "name"]
+    assert program.ask("komi 7", 10) == Reply(True, "")
+
+
+@pytest.mark.parametrize(
+    ("word", "trouble", "text"),
+    [
+        ("!crash", Trouble.CRASH, "exit status 3.*out of luck"),
+        ("!silent", Trouble.HANG, "no answer in time to 'genmove black'"),
+        ("!hang", Trouble.HANG, "no answer"),
+        ("!partial", Trouble.HANG, "did not end it"),
+        ("!garbage", Trouble.GARBAGE, "answered 'genmove black' with 'Segmentation thoughts'"),
+        ("!flood", Trouble.GARBAGE, "over 5000 lines"),
+    ],
+)
+def test_every_failure_has_its_name(started: list[Program], word: str, trouble: Trouble, text: str) -> None:
+    program = Program(fake(word))
+    started.append(program)
+    program.ask("clear_board", 10)
+    with pytest.raises(ProgramFailure, match=f"(?s){text}") as failure:
+        program.ask("genmove black", 10 if trouble is not Trouble.HANG else 0.5)
+    assert failure.value.trouble is trouble
+    program.kill()
+    assert not is_alive(program)
+
+
+def test_text_that_nobody_asked_for_is_garbage(started: list[Program]) -> None:
+    program = Program(fake("!noise:C3"))
+    started.append(program)
+    program.ask("clear_board", 10)
+    assert program.ask("genmove black", 10).text == "C3"
+    time.sleep(0.3)
+    with pytest.raises(ProgramFailure, match="by the way") as failure:
+        program.ask("name", 10)
+    assert failure.value.trouble is Trouble.GARBAGE
+
+
+@pytest.mark.parametrize("command", ["/no/such/program --gtp", "", "'unbalanced"])
+def test_a_command_that_cannot_start_is_a_crash(command: str) -> None:
+    with pytest.raises(ProgramFailure, match="cannot start") as failure:
+        Program(command)
+    assert failure.value.trouble is Trouble.CRASH
+
+
+def test_closing_ends_the_program_and_what_it_started() -> None:
+    program = Program(f"sh -c {shlex.quote('sleep 300 & ' + fake())}")
+    assert program.ask("name", 10).ok
+    start = time.monotonic()
+    program.close(seconds=1.0)
+    assert time.monotonic() - start < 5
+    deadline = time.monotonic() + 5
+    while is_alive(program) and time.monotonic() < deadline:
+        time.sleep(0.05)  # the orphan is killed at once, but reaped by init
+    assert not is_alive(program)
+
+
+def test_an_exit_is_noticed_while_a_child_holds_the_output(started: list[Program]) -> None:
+    program = Program("sh -c 'sleep 300 & exit 7'")
+    started.append(program)
+    with pytest.raises(ProgramFailure, match="exit status 7") as failure:
+        program.ask("name", 60)
+    assert failure.value.trouble is Trouble.CRASH
+
+
+def test_killing_wakes_a_waiting_ask(started: list[Program]) -> None:
+    program = Program(fake("!hang"))
+    started.append(program)
+    program.ask("clear_board", 10)
+    killer = threading.Timer(0.3, program.kill)
+    killer.start()
+    start = time.monotonic()
+    with pytest.raises(ProgramFailure, match="crash"):
+        program.ask("genmove black", 60)
+    killer.join()
+    assert time.monotonic() - start < 10
