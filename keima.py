@@ -35,7 +35,7 @@ class DefaultCommand(click.Group):
         return super().parse_args(ctx, args)
 
 
-class BoardSize(click.ParamType):
+class BoardSize(click.ParamType[tuple[int, int]]):
     """A board size: 19, or 13x9 for columns x rows."""
 
     name = "size"
@@ -50,7 +50,7 @@ class BoardSize(click.ParamType):
         self.fail(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", param, ctx)
 
 
-class RuleSet(click.ParamType):
+class RuleSet(click.ParamType[str]):
     """Rules by shorthand, such as chinese, or as a JSON object."""
 
     name = "rules"
@@ -229,9 +229,12 @@ def match(**options: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(**options: Any) -> None:
     """Measure start-up, rollouts, evaluations and visits."""
-    from engine.bench import cli_bench
+    from engine.bench import EvaluatorFactories, cli_bench, own_program
+    from engine.evaluators.rollout import RolloutEvaluator
+    from engine.evaluators.uniform import UniformEvaluator
 
-    sys.exit(cli_bench(make_player, **options))
+    factories: EvaluatorFactories = {"uniform": UniformEvaluator, "rollout": RolloutEvaluator}
+    sys.exit(cli_bench(own_program(Path(__file__)), factories, **options))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,288 @@
+"""`keima bench`: how fast this machine plays, as one JSON object or a table.
+
+Measures; knows no budget. Every figure is the median of several runs. What is measured is built by
+the front door, which hands in the program's own command line and the evaluators by name.
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import engine.search.search as search_module
+from engine import __version__
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluators.playout_kernels import run_light_rollouts
+from engine.game import Game
+from engine.jit import instruction_sets
+from engine.search.params import SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import TimeStopper
+
+EvaluatorFactories = Mapping[str, Callable[[], Evaluator]]
+
+RUNS = 5
+RUN_SECONDS = 0.5
+"""Length of one run of everything that is counted per second."""
+VERSIONS_OF = ("numpy", "numba", "llvmlite", "torch")
+Size = tuple[int, int]
+
+
+def cli_bench(
+    program: Sequence[str],
+    factories: EvaluatorFactories,
+    *,
+    sizes: Sequence[Size] = (),
+    cold: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Measure, print, and return the exit status 0.
+
+    program: the command that starts this engine with `gtp` as its next argument.
+    """
+    figures = measure(program, factories, sizes=sizes or ((9, 9), (19, 19)), cold=cold)
+    if as_json:
+        print(json.dumps(figures, indent=1))
+    else:
+        print_table(figures)
+    return 0
+
+
+def measure(
+    program: Sequence[str], factories: EvaluatorFactories, *, sizes: Sequence[Size], cold: bool
+) -> dict[str, Any]:
+    """Return all figures; `cold_compile_s` is None unless `cold`, which takes long."""
+    figures: dict[str, Any] = {
+        "first_reply_s": _median(lambda: seconds_to_reply(program, "name")),
+        "first_genmove_s": None,
+        "cold_compile_s": None,
+    }
+    if cold:
+        with tempfile.TemporaryDirectory() as empty:
+            figures["cold_compile_s"] = round(seconds_to_reply(program, "genmove b", KEIMA_CACHE=empty), 3)
+    seconds_to_reply(program, "genmove b")  # fills the cache and the disk's cache
+    figures["first_genmove_s"] = _median(lambda: seconds_to_reply(program, "genmove b"))
+    per_size = {f"{width}x{height}" if width != height else str(width): (width, height) for width, height in sizes}
+    figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(*size)} for name, size in per_size.items()}
+    for key in ("evaluations_per_s", "visits_per_s", "search_share"):
+        figures[key] = {name: {} for name in per_size}
+    for name, size in per_size.items():
+        for kind, make in factories.items():
+            evaluator = make()
+            try:
+                figures["evaluations_per_s"][name][kind] = evaluations_per_second(evaluator, *size)
+                visits, shares = visits_per_second(evaluator, *size)
+                figures["visits_per_s"][name][kind], figures["search_share"][name][kind] = visits, shares
+            finally:
+                evaluator.close()
+    figures["machine"] = machine()
+    figures["versions"] = versions()
+    return figures
+
+
+def seconds_to_reply(program: Sequence[str], command: str, **environment: str) -> float:
+    """Return the seconds from starting the engine to its first answer on a 9x9 board, one visit a move."""
+    arguments = [*program, "gtp", "--size", "9", "--visits", "1"]
+    start = time.perf_counter()
+    with subprocess.Popen(
+        arguments,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(f"{command}\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        elapsed = time.perf_counter() - start
+        process.stdin.write("quit\n")
+        process.stdin.close()
+        process.stdout.read()
+    if not answer.startswith("="):
+        raise RuntimeError(f"{command} was answered {answer!r} by {' '.join(arguments)}")
+    return elapsed
+
+
+def rollouts_per_second(width: int, height: int) -> int:
+    """Return uniformly random games a second from the empty board, on one core."""
+    board = Game(width, height).board
+    work = board.copy()
+    run_light_rollouts(board, 1, 10, 1, work)
+    count, seed = 1000, 2
+
+    def run() -> float:
+        nonlocal seed
+        seed += 1
+        start = time.perf_counter()
+        run_light_rollouts(board, 1, count, seed, work)
+        return time.perf_counter() - start
+
+    count = max(100, int(count * RUN_SECONDS / run()))
+    return round(count / statistics.median(run() for _ in range(RUNS)))
+
+
+def middle_game(width: int, height: int, moves: int, generator: np.random.Generator) -> Game:
+    """Return a game after random legal moves."""
+    game = Game(width, height)
+    for _ in range(moves):
+        game.play(game.to_play, int(generator.choice(game.legal_vertices())))
+    return game
+
+
+def evaluations_per_second(evaluator: Evaluator, width: int, height: int) -> dict[str, Any]:
+    """Return the raw speed at the batch that the evaluator prefers, without any search."""
+    batch = evaluator.attributes.preferred_batch
+    positions, out = PositionBatch(batch, width, height), Evaluation(batch, width, height)
+    generator = np.random.default_rng(1)
+    for row in range(batch):
+        game = middle_game(width, height, row % (width * height // 2), generator)
+        write_position(game, game.to_play, positions, row)
+    positions.seeds[:] = np.arange(1, batch + 1)
+    evaluator.evaluate(positions, batch, out)
+
+    def run() -> float:
+        calls, start = 0, time.perf_counter()
+        while time.perf_counter() - start < RUN_SECONDS:
+            evaluator.evaluate(positions, batch, out)
+            calls += 1
+        return calls * batch / (time.perf_counter() - start)
+
+    rate = statistics.median(run() for _ in range(RUNS))
+    return {"per_s": round(rate), "batch": batch, "evaluator": evaluator.attributes.name}
+
+
+class _Watched:
+    """An evaluator whose time is added up."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.attributes = inner.attributes
+        self._inner = inner
+        self.seconds = 0.0
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        start = time.perf_counter()
+        self._inner.evaluate(positions, count, out)
+        self.seconds += time.perf_counter() - start
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@contextmanager
+def _watched_steps(names: Sequence[str]) -> Iterator[dict[str, float]]:
+    """Add up the seconds spent in the search loop's kernels of these names."""
+    spent = dict.fromkeys(names, 0.0)
+    originals = {name: getattr(search_module, name) for name in names}
+
+    def watch(name: str) -> Callable[..., Any]:
+        def step(*arguments: Any) -> Any:
+            start = time.perf_counter()
+            result = originals[name](*arguments)
+            spent[name] += time.perf_counter() - start
+            return result
+
+        return step
+
+    try:
+        for name in names:
+            setattr(search_module, name, watch(name))
+        yield spent
+    finally:
+        for name, original in originals.items():
+            setattr(search_module, name, original)
+
+
+def visits_per_second(evaluator: Evaluator, width: int, height: int) -> tuple[int, dict[str, float]]:
+    """Return visits a second from the empty board, and each step's share of the wall time.
+
+    Selecting and backing up go on while the evaluator works, so that the shares may exceed 1 together.
+    """
+    watched = _Watched(evaluator)
+    search = Search(watched, SearchParams())
+    game = Game(width, height)
+    rates = []
+    wall = 0.0
+    try:
+        with _watched_steps(("collect", "back_up")) as spent:
+            for number in range(RUNS + 1):
+                if number == 1:  # the first run loads the kernels
+                    watched.seconds, wall = 0.0, 0.0
+                    spent.update(dict.fromkeys(spent, 0.0))
+                search.forget()
+                search.begin(game, game.to_play, game.legal_vertices())
+                start = time.perf_counter()
+                stats = search.run([TimeStopper(RUN_SECONDS)])
+                elapsed = time.perf_counter() - start
+                wall += elapsed
+                rates.append(stats.playouts / elapsed)
+    finally:
+        search.close()
+    seconds = {"select": spent["collect"], "evaluate": watched.seconds, "backup": spent["back_up"]}
+    return round(statistics.median(rates[1:])), {step: round(value / wall, 3) for step, value in seconds.items()}
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures were measured on."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "instruction_sets": instruction_sets(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Keima, of Python and of the libraries that speed depends on, those that are there."""
+    found = {"keima": __version__, "python": platform.python_version()}
+    for name in VERSIONS_OF:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def print_table(figures: Mapping[str, Any]) -> None:
+    """Print the figures for a person."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("what", "board", "figure", title="keima bench")
+    for key in ("first_reply_s", "first_genmove_s", "cold_compile_s"):
+        if figures[key] is not None:
+            table.add_row(key.removesuffix("_s").replace("_", " "), "9", f"{figures[key]:.3f} s")
+    for size, rates in figures["rollouts_per_s"].items():
+        for kind, rate in rates.items():
+            table.add_row(f"{kind} rollouts/s, one core", size, f"{rate:,}")
+    for size, evaluators in figures["evaluations_per_s"].items():
+        for kind, speed in evaluators.items():
+            shares = figures["search_share"][size][kind]
+            table.add_row(f"{kind}: evaluations/s", size, f"{speed['per_s']:,} (batch {speed['batch']})")
+            table.add_row(f"{kind}: visits/s", size, f"{figures['visits_per_s'][size][kind]:,}")
+            table.add_row(f"{kind}: time", size, ", ".join(f"{step} {share:.0%}" for step, share in shares.items()))
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100).print(table)
+    place = figures["machine"]
+    print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
+    print(", ".join(f"{name} {version}" for name, version in figures["versions"].items()))
+
+
+def _median(run: Callable[[], float]) -> float:
+    return round(statistics.median(run() for _ in range(RUNS)), 3)
+
+
+def own_program(front_door: Path) -> list[str]:
+    """Return the command that starts this very program again."""
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, str(front_door)]
