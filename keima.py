@@ -133,7 +133,7 @@ player_options = [
     ),
     click.option("--visits", type=click.IntRange(min=1), help="Visits a move."),
     click.option("--time", type=click.FloatRange(min=0, min_open=True), help="Seconds a move."),
-    click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="Rules at the start."),
+    click.option("--rules", type=RuleSet(), default="chinese-kgs", show_default=True, help="Rules at the start."),
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
     click.option("--seed", type=int, help="Seed of all random numbers."),
@@ -169,6 +169,7 @@ def gtp(**options: Any) -> None:
     params = search_params(options["config"], options["settings"], options["seed"])
     width, height = options["size"]
     config = SessionConfig(
+        version=__version__,
         width=width,
         height=height,
         komi=options["komi"],
