@@ -1,0 +1,205 @@
+"""The one ASCII grammar of a position: `showboard` prints it, tests and documents are written in it.
+
+A diagram has a line for each row of the board, from the top: X a black stone, O a white one, "." an
+empty point, "+" an empty star point. Spaces between points, row numbers and lines of column letters
+are optional, and so are the lines of facts below, each `key: value`:
+
+    A B C
+  3 . X . 3
+  2 X O X 2
+  1 . . . 1
+    A B C
+  to play: black
+  ko: B1
+  last move: A2
+  move: 7
+  komi: 6.5
+  captured: black 0, white 1
+
+Parentheses around a stone mark the last move for the eye. There is no blank line, and a diagram
+that was read and written again reads the same. Draws positions; sets up none but a bare board.
+"""
+
+import re
+from dataclasses import dataclass
+
+from engine.board.kernels import add_stone
+from engine.board.layout import HEADER, KO_POINT, TO_PLAY, Board, new_board
+from engine.color import BLACK, EMPTY, WHITE, color_name
+from engine.errors import GoError
+from engine.game import Game
+from engine.vertex import (
+    GTP_COLUMNS,
+    MAX_SIZE,
+    NO_POINT,
+    format_vertex,
+    parse_vertex,
+    point_at,
+    points,
+)
+
+_CELLS = {".": EMPTY, "+": EMPTY, "X": BLACK, "O": WHITE}
+_ROW = re.compile(r"(?:\d{1,2})?\s*([XO.+() ]+?)\s*(?:\d{1,2})?")
+_COLUMNS = re.compile(r"[A-Z](?: ?[A-Z])*")
+_CAPTURED = re.compile(r"black (\d{1,6}), white (\d{1,6})")
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """What a diagram says. None stands for a fact it does not mention.
+
+    captured: black and white stones taken off the board.
+    """
+
+    width: int
+    height: int
+    black: tuple[int, ...] = ()
+    white: tuple[int, ...] = ()
+    to_play: int = BLACK
+    ko_point: int = NO_POINT
+    last_move: int | None = None
+    move_number: int | None = None
+    komi: float | None = None
+    captured: tuple[int, int] | None = None
+
+    def board(self) -> Board:
+        """Return the board that is drawn. Chains without liberties are left as they are."""
+        board = new_board(self.width, self.height)
+        for color, vertices in ((BLACK, self.black), (WHITE, self.white)):
+            for vertex in vertices:
+                add_stone(board, vertex, color)
+        board[HEADER, TO_PLAY], board[HEADER, KO_POINT] = self.to_play, self.ko_point
+        return board
+
+
+def showboard(game: Game) -> str:
+    """Return the diagram of a game's present position."""
+    return format_diagram(diagram_of(game))
+
+
+def diagram_of(game: Game) -> Diagram:
+    """Return the facts of a game's present position."""
+    places = points(game.width, game.height)
+    return Diagram(
+        width=game.width,
+        height=game.height,
+        black=tuple(vertex for vertex in places if game.color_at(vertex) == BLACK),
+        white=tuple(vertex for vertex in places if game.color_at(vertex) == WHITE),
+        to_play=game.to_play,
+        ko_point=int(game.board[HEADER, KO_POINT]),
+        last_move=game.moves[-1].vertex if game.moves else None,
+        move_number=game.move_number,
+        komi=game.komi,
+        captured=(game.captured(BLACK), game.captured(WHITE)),
+    )
+
+
+def format_diagram(diagram: Diagram) -> str:
+    """Return the text of a diagram, without a newline at its end."""
+    width, height = diagram.width, diagram.height
+    stones = dict.fromkeys(diagram.black, "X") | dict.fromkeys(diagram.white, "O")
+    stars = _star_points(width, height)
+    letters = "   " + " ".join(GTP_COLUMNS[:width])
+    lines = [letters]
+    for row in range(height):
+        vertices = [point_at(row, column, width) for column in range(width)]
+        gaps = [" "] * (width + 1)
+        if diagram.last_move in vertices and diagram.last_move in stones:
+            column = vertices.index(diagram.last_move)
+            gaps[column : column + 2] = "()"
+        cells = [stones.get(vertex, "+" if vertex in stars else ".") for vertex in vertices]
+        line = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False))
+        lines.append(f"{height - row:2d}{line}{gaps[-1]}{height - row}")
+    lines += [letters, f"to play: {color_name(diagram.to_play)}"]
+    for key, vertex in (("ko", diagram.ko_point), ("last move", diagram.last_move)):
+        if vertex is not None and vertex != NO_POINT:
+            lines.append(f"{key}: {format_vertex(vertex, width, height)}")
+    if diagram.move_number is not None:
+        lines.append(f"move: {diagram.move_number}")
+    if diagram.komi is not None:
+        lines.append(f"komi: {diagram.komi:.10g}")
+    if diagram.captured is not None:
+        lines.append(f"captured: black {diagram.captured[0]}, white {diagram.captured[1]}")
+    return "\n".join(lines)
+
+
+def parse_diagram(text: str) -> Diagram:
+    """Return what a diagram says. Raises GoError naming the line that is no part of one."""
+    rows: list[str] = []
+    facts: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        key, colon, value = stripped.partition(":")
+        row = _ROW.fullmatch(stripped)
+        if colon and key in _FACTS:
+            facts[key] = value.strip()
+        elif row:
+            rows.append(re.sub(r"[() ]", "", row.group(1)))
+        elif stripped and not _is_column_line(stripped):
+            raise GoError(f"diagram line {number}: {stripped!r} is neither a row nor one of: {', '.join(_FACTS)}")
+    width, height = len(rows[0]) if rows else 0, len(rows)
+    if not (1 <= width <= MAX_SIZE and height <= MAX_SIZE) or any(len(row) != width for row in rows):
+        raise GoError(f"diagram: {height} rows of {sorted({len(row) for row in rows})} points are no board")
+    colors = {point_at(y, x, width): _CELLS[cell] for y, row in enumerate(rows) for x, cell in enumerate(row)}
+    return Diagram(
+        width,
+        height,
+        black=tuple(vertex for vertex, color in colors.items() if color == BLACK),
+        white=tuple(vertex for vertex, color in colors.items() if color == WHITE),
+        **_read_facts(facts, width, height),  # type: ignore[arg-type]
+    )
+
+
+_FACTS = ("to play", "ko", "last move", "move", "komi", "captured")
+
+
+def _read_facts(facts: dict[str, str], width: int, height: int) -> dict[str, object]:
+    """Return the fields of a `Diagram` that its facts give."""
+    fields: dict[str, object] = {}
+    for key, value in facts.items():
+        try:
+            if key == "to play":
+                fields["to_play"] = {"black": BLACK, "white": WHITE}[value]
+            elif key == "ko":
+                fields["ko_point"] = parse_vertex(value, width, height)
+            elif key == "last move":
+                fields["last_move"] = parse_vertex(value, width, height)
+            elif key == "move":
+                fields["move_number"] = int(value)
+            elif key == "komi":
+                fields["komi"] = float(value)
+            else:
+                fields["captured"] = _read_captured(value)
+        except (KeyError, ValueError) as error:
+            raise GoError(f"diagram: {key}: {value!r} cannot be read: {error}") from error
+    return fields
+
+
+def _read_captured(value: str) -> tuple[int, int]:
+    match = _CAPTURED.fullmatch(value)
+    if not match:
+        raise ValueError("expected black N, white N")
+    return int(match.group(1)), int(match.group(2))
+
+
+def _is_column_line(line: str) -> bool:
+    letters = line.replace(" ", "")
+    return bool(_COLUMNS.fullmatch(line)) and GTP_COLUMNS.startswith(letters)
+
+
+def _star_points(width: int, height: int) -> set[int]:
+    """Return the points that boards of wood mark: 3rd or 4th lines, middles, and the center."""
+    rows, columns = _star_lines(height), _star_lines(width)
+    stars = {(row, column) for row in rows for column in columns}
+    if len(rows) == len(columns) == 3 and (height < 19 or width < 19):
+        center = (rows[1], columns[1])
+        corners = {(row, column) for row in rows[::2] for column in columns[::2]}
+        stars = corners | {center}
+    return {point_at(row, column, width) for row, column in stars}
+
+
+def _star_lines(size: int) -> list[int]:
+    if size < 7:
+        return []
+    line = 3 if size > 11 else 2
+    return [line, size // 2, size - 1 - line] if size % 2 else [line, size - 1 - line]
