@@ -1,0 +1,75 @@
+"""The evaluator that knows nothing: every sensible point is equally likely, every result even.
+
+For testing a search and for measuring its speed without a network.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.layout import COLOR
+from engine.color import EMPTY, WALL
+from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.jit import kernel
+
+PASS_PROBABILITY = 0.01
+"""Of a pass while there are points to play; it lets a search see that a game can end."""
+
+
+@kernel
+def is_own_eye(colors: NDArray[np.int16], point: int, color: int, stride: int) -> bool:
+    """True if an empty point is a single-point eye of a color that the enemy cannot make false now.
+
+    All neighbors are own stones, and of the diagonals at most one is the enemy's, none at the edge.
+    colors: [n], the color of every vertex.
+    """
+    edge = 0
+    for step in (-stride, -1, 1, stride):
+        neighbor = colors[point + step]
+        if neighbor == EMPTY or neighbor == 3 - color:
+            return False
+        edge += neighbor == WALL
+    enemies = 0
+    for step in (-stride - 1, -stride + 1, stride - 1, stride + 1):
+        enemies += colors[point + step] == 3 - color
+    return enemies == 0 or (enemies == 1 and edge == 0)
+
+
+@kernel
+def uniform_policy(
+    boards: NDArray[np.int16],
+    to_play: NDArray[np.int8],
+    legal: NDArray[np.bool_],
+    width: int,
+    count: int,
+    policy: NDArray[np.float32],
+) -> None:
+    """Write policy [B, area + 1] of rows 0..count-1: equal over legal points that are no own eyes."""
+    area = policy.shape[1] - 1
+    for i in range(count):
+        candidates = 0
+        for index in range(area):
+            vertex = (index // width + 1) * (width + 1) + index % width + 1
+            chosen = legal[i, index] and not is_own_eye(boards[i, COLOR], vertex, to_play[i], width + 1)
+            policy[i, index] = 1.0 if chosen else 0.0
+            candidates += chosen
+        passing = PASS_PROBABILITY if candidates else 1.0
+        policy[i, area] = passing
+        if candidates:
+            share = (1.0 - passing) / candidates
+            for index in range(area):
+                policy[i, index] *= share
+
+
+class UniformEvaluator:
+    """Evaluates at no cost: uniform policy, value 0."""
+
+    def __init__(self, max_batch: int = 64) -> None:
+        self.attributes = Attributes(name="uniform", preferred_batch=min(8, max_batch), max_batch=max_batch)
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write policy and value of rows 0..count-1."""
+        uniform_policy(positions.boards, positions.to_play, positions.legal, positions.width, count, out.policy)
+        out.value[:count] = 0.0
+
+    def close(self) -> None:
+        """Hold nothing that needs freeing."""

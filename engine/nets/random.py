@@ -1,0 +1,156 @@
+"""Networks with random weights, to start training from and to test with."""
+
+from typing import Protocol
+
+import numpy as np
+
+from engine.nets.spec import (
+    POOLS,
+    Activation,
+    Array,
+    Block,
+    Conv,
+    GlobalPoolBlock,
+    Linear,
+    NetSpec,
+    Norm,
+    PolicyHead,
+    ResidualBlock,
+    Stem,
+    Tip,
+    ValueHead,
+    ValueKind,
+    validate,
+)
+
+
+class InputFormat(Protocol):
+    """What a network must know of its encoder."""
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+
+    @property
+    def planes(self) -> int:
+        """Input planes."""
+
+    @property
+    def globals(self) -> int:
+        """Global inputs."""
+
+
+def random_spec(
+    blocks: int,
+    channels: int,
+    encoder: InputFormat,
+    seed: int,
+    *,
+    pool_every: int = 3,
+    activation: Activation = Activation.RELU,
+    value: ValueKind = ValueKind.TANH,
+    score: bool = True,
+    ownership: bool = True,
+    head_channels: int = 32,
+    board_sizes: tuple[int, int] = (1, 25),
+) -> NetSpec:
+    """Return a network of Keima's default architecture, the same for the same arguments.
+
+    pool_every: every so many blocks one is a global pooling block; 0 for none.
+    Weights keep the variance of activations (He); the last convolution of a block is smaller by
+    sqrt(blocks), and the heads' last layers are small, so that an untrained network is nearly
+    uniform and its value nearly 0.
+    """
+    layers = _Layers(np.random.default_rng(seed), activation)
+    trunk: list[Block] = []
+    for index in range(blocks):
+        pools = pool_every > 0 and index % pool_every == pool_every - 1
+        trunk.append(layers.pool_block(channels, blocks) if pools else layers.block(channels, blocks))
+    globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
+    return validate(
+        NetSpec(
+            name=f"random-b{blocks}c{channels}-{seed}",
+            encoder=encoder.name,
+            board_sizes=board_sizes,
+            stem=Stem(layers.conv(encoder.planes, channels, 3), globals_),
+            blocks=tuple(trunk),
+            tip=Tip(layers.norm(channels), activation),
+            policy=layers.policy(channels, head_channels),
+            value=layers.value(channels, head_channels, value, score, ownership),
+            provenance={"made by": "random_spec", "seed": str(seed)},
+        )
+    )
+
+
+class _Layers:
+    """Draws layers from one stream of random numbers."""
+
+    def __init__(self, generator: np.random.Generator, activation: Activation) -> None:
+        self.generator, self.activation = generator, activation
+
+    def _normal(self, shape: tuple[int, ...], deviation: float) -> Array:
+        return (self.generator.standard_normal(shape) * deviation).astype(np.float32)
+
+    def conv(self, inputs: int, outputs: int, size: int, gain: float = 1.0) -> Conv:
+        return Conv(self._normal((outputs, inputs, size, size), gain * np.sqrt(2.0 / (inputs * size * size))))
+
+    def linear(self, inputs: int, outputs: int, gain: float = 1.0, bias: bool = True) -> Linear:
+        weight = self._normal((inputs, outputs), gain * np.sqrt(2.0 / inputs))
+        return Linear(weight, np.zeros(outputs, np.float32) if bias else None)
+
+    def norm(self, channels: int) -> Norm:
+        zeros, ones = np.zeros(channels, np.float32), np.ones(channels, np.float32)
+        return Norm(mean=zeros, variance=ones, scale=ones.copy(), bias=zeros.copy())
+
+    def block(self, channels: int, blocks: int) -> ResidualBlock:
+        return ResidualBlock(
+            norm1=self.norm(channels),
+            conv1=self.conv(channels, channels, 3),
+            norm2=self.norm(channels),
+            conv2=self.conv(channels, channels, 3, blocks**-0.5),
+            activation1=self.activation,
+            activation2=self.activation,
+        )
+
+    def pool_block(self, channels: int, blocks: int) -> GlobalPoolBlock:
+        pooled = max(1, channels // 3)
+        regular = max(1, channels - pooled)
+        return GlobalPoolBlock(
+            norm1=self.norm(channels),
+            conv1=self.conv(channels, regular, 3),
+            pool_conv=self.conv(channels, pooled, 3),
+            pool_norm=self.norm(pooled),
+            pool_bias=self.linear(POOLS * pooled, regular, 0.5, bias=False),
+            norm2=self.norm(regular),
+            conv2=self.conv(regular, channels, 3, blocks**-0.5),
+            activation1=self.activation,
+            pool_activation=self.activation,
+            activation2=self.activation,
+        )
+
+    def policy(self, channels: int, width: int) -> PolicyHead:
+        return PolicyHead(
+            conv1=self.conv(channels, width, 1),
+            pool_conv=self.conv(channels, width, 1),
+            pool_norm=self.norm(width),
+            pool_bias=self.linear(POOLS * width, width, 0.5, bias=False),
+            norm=self.norm(width),
+            conv2=self.conv(width, 1, 1, 0.2),
+            pass_linear=self.linear(POOLS * width, 1, 0.2),
+            pool_activation=self.activation,
+            activation=self.activation,
+        )
+
+    def value(self, channels: int, width: int, kind: ValueKind, score: bool, ownership: bool) -> ValueHead:
+        hidden = 2 * width
+        return ValueHead(
+            kind=kind,
+            conv=self.conv(channels, width, 1),
+            norm=self.norm(width),
+            hidden=self.linear(POOLS * width, hidden),
+            result=self.linear(hidden, 1 if kind is ValueKind.TANH else 3, 0.1),
+            score=self.linear(hidden, 1, 0.1) if score else None,
+            ownership=self.conv(width, 1, 1, 0.1) if ownership else None,
+            activation=self.activation,
+            hidden_activation=self.activation,
+        )
