@@ -12,6 +12,8 @@ import numpy as np
 Z95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
+_MAX_STEPS = 200
+
 
 class Interval(NamedTuple):
     """A value with the ends of its interval."""
@@ -103,23 +105,26 @@ def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0) -> dict[st
 
     prior_draws: drawn games added and shared out among each player's pairings, as bayeselo does; it
     keeps an unbeaten player's rating finite. 0 is pure maximum likelihood.
-    Raises ValueError when no finite ratings exist (a group of players never beaten by the others,
-    with no prior) or when a player meets himself.
+    Raises ValueError when no finite ratings exist, because a group of players never met the others
+    or, with no prior, never lost a point to them; and when a player meets himself.
     """
     if not results:
         return {}
     names = sorted({name for pairing in results for name in pairing[:2]})
     score, games = _score_matrix(results, names, prior_draws)
+    if not _all_connected(score > 0):
+        raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
     ratings = np.zeros(len(names))
     to_elo = 400.0 / math.log(10.0)
-    for _ in range(100):
+    for _ in range(_MAX_STEPS):
         gradient, information = _likelihood_slopes(score, games, ratings)
         step = np.linalg.pinv(information, hermitian=True) @ gradient
-        ratings += step * min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))
-        if float(np.abs(step).max()) < 1e-10:
+        size = float(np.abs(step).max())
+        ratings += step * min(1.0, 1.0 / max(size, 1e-12))
+        if size < 1e-10:
             break
     else:
-        raise ValueError("no finite ratings: some players never lost to, or never met, the others; use prior_draws")
+        raise ArithmeticError(f"the ratings did not settle within {_MAX_STEPS} steps")
     _, information = _likelihood_slopes(score, games, ratings)
     errors = np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
     return {
@@ -149,6 +154,18 @@ def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: flo
         prior = given + given.T
         score, games = score + prior / 2, games + prior
     return score, games
+
+
+def _all_connected(scored: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> bool:
+    """Return whether every player reaches every other along "scored against" (Ford's condition).
+
+    Source: L. R. Ford, "Solution of a ranking problem from binary comparisons", Amer. Math. Monthly
+    64 (1957), 28-33: exactly then the likelihood has a finite maximum.
+    """
+    reached = scored | np.eye(len(scored), dtype=np.bool_)
+    for _ in range(len(scored).bit_length()):
+        reached = (reached.astype(np.int64) @ reached.astype(np.int64)) > 0
+    return bool(reached.all())
 
 
 def _likelihood_slopes(score: _Matrix, games: _Matrix, ratings: _Vector) -> tuple[_Vector, _Matrix]:

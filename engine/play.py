@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
+from engine.diagram import showboard
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
 from engine.rules import Rules, parse_rules
 from engine.scoring import final_score, format_score
+from engine.sgf import write_game
 from engine.vertex import format_vertex, parse_vertex
 
 if TYPE_CHECKING:
@@ -150,8 +152,6 @@ class _Conversation:
         """Write the game to `path`, whole or not at all, if it has moves."""
         if path is None or not self._game.moves:
             return
-        from engine.sgf import write_game
-
         names = {self._human: "Human", opponent(self._human): self._player.name}
         text = write_game(self._game, result=self._result, black=names[BLACK], white=names[WHITE])
         partial = path.with_name(path.name + ".part")
@@ -212,8 +212,6 @@ class _Conversation:
         self.say(f"As it stands: {self._counted()}")
 
     def _show(self) -> None:
-        from engine.diagram import showboard
-
         self.say(showboard(self._game))
 
     def _resign(self) -> None:

@@ -105,9 +105,7 @@ def test_two_passes_are_counted_by_the_arbiter_when_nobody_else_can() -> None:
         ("W+3", "W+3", "unknown", "W+3", "players"),
     ],
 )
-def test_who_counts(
-    black_score: str, white_score: str, referee_score: str | None, result: str, scored_by: str
-) -> None:
+def test_who_counts(black_score: str, white_score: str, referee_score: str | None, result: str, scored_by: str) -> None:
     referee = None if referee_score is None else fake(score=referee_score)
     record = only_game(fake("C3", score=black_score), fake("pass", score=white_score), referee=referee)
     assert (record.result, record.scored_by) == (result, scored_by)

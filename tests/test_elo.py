@@ -1,0 +1,136 @@
+"""Intervals, Elo differences and ratings against known figures and recovered synthetic ratings."""
+
+import math
+
+import numpy as np
+import pytest
+
+from engine.elo import Z95, Pairing, elo_difference, elo_from_score, expected_score, fit_ratings, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("wins", "n", "low", "high"),
+    [
+        # The first four: R. G. Newcombe, Statistics in Medicine 17 (1998), 857-872, table I, method 3.
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (20, 20, 0.8389, 1.0),
+        (262, 480, 0.5011, 0.5898),
+        (2.5, 5, 0.1704, 0.8296),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_wilson_intervals(wins: float, n: int, low: float, high: float) -> None:
+    interval = wilson_interval(wins, n)
+    assert interval.value == (wins / n if n else 0.5)
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=6e-5), pytest.approx(high, abs=6e-5))
+
+
+def test_wilson_ends_are_the_shares_that_the_score_test_just_allows() -> None:
+    for wins, n in ((262, 480), (2.5, 5), (99, 100)):
+        interval = wilson_interval(wins, n)
+        for end in interval[1:]:
+            assert abs(interval.value - end) == pytest.approx(Z95 * math.sqrt(end * (1 - end) / n))
+
+
+def test_wilson_intervals_cover_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(1)
+    for p in (0.5, 0.8, 0.95):
+        intervals = [wilson_interval(int(wins), 100) for wins in rng.binomial(100, p, 4000)]
+        covered = float(np.mean([interval.low <= p <= interval.high for interval in intervals]))
+        assert 0.93 < covered < 0.975
+
+
+@pytest.mark.parametrize(("wins", "n"), [(-1, 3), (4, 3), (1, 0)])
+def test_impossible_counts_are_errors(wins: int, n: int) -> None:
+    with pytest.raises(ValueError, match="wins"):
+        wilson_interval(wins, n)
+
+
+@pytest.mark.parametrize(
+    ("share", "elo"), [(0.5, 0), (0.64, 99.95), (0.76, 200.24), (10 / 11, 400), (1, math.inf), (0, -math.inf)]
+)
+def test_elo_differences(share: float, elo: float) -> None:
+    assert elo_difference(share) == pytest.approx(elo, abs=0.01)
+    assert expected_score(elo) == pytest.approx(share, abs=1e-5)
+
+
+def test_elo_outside_a_share_is_an_error() -> None:
+    with pytest.raises(ValueError, match="share"):
+        elo_difference(1.1)
+
+
+def test_elo_from_score_has_an_interval_around_it() -> None:
+    elo = elo_from_score(60, 30, 10)
+    assert elo.value == elo_difference(0.65)
+    assert 0 < elo.low < elo.value < elo.high
+    mirrored = elo_from_score(30, 60, 10)
+    assert (mirrored.low, mirrored.high) == (pytest.approx(-elo.high), pytest.approx(-elo.low))
+
+
+def test_a_clean_sweep_has_a_finite_lower_bound() -> None:
+    elo = elo_from_score(20, 0)
+    assert (elo.value, elo.high) == (math.inf, math.inf)
+    assert elo.low == pytest.approx(elo_difference(0.8389), abs=0.2)
+
+
+def test_two_players_fit_to_their_elo_difference() -> None:
+    ratings = fit_ratings([Pairing("a", "b", 70, 20, 10)], prior_draws=0)
+    assert ratings["a"].elo - ratings["b"].elo == pytest.approx(elo_difference(0.75))
+    assert ratings["a"].elo == pytest.approx(-ratings["b"].elo)
+
+
+def test_a_draw_counts_as_half_a_win_and_half_a_loss() -> None:
+    drawn = fit_ratings([Pairing("a", "b", 10, 0, 20), Pairing("b", "c", 5, 5, 0)])
+    split = fit_ratings([Pairing("a", "b", 20, 10, 0), Pairing("b", "c", 5, 5, 0)])
+    assert {name: rating.elo for name, rating in drawn.items()} == pytest.approx(
+        {name: rating.elo for name, rating in split.items()}
+    )
+
+
+def test_synthetic_ratings_are_recovered_within_their_errors() -> None:
+    rng = np.random.default_rng(7)
+    true = {"a": 250.0, "b": 100.0, "c": 0.0, "d": -50.0, "e": -300.0}
+    deviations = []
+    for _ in range(20):
+        results = []
+        for first in true:
+            for second in (name for name in true if name > first):
+                share = expected_score(true[first] - true[second])
+                draws = 0.1 * min(share, 1 - share)
+                wins, losses, drawn = rng.multinomial(200, [share - draws / 2, 1 - share - draws / 2, draws])
+                results.append(Pairing(first, second, int(wins), int(losses), int(drawn)))
+        fitted = fit_ratings(results)
+        assert sum(rating.elo for rating in fitted.values()) == pytest.approx(0, abs=1e-6)
+        deviations += [(fitted[name].elo - true[name]) / fitted[name].error for name in true]
+    assert abs(float(np.mean(deviations))) < 0.4
+    assert 0.7 < float(np.std(deviations)) < 1.3
+    assert max(abs(deviation) for deviation in deviations) < 4
+
+
+def test_more_games_make_smaller_errors() -> None:
+    few, many = (fit_ratings([Pairing("a", "b", 6 * n, 4 * n)], prior_draws=0)["a"].error for n in (1, 100))
+    assert many == pytest.approx(few / 10)
+
+
+def test_an_unbeaten_player_needs_the_prior() -> None:
+    games = [Pairing("a", "b", 10, 0), Pairing("b", "c", 5, 5)]
+    assert 200 < fit_ratings(games)["a"].elo < 800
+    with pytest.raises(ValueError, match="no finite ratings"):
+        fit_ratings(games, prior_draws=0)
+
+
+def test_players_who_never_met_have_no_common_ratings() -> None:
+    with pytest.raises(ValueError, match="no finite ratings"):
+        fit_ratings([Pairing("a", "b", 5, 5), Pairing("c", "d", 5, 5)])
+
+
+def test_nobody_meets_himself() -> None:
+    with pytest.raises(ValueError, match="himself"):
+        fit_ratings([Pairing("a", "a", 1, 0)])
+
+
+def test_no_results_give_no_ratings() -> None:
+    assert fit_ratings([]) == {}
