@@ -5,10 +5,14 @@ the whole history up. Shares no code with the kernels; knows nothing of scoring.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from engine.color import BLACK, EMPTY, WHITE, opponent
 from engine.rules import Ko
 from engine.vertex import NO_POINT, PASS, array_length, points, row_column
+
+Outcomes: TypeAlias = dict[int, tuple[bytes, int, int]]
+"""By empty point: the board after a stone there, enemy stones captured, own stones lost."""
 
 
 class NaiveBoard:
@@ -83,8 +87,8 @@ class NaiveBoard:
                 (self.ko_point,) = captured
         return captured, lost
 
-    def outcomes(self, color: int) -> dict[int, tuple[bytes, int, int]]:
-        """Return what a stone on each empty point would do: (board after, captured, lost).
+    def outcomes(self, color: int) -> Outcomes:
+        """Return what a stone of this color on each empty point would do.
 
         One flood fill of the board serves all points.
         """
@@ -112,13 +116,15 @@ class NaiveBoard:
 class NaiveGame:
     """A board with its whole history, for one ko rule and one suicide rule at a time.
 
-    Legality ignores whether the game is over. A color that moves twice in a row restarts the
-    history from the current board and clears the simple ko, as KataGo does.
+    Legality ignores whether the game is over. A color that moves out of turn is free of the simple
+    ko, which is not its own. restarts: such a move also forgets the history, as in KataGo over GTP.
     """
 
-    def __init__(self, width: int, height: int, ko: Ko = Ko.POSITIONAL, suicide: bool = True) -> None:
+    def __init__(
+        self, width: int, height: int, ko: Ko = Ko.POSITIONAL, suicide: bool = True, *, restarts: bool = False
+    ) -> None:
         self.board = NaiveBoard(width, height)
-        self.ko, self.suicide = ko, suicide
+        self.ko, self.suicide, self.restarts = ko, suicide, restarts
         self.captured = {BLACK: 0, WHITE: 0}
         self.moves: list[tuple[int, int]] = []
         self._restart(BLACK)
@@ -138,13 +144,32 @@ class NaiveGame:
         self._restart(to_play)
 
     def turn_to(self, color: int) -> None:
-        """Make it a color's turn; if it was not, the history starts anew from the current board."""
+        """Make it a color's turn; if it was not, the simple ko is over."""
         if color != self.to_play:
-            self._restart(color)
+            self.board.ko_point = NO_POINT
+            self.to_play = color
+            if self.restarts:
+                self._restart(color)
 
-    def legal_points(self, ko: Ko | None = None, suicide: bool | None = None) -> set[int]:
-        """Return the points where the side to move may play, by these rules or the game's own."""
-        return legal_points(self, self.board.outcomes(self.to_play), ko or self.ko, _either(suicide, self.suicide))
+    def legal_points(
+        self, ko: Ko | None = None, suicide: bool | None = None, outcomes: Outcomes | None = None
+    ) -> set[int]:
+        """Return the points where the side to move may play, by these rules or else the game's own.
+
+        outcomes: those of the board for the side to move, where they are at hand.
+        """
+        ko = self.ko if ko is None else ko
+        suicide = self.suicide if suicide is None else suicide
+        legal = set()
+        for point, (after, _, lost) in (outcomes or self.board.outcomes(self.to_play)).items():
+            if point == self.board.ko_point or lost == 1 or (lost and not suicide):
+                continue
+            if ko is Ko.POSITIONAL and after in self.positions:
+                continue
+            if ko is Ko.SITUATIONAL and (after, opponent(self.to_play)) in self.situations:
+                continue
+            legal.add(point)
+        return legal
 
     def play(self, color: int, vertex: int) -> int:
         """Play a move without checking superko or suicide; return how many enemy stones it took."""
@@ -161,21 +186,3 @@ class NaiveGame:
         self.positions.add(self.board.key())
         self.situations.add((self.board.key(), self.to_play))
         return len(captured)
-
-
-def legal_points(game: NaiveGame, outcomes: dict[int, tuple[bytes, int, int]], ko: Ko, suicide: bool) -> set[int]:
-    """Return the legal points among the outcomes of `NaiveBoard.outcomes(game.to_play)`."""
-    legal = set()
-    for point, (after, _, lost) in outcomes.items():
-        if point == game.board.ko_point or lost == 1 or (lost and not suicide):
-            continue
-        if ko is Ko.POSITIONAL and after in game.positions:
-            continue
-        if ko is Ko.SITUATIONAL and (after, opponent(game.to_play)) in game.situations:
-            continue
-        legal.add(point)
-    return legal
-
-
-def _either(given: bool | None, otherwise: bool) -> bool:
-    return otherwise if given is None else given

@@ -1,0 +1,1 @@
+"""Counts with known answers, and random games against the naive board."""
