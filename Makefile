@@ -36,7 +36,7 @@ test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as pla
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
 
 test-golden: $(VENV)/installed-dev ## check every file of golden records in $$KEIMA_SHARED/golden
-	@$(PYTEST) -rs -s tests/golden $(ARGS)
+	@$(BIN)/python -m tests.golden $(ARGS)
 
 test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
 	@$(PYTEST) -rs -m binary tests/binary $(ARGS)
@@ -47,7 +47,7 @@ lint: $(VENV)/installed-dev ## check style, layout and types: ruff, mypy
 	@$(BIN)/mypy
 
 perft: $(VENV)/installed-dev ## count move sequences against known numbers
-	@$(PYTEST) -rs tests/perft $(ARGS)
+	@$(BIN)/python -m tests.perft $(ARGS)
 
 bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
 	@$(BIN)/keima bench $(ARGS)
