@@ -25,6 +25,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--also", default="", help="further commands to list and to accept")
     parser.add_argument("--refuse", default="", help="commands answered with ?")
     parser.add_argument("--log", default="", help="file to append every command line to")
+    parser.add_argument("--load", type=float, default=0.0, help="seconds that the first genmove takes longer")
     parser.add_argument("--once", default="", help="file that a !crash leaves, after which it is no crash any more")
     return parser.parse_args()
 
@@ -103,6 +104,8 @@ def main() -> None:
             script = options.moves.split()
             reply()
         elif command == "genmove":
+            time.sleep(options.load)
+            options.load = 0.0
             genmove(script.pop(0) if script else "pass", options.once)
         elif command in listed:
             reply(answers.get(command, ""))
