@@ -14,15 +14,18 @@ from engine.color import BLACK, WHITE
 DEFAULT_LAG_BUFFER = 0.5
 MIN_SECONDS = 0.01
 """The budget of a move when there is no time to speak of."""
-_LENGTH_SHARE = 0.68
+_LENGTH_SHARE = 0.65
 _TAIL_SHARE = 0.16
-"""A game takes about 0.68 moves a point, both sides counted; however long it has lasted, 0.16 more
-are expected. The second makes the budget shrink instead of running out."""
+_TAIL_GROWTH = 0.35
+"""A game takes about 0.65 moves a point, both sides counted. Near that end and beyond it, 0.16 more a
+point are expected, or 0.35 of the moves so far: the budget shrinks instead of running out."""
 _MAIN_TIME_LENGTH = 0.6
 """Main time before an overtime is spent over this share of the expected game."""
 _RESERVE_LAGS = 3.0
-_MAX_RESERVE_SHARE = 0.1
-"""An absolute clock is never planned below three lag buffers, but at most a tenth of the main time."""
+_RESERVE_LAGS_PER_POINT = 0.03
+_MAX_RESERVE_SHARE = 0.07
+"""A bank of time is never planned below three lag buffers and 0.03 for each point of the
+board, but at most 7 % of the main time: what the moves of a very long game take without thinking."""
 _MAX_LAG_SHARE = 0.2
 """Of a move's share of the time, the lag buffer takes at most this much; else fast games would not think."""
 _MAX_FISCHER_SHARE = 0.25
@@ -181,13 +184,14 @@ class Clock:
             share = side.period / max(1, stones)
             return share - self._lag(share)
         # The first period is whole behind the main time, so a move may run into it, but no further.
-        share = side.main / _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
-        share = min(max(share, settings.pace), side.main + settings.pace)
+        share = settings.pace + side.main / _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
+        share = min(share, settings.pace + side.main)
         return share - self._lag(share)
 
     def _bank_budget(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> float:
         """Return the budget under absolute or Fischer time."""
-        reserve = min(_RESERVE_LAGS * self.lag_buffer, _MAX_RESERVE_SHARE * settings.main)
+        lags = _RESERVE_LAGS + _RESERVE_LAGS_PER_POINT * area
+        reserve = min(lags * self.lag_buffer, _MAX_RESERVE_SHARE * settings.main)
         bank = max(0.0, side.main - reserve)
         share = bank / _own_moves_left(move_number, area)
         if settings.increment > 0:
@@ -226,4 +230,4 @@ class Clock:
 def _own_moves_left(move_number: int, area: int, length: float = 1.0) -> float:
     """Return how many moves one color should expect to make until its time may be gone."""
     expected = _LENGTH_SHARE * length * area - move_number
-    return max(expected, _TAIL_SHARE * area, 2.0) / 2
+    return max(expected, _TAIL_SHARE * area, _TAIL_GROWTH * move_number, 2.0) / 2

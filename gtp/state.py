@@ -4,7 +4,7 @@ Komi, rules and time settings survive a new board, as controllers send them in e
 engine's heavy modules are imported when the first stone needs them, not before.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from engine import __version__
 from engine.clock import DEFAULT_LAG_BUFFER, Clock
 from engine.errors import IllegalMove
 from engine.rules import CHINESE_KGS, Rules
+from engine.vertex import points
 from gtp.errors import GtpError
 from gtp.protocol import Command
 from gtp.seat import PlayerFactory, PlayerSeat
@@ -86,12 +87,7 @@ class GtpState:
     @property
     def is_board_empty(self) -> bool:
         """True without a single stone; costs nothing on a fresh board."""
-        return self._game is None or not any(True for _ in self._stones())
-
-    def _stones(self) -> Iterable[int]:
-        from engine.vertex import points
-
-        return (vertex for vertex in points(self.width, self.height) if self.game.color_at(vertex))
+        return self._game is None or not any(map(self._game.color_at, points(self.width, self.height)))
 
     def reset(self, width: int | None = None, height: int | None = None) -> None:
         """Start a new game, on a board of another size if given. Komi, rules and time settings stay."""
@@ -148,25 +144,19 @@ class GtpState:
 
     def status(self) -> Status:
         """Return the fate of every chain. Judged once a position, so that score and lists agree."""
+        if self.is_board_empty:
+            return Status([], [], [])
         if self._status is None:
+            from engine.players import chains
+
             player = self.seat.get()
-            chains = self._chains()
             dead = {vertex for chain in player.dead_stones(self.game) for vertex in chain}
             seki = {vertex for chain in player.seki_stones(self.game) for vertex in chain}
             fates: tuple[list[list[int]], ...] = ([], [], [])
-            for chain in chains:
+            for chain in chains(self.game):
                 fates[2 if dead & set(chain) else 1 if seki & set(chain) else 0].append(chain)
             self._status = Status(*fates)
         return self._status
-
-    def _chains(self) -> list[list[int]]:
-        """Return every chain, each as a sorted list of points."""
-        from engine.board.layout import HEAD
-
-        chains: dict[int, list[int]] = {}
-        for vertex in self._stones():
-            chains.setdefault(int(self.game.board[HEAD, vertex]), []).append(vertex)
-        return list(chains.values())
 
     def final_score(self) -> float:
         """Return the score with dead stones off the board, Black minus White."""

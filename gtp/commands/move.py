@@ -1,10 +1,8 @@
 """Commands that play, choose and take back moves."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import IllegalMove
-from engine.rules import Ko
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color, parse_int, parse_vertex
 from gtp.errors import GtpError
@@ -12,7 +10,6 @@ from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
 if TYPE_CHECKING:
-    from engine.game import Game
     from engine.players import Decision, Limits
 
 _HURRIED_VISITS = 1
@@ -47,25 +44,10 @@ def genmove(state: GtpState, command: Command) -> str:
 
 def _decide(state: GtpState, color: int) -> "Decision":
     player = state.seat.get()
-    game = _strictest(state.game)
-    decision = player.genmove(game, color, _limits(state, color))
-    if not decision.resign and not game.is_legal(color, decision.vertex):
+    decision = player.genmove(state.game, color, _limits(state, color))
+    if not decision.resign and not state.game.is_legal(color, decision.vertex):
         raise RuntimeError(f"{player.name} chose a move that the rules forbid: {decision}")
     return decision
-
-
-def _strictest(game: "Game") -> "Game":
-    """Return the game under rules that forbid every move that any server forbids.
-
-    An own move against a server's superko or suicide rule loses the game there, and the rules in
-    force are often only a guess. The positions that positional superko forbids include those of all
-    other ko rules.
-    """
-    if game.rules.ko is Ko.POSITIONAL and not game.rules.suicide:
-        return game
-    strict = game.copy()
-    strict.set_rules(replace(game.rules, ko=Ko.POSITIONAL, suicide=False))
-    return strict
 
 
 def _limits(state: GtpState, color: int) -> "Limits":
@@ -92,7 +74,7 @@ def reg_genmove(state: GtpState, command: Command) -> str:
     # What an earlier search has left would make the answer depend on it.
     player.new_game()
     limits = Limits(visits=state.config.visits or state.config.reg_visits)
-    decision = player.genmove(_strictest(state.game), color, limits)
+    decision = player.genmove(state.game, color, limits)
     # Regression suites, GNU Go's among them, expect `PASS` in capitals here.
     return format_vertex(decision.vertex, state.width, state.height).upper()
 

@@ -22,7 +22,7 @@ def final_status_list(state: GtpState, command: Command) -> str:
     fate = command.args[0]
     if fate not in _FATES:
         syntax_error()
-    chains: list[list[int]] = [] if state.is_board_empty else getattr(state.status(), fate)
+    chains: list[list[int]] = getattr(state.status(), fate)
     return "\n".join(" ".join(format_vertex(vertex, state.width, state.height) for vertex in chain) for chain in chains)
 
 
