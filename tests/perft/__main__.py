@@ -1,4 +1,4 @@
-"""The long run: every known count, then at least 100,000 positions of random games.
+"""The long run: every known count, then 200,000 positions of random games.
 
 python -m tests.perft [--positions N] [--seed N]
 """
@@ -14,7 +14,7 @@ from tests.perft.random_games import Figures, run
 def main() -> int:
     """Count and compare; return 1 at the first difference."""
     parser = argparse.ArgumentParser(prog="python -m tests.perft")
-    parser.add_argument("--positions", type=int, default=100_000, help="positions of random games to compare")
+    parser.add_argument("--positions", type=int, default=200_000, help="positions of random games to compare")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     for (width, height), expected in KNOWN.items():

@@ -1,0 +1,1 @@
+"""Records of what other engines answered, checked kind by kind."""

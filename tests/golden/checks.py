@@ -1,0 +1,14 @@
+"""Which check judges which kind of golden file."""
+
+from collections.abc import Callable
+
+from tests.golden.board_checks import check_areas, check_final, check_legal, check_scores
+from tests.golden.records import Golden, Report
+
+CHECKS: dict[str, Callable[[Golden], Report]] = {
+    "legal": check_legal,
+    "areas": check_areas,
+    "final": check_final,
+    "scores": check_scores,
+}
+"""By the `kind` of a file. A kind that is absent here is reported as not covered."""
