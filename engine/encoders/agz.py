@@ -6,20 +6,14 @@ before the start of the game is all zero; the starting board itself, handicap st
 counts as a board.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
 from engine.encoders.base import Encoder, Inputs
+from engine.evaluators.base import PositionBatch
 from engine.jit import kernel
 from engine.vertex import NO_POINT
-
-if TYPE_CHECKING:
-    from engine.evaluators.base import PositionBatch
 
 TURNS = 8
 

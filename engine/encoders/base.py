@@ -4,17 +4,14 @@ Knows no particular format. A name, once networks were trained on it, keeps its 
 changed format is a new name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from engine.evaluators.base import PositionBatch
+from engine.evaluators.base import PositionBatch
 
 Inputs: TypeAlias = NDArray[np.float32]
 

@@ -5,10 +5,6 @@ to move (simple ko and superko), plane 8 those that are forbidden as suicide. Th
 points only: a pass leaves its plane empty and shows in the globals.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,11 +12,9 @@ from engine.board.kernels import is_legal
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
 from engine.color import BLACK, EMPTY
 from engine.encoders.base import Encoder, Inputs
+from engine.evaluators.base import PositionBatch
 from engine.jit import kernel
 from engine.vertex import NO_POINT, PASS
-
-if TYPE_CHECKING:
-    from engine.evaluators.base import PositionBatch
 
 ON_BOARD, OWN_1, ENEMY_1, KO, SUICIDE, LAST = 0, 1, 4, 7, 8, 9
 KOMI_SCALE = 15.0

@@ -3,18 +3,12 @@
 It hides ko, history, komi and the color to play; it is for teaching.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.encoders.base import Encoder, Inputs
+from engine.evaluators.base import PositionBatch
 from engine.jit import kernel
-
-if TYPE_CHECKING:
-    from engine.evaluators.base import PositionBatch
 
 
 @kernel

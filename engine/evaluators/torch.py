@@ -99,7 +99,7 @@ class TorchEvaluator:
 
     def _value(self, result: torch.Tensor, rules: Rules) -> tuple[torch.Tensor, torch.Tensor | float]:
         """Return (value [B], probability [B] that the game has a result)."""
-        if self._spec.value.kind is ValueKind.TANH:
+        if self._spec.value.meaning is ValueKind.TANH:
             return torch.tanh(result[:, 0]), 1.0
         logits = result if can_end_without_result(rules) else result[:, :2]
         chances = logits.softmax(dim=1)

@@ -141,14 +141,14 @@ class _Layers:
             activation=self.activation,
         )
 
-    def value(self, channels: int, width: int, kind: ValueKind, score: bool, ownership: bool) -> ValueHead:
+    def value(self, channels: int, width: int, meaning: ValueKind, score: bool, ownership: bool) -> ValueHead:
         hidden = 2 * width
         return ValueHead(
-            kind=kind,
+            meaning=meaning,
             conv=self.conv(channels, width, 1),
             norm=self.norm(width),
             hidden=self.linear(POOLS * width, hidden),
-            result=self.linear(hidden, 1 if kind is ValueKind.TANH else 3, 0.1),
+            result=self.linear(hidden, 1 if meaning is ValueKind.TANH else 3, 0.1),
             score=self.linear(hidden, 1, 0.1) if score else None,
             ownership=self.conv(width, 1, 1, 0.1) if ownership else None,
             activation=self.activation,

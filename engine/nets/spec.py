@@ -119,7 +119,7 @@ class Linear:
 
     def check(self, path: str, inputs: int, outputs: int | None = None) -> int:
         """Raise WeightsError unless the shapes fit; return the numbers out."""
-        if self.weight.ndim != 2 or self.outputs < 1:
+        if self.weight.ndim != 2 or min(self.weight.shape) < 1:
             raise WeightsError("bad shape", layer=f"{path}.weight", expected="[in, out]", got=list(self.weight.shape))
         _expect(f"{path}.weight", self.weight, (inputs, self.outputs if outputs is None else outputs))
         _expect(f"{path}.bias", self.bias, (self.outputs,))
@@ -264,7 +264,7 @@ class ValueHead:
     score_scale: points that an output of 1 means.
     """
 
-    kind: ValueKind
+    meaning: ValueKind
     conv: Conv
     norm: Norm
     hidden: Linear
@@ -282,11 +282,11 @@ class ValueHead:
         self.norm.check(f"{path}.norm", width)
         hidden = self.hidden.check(f"{path}.hidden", POOLS * width)
         results = self.result.check(f"{path}.result", hidden)
-        allowed = (1,) if self.kind is ValueKind.TANH else (2, 3)
+        allowed = (1,) if self.meaning is ValueKind.TANH else (2, 3)
         if results not in allowed:
             wanted = " or ".join(map(str, allowed))
             raise WeightsError(
-                f"wrong number of {self.kind} results", layer=f"{path}.result", expected=wanted, got=results
+                f"wrong number of {self.meaning} results", layer=f"{path}.result", expected=wanted, got=results
             )
         if self.score is not None:
             scores = self.score.check(f"{path}.score", hidden)
@@ -323,12 +323,13 @@ class NetSpec:
     @property
     def planes(self) -> int:
         """Input planes."""
-        return int(self.stem.conv.weight.shape[1])
+        return int(self.stem.conv.weight.shape[1]) if self.stem.conv.weight.ndim == 4 else 0
 
     @property
     def globals(self) -> int:
         """Global inputs."""
-        return 0 if self.stem.globals is None else int(self.stem.globals.weight.shape[0])
+        layer = self.stem.globals
+        return int(layer.weight.shape[0]) if layer is not None and layer.weight.ndim == 2 else 0
 
     @property
     def channels(self) -> int:
@@ -388,7 +389,7 @@ def validate(spec: NetSpec) -> NetSpec:
         if not np.isfinite(array).all():
             index = int(np.flatnonzero(~np.isfinite(array))[0])
             raise WeightsError(f"value {index} is not finite", layer=path, got=float(array.flat[index]))
-    channels = spec.stem.conv.check("stem.conv", spec.planes if spec.stem.conv.weight.ndim == 4 else 0)
+    channels = spec.stem.conv.check("stem.conv", spec.planes)
     if spec.stem.globals is not None:
         spec.stem.globals.check("stem.globals", spec.globals, channels)
     for index, block in enumerate(spec.blocks):

@@ -8,6 +8,7 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.nets.spec import (
+    KINDS,
     Conv,
     Linear,
     NetSpec,
@@ -72,7 +73,7 @@ def broken(case: str) -> NetSpec:
         "epsilon": lambda: replace(BASE, tip=replace(BASE.tip, norm=replace(BASE.tip.norm, epsilon=0.0))),
         "pass": lambda: replace(BASE, policy=replace(head, pass_linear=Linear(zeros(12, 2)))),
         "linear rank": lambda: replace(BASE, policy=replace(head, pass_linear=Linear(zeros(12)))),
-        "results": lambda: replace(BASE, value=replace(value, kind=ValueKind.SOFTMAX)),
+        "results": lambda: replace(BASE, value=replace(value, meaning=ValueKind.SOFTMAX)),
         "lead": lambda: replace(BASE, value=replace(value, score_lead=1)),
         "ownership": lambda: replace(BASE, value=replace(value, ownership=Conv(zeros(2, 4, 1, 1)))),
         "nan": lambda: replace(BASE, stem=replace(BASE.stem, conv=Conv(nan))),
@@ -112,3 +113,7 @@ def test_an_error_names_its_file_first_and_keeps_its_facts() -> None:
     error = WeightsError("wrong shape", layer="a.b", offset=12, expected=[1], got=[2]).in_file("x.net")
     assert str(error) == "x.net: a.b: byte 12: wrong shape, expected [1], got [2]"
     assert (error.file, error.layer, error.offset, error.expected, error.got) == ("x.net", "a.b", 12, [1], [2])
+
+
+def test_no_field_takes_the_name_that_files_give_to_a_nodes_kind() -> None:
+    assert [kind for kind in KINDS.values() if "kind" in kind.__dataclass_fields__] == []

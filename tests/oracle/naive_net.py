@@ -139,7 +139,7 @@ def evaluate(
     weights = [math.exp(float(logit) - best) if allowed else 0.0 for logit, allowed in zip(logits, legal, strict=True)]
     policy = np.array(weights) / sum(weights)
     result, certain = [float(v) for v in outputs["result"]], 1.0
-    if spec.value.kind == "tanh":
+    if spec.value.meaning == "tanh":
         value = math.tanh(result[0])
     else:
         chances = [math.exp(v) for v in (result if no_result else result[:2])]

@@ -1,0 +1,143 @@
+"""A `NetSpec` as JSON and a table of arrays, and back.
+
+Owns the correspondence and its type checks, knows no file. A node of the spec becomes an object with
+its kind and its fields; an array becomes {"shape": [...]} in its place and lies in the table under
+its path, such as "blocks.0.conv1.weight". What may stand where is read from the dataclasses of
+`engine.nets.spec`, so a new kind of layer needs nothing here.
+"""
+
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from engine.nets.spec import KINDS, Array, NetSpec, WeightsError, validate
+
+_NAMES = {kind: name for name, kind in KINDS.items()}
+_MAX_DEPTH = 64
+"""Levels of nodes within nodes that a file may ask for."""
+
+
+def to_json(value: object) -> Any:
+    """Return a node, or what stands in a field of one, as JSON values."""
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape)}
+    if isinstance(value, tuple):
+        return [to_json(each) for each in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    kind = _NAMES.get(type(value))  # type: ignore[arg-type]
+    if kind is None:
+        return value
+    return {"kind": kind} | {entry.name: to_json(getattr(value, entry.name)) for entry in fields(value)}  # type: ignore[arg-type]
+
+
+def from_json(document: object, fetch: Callable[[str, tuple[int, ...]], Array]) -> NetSpec:
+    """Return the valid network that a document describes.
+
+    fetch: returns the array of a path, given the shape that the document declares, or raises.
+    Raises WeightsError on anything unknown, missing or misplaced.
+    """
+    spec = _Reader(fetch).node(document, (NetSpec,), "")
+    assert isinstance(spec, NetSpec)
+    return validate(spec)
+
+
+class _Reader:
+    """Builds nodes from JSON values as the type of each field demands."""
+
+    def __init__(self, fetch: Callable[[str, tuple[int, ...]], Array]) -> None:
+        self._fetch = fetch
+
+    def value(self, given: object, wanted: Any, path: str) -> Any:
+        """Return what stands at a path, of the wanted type."""
+        if path.count(".") > _MAX_DEPTH:
+            raise WeightsError("too many levels", layer=path[:80], expected=f"at most {_MAX_DEPTH}")
+        origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+        if origin in (typing.Union, types.UnionType):
+            if given is None and type(None) in arguments:
+                return None
+            rest = tuple(each for each in arguments if each is not type(None))
+            return self.value(given, rest[0], path) if len(rest) == 1 else self.node(given, rest, path)
+        if origin is np.ndarray:
+            return self._array(given, path)
+        if origin is tuple:
+            return self._sequence(given, arguments, path)
+        if origin is Mapping:
+            return self._texts(given, path)
+        if wanted in _NAMES:
+            return self.node(given, (wanted,), path)
+        return _scalar(given, wanted, path)
+
+    def node(self, given: object, allowed: tuple[type, ...], path: str) -> object:
+        """Return the node of one of the allowed classes."""
+        names = [_NAMES[each] for each in allowed]
+        if not isinstance(given, dict) or given.get("kind") not in names:
+            got = given.get("kind") if isinstance(given, dict) else given
+            raise WeightsError("unknown layer", layer=path or "net", expected=" or ".join(names), got=_short(got))
+        kind = KINDS[given["kind"]]
+        wanted = typing.get_type_hints(kind)
+        if given.keys() != wanted.keys() | {"kind"}:
+            faulty = sorted((given.keys() ^ wanted.keys()) - {"kind"})[0]
+            problem = "unknown field" if faulty in given else "missing field"
+            raise WeightsError(f"{problem} {_short(faulty)}", layer=path or "net")
+        prefix = f"{path}." if path else ""
+        return kind(**{name: self.value(given[name], hint, prefix + name) for name, hint in wanted.items()})
+
+    def _array(self, given: object, path: str) -> Array:
+        shape = given.get("shape") if isinstance(given, dict) and given.keys() == {"shape"} else None
+        if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
+            raise WeightsError("bad array", layer=path, expected='{"shape": [...]}', got=_short(given))
+        return self._fetch(path, tuple(shape))
+
+    def _sequence(self, given: object, arguments: tuple[Any, ...], path: str) -> tuple[Any, ...]:
+        endless = len(arguments) == 2 and arguments[1] is Ellipsis
+        if not isinstance(given, list) or not (endless or len(given) == len(arguments)):
+            size = "" if endless else f" of {len(arguments)}"
+            raise WeightsError("bad value", layer=path, expected=f"a list{size}", got=_short(given))
+        kinds = [arguments[0]] * len(given) if endless else arguments
+        return tuple(
+            self.value(each, kind, f"{path}.{index}")
+            for index, (each, kind) in enumerate(zip(given, kinds, strict=True))
+        )
+
+    def _texts(self, given: object, path: str) -> Mapping[str, str]:
+        if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+            raise WeightsError("bad value", layer=path, expected="texts by name", got=_short(given))
+        return types.MappingProxyType(given)
+
+
+def _scalar(given: object, wanted: type, path: str) -> object:
+    """Return a text, a number, or a member of an enumeration."""
+    if issubclass(wanted, StrEnum):
+        if isinstance(given, str) and given in list(wanted):
+            return wanted(given)
+        raise WeightsError("bad value", layer=path, expected=" or ".join(wanted), got=_short(given))
+    if wanted is float:
+        number = _finite(given)
+        if number is not None:
+            return number
+    elif type(given) is wanted:
+        return given
+    raise WeightsError("bad value", layer=path, expected=f"type {wanted.__name__}", got=_short(given))
+
+
+def _finite(given: object) -> float | None:
+    """Return a JSON number as a float, or None when it is no finite one."""
+    if not isinstance(given, int | float) or isinstance(given, bool):
+        return None
+    try:
+        return float(given) if math.isfinite(given) else None
+    except OverflowError:
+        return None
+
+
+def _short(value: object) -> str:
+    """Return a value for an error message, cut to a readable length."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,139 @@
+"""Keima's own network file: safetensors whose metadata hold the architecture.
+
+The one metadata entry `keima-net` is a JSON object: `version` of this format, `crc32` over the
+network and its arrays, and `net`, the architecture (see `weights.architecture`) with encoder, board
+sizes and provenance. Every array is float32 and named by its path. Nothing in a file is executed,
+and no more memory is used than the file is long, plus a header of at most MAX_HEADER bytes.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
+from weights.architecture import from_json, to_json
+
+METADATA_KEY = "keima-net"
+VERSION = 1
+MAX_HEADER = 1 << 24
+"""Longest header that is read, in bytes: about a hundred thousand layers."""
+_LENGTH_BYTES = 8
+_DTYPE = "F32"
+
+
+def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
+    """Write a network so that the file is there completely or not at all.
+
+    Raises WeightsError on an inconsistent network, OSError when the file cannot be written.
+    """
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(spec))}
+    net = to_json(spec)
+    document = {"version": VERSION, "crc32": _checksum(net, arrays), "net": net}
+    data = safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str]) -> NetSpec:
+    """Return the network of a file. Raises WeightsError, one line that names file and fault."""
+    name = os.fspath(path)
+    try:
+        _check_length(Path(path))
+        with safetensors.safe_open(name, framework="numpy") as file:
+            return _read(file)
+    except safetensors.SafetensorError as error:
+        raise WeightsError(f"damaged safetensors file: {error}", file=name) from None
+    except WeightsError as error:
+        raise error.in_file(name) from None
+    except OSError as error:
+        raise WeightsError(f"cannot be read: {error.strerror or error}", file=name) from None
+
+
+def _check_length(path: Path) -> None:
+    """Raise WeightsError unless the header that the file declares is small and within the file."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(_LENGTH_BYTES)
+    if len(start) < _LENGTH_BYTES:
+        raise WeightsError("truncated", offset=0, expected=f"{_LENGTH_BYTES} bytes of header length", got=len(start))
+    declared = int.from_bytes(start, "little")
+    limit = min(MAX_HEADER, size - _LENGTH_BYTES)
+    if declared > limit:
+        raise WeightsError("header too long", offset=0, expected=f"at most {limit} bytes", got=declared)
+
+
+def _read(file: Any) -> NetSpec:
+    """Return the network of an open safetensors file."""
+    document = _document(file.metadata() or {})
+    unread = set(file.keys())
+
+    def fetch(name: str, shape: tuple[int, ...]) -> Array:
+        if name not in unread:
+            raise WeightsError("missing tensor", layer=name, expected=list(shape))
+        unread.remove(name)
+        stored = file.get_slice(name)
+        if stored.get_dtype() != _DTYPE:
+            raise WeightsError("bad type", layer=name, expected=_DTYPE, got=stored.get_dtype())
+        if tuple(stored.get_shape()) != shape:
+            raise WeightsError("wrong shape", layer=name, expected=list(shape), got=stored.get_shape())
+        array: Array = file.get_tensor(name)
+        return array
+
+    spec = from_json(document["net"], fetch)
+    if unread:
+        raise WeightsError("extra tensor", layer=min(unread))
+    checksum = _checksum(document["net"], dict(tensors(spec)))
+    if document["crc32"] != checksum:
+        raise WeightsError("damaged: wrong checksum", expected=document["crc32"], got=checksum)
+    return spec
+
+
+def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the JSON object of the metadata, of a version that this module reads."""
+    if METADATA_KEY not in metadata:
+        raise WeightsError("no Keima network", layer="metadata", expected=METADATA_KEY, got=sorted(metadata)[:5])
+    try:
+        document = json.loads(metadata[METADATA_KEY])
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"metadata are no valid JSON: {error}", layer="metadata") from None
+    if not isinstance(document, dict) or type(document.get("version")) is not int:
+        raise WeightsError("no format version", layer="metadata", expected=VERSION)
+    if document["version"] != VERSION:
+        raise WeightsError("unknown format version", layer="metadata", expected=VERSION, got=document["version"])
+    if document.keys() != {"version", "crc32", "net"}:
+        raise WeightsError(
+            "wrong entries", layer="metadata", expected="crc32 net version", got=" ".join(sorted(document)[:5])
+        )
+    return document
+
+
+def _checksum(net: object, arrays: Mapping[str, Array]) -> int:
+    """Return the CRC-32 of the architecture and, in the order of their names, all arrays."""
+    checksum = zlib.crc32(json.dumps(net, sort_keys=True).encode())
+    for name in sorted(arrays):
+        checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
+    return checksum
+
+
+def looks_native(start: bytes) -> bool:
+    """True if a file that starts like this can be a safetensors file: a header length, then an object."""
+    return (
+        len(start) > _LENGTH_BYTES
+        and int.from_bytes(start[:_LENGTH_BYTES], "little") > 1
+        and start[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
+    )
