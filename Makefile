@@ -62,6 +62,8 @@ clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, where 
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
 
 binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
+	@rm -rf build/kernels
+	@$(BIN)/python .ci/compile_kernels.py $(BIN)/keima build/kernels
 	@$(BIN)/python -m PyInstaller --noconfirm --distpath dist --workpath build .ci/keima.spec
 
 clean: ## remove .venv and everything built

@@ -47,7 +47,7 @@ class BoardSize(click.ParamType[tuple[int, int]]):
         parts = str(value).lower().split("x")
         if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
             return int(parts[0]), int(parts[-1])
-        self.fail(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", param, ctx)
+        raise click.BadParameter(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", ctx, param)
 
 
 class RuleSet(click.ParamType[str]):
@@ -115,7 +115,7 @@ def make_player(params: "SearchParams") -> "Player":
 def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse network files for as long as no evaluator reads them."""
     if value not in (None, NO_NETWORK):
-        raise click.BadParameter("this version plays without a network only: --net none", ctx, param)
+        raise click.BadParameter(f"{value!r}: this version plays only without a network, --net none", ctx, param)
     return value
 
 
@@ -227,6 +227,8 @@ def match(**options: Any) -> None:
 @main.command()
 @click.option("--size", "sizes", type=BoardSize(), multiple=True, help="Boards to measure; 9 and 19 by default.")
 @click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
+@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
+@click.option("--seconds", type=float, default=0.5, show_default=True, help="Length of a run that counts per second.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(**options: Any) -> None:
     """Measure start-up, rollouts, evaluations and visits."""

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,20 @@ from engine.search.stoppers import TimeStopper
 
 EvaluatorFactories = Mapping[str, Callable[[], Evaluator]]
 
-RUNS = 5
-RUN_SECONDS = 0.5
-"""Length of one run of everything that is counted per second."""
 VERSIONS_OF = ("numpy", "numba", "llvmlite", "torch")
 Size = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long is measured: a figure is the median of `runs`; a run that counts per second takes `seconds`."""
+
+    runs: int = 5
+    seconds: float = 0.5
+
+    def median(self, run: Callable[[], float]) -> float:
+        """Return the median of what `run` returns."""
+        return statistics.median(run() for _ in range(self.runs))
 
 
 def cli_bench(
@@ -45,13 +55,15 @@ def cli_bench(
     *,
     sizes: Sequence[Size] = (),
     cold: bool = False,
+    runs: int = Effort.runs,
+    seconds: float = Effort.seconds,
     as_json: bool = False,
 ) -> int:
     """Measure, print, and return the exit status 0.
 
     program: the command that starts this engine with `gtp` as its next argument.
     """
-    figures = measure(program, factories, sizes=sizes or ((9, 9), (19, 19)), cold=cold)
+    figures = measure(program, factories, Effort(runs, seconds), sizes=sizes or ((9, 9), (19, 19)), cold=cold)
     if as_json:
         print(json.dumps(figures, indent=1))
     else:
@@ -60,11 +72,11 @@ def cli_bench(
 
 
 def measure(
-    program: Sequence[str], factories: EvaluatorFactories, *, sizes: Sequence[Size], cold: bool
+    program: Sequence[str], factories: EvaluatorFactories, effort: Effort, *, sizes: Sequence[Size], cold: bool
 ) -> dict[str, Any]:
     """Return all figures; `cold_compile_s` is None unless `cold`, which takes long."""
     figures: dict[str, Any] = {
-        "first_reply_s": _median(lambda: seconds_to_reply(program, "name")),
+        "first_reply_s": round(effort.median(lambda: seconds_to_reply(program, "name")), 3),
         "first_genmove_s": None,
         "cold_compile_s": None,
     }
@@ -72,17 +84,17 @@ def measure(
         with tempfile.TemporaryDirectory() as empty:
             figures["cold_compile_s"] = round(seconds_to_reply(program, "genmove b", KEIMA_CACHE=empty), 3)
     seconds_to_reply(program, "genmove b")  # fills the cache and the disk's cache
-    figures["first_genmove_s"] = _median(lambda: seconds_to_reply(program, "genmove b"))
+    figures["first_genmove_s"] = round(effort.median(lambda: seconds_to_reply(program, "genmove b")), 3)
     per_size = {f"{width}x{height}" if width != height else str(width): (width, height) for width, height in sizes}
-    figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(*size)} for name, size in per_size.items()}
+    figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
     for key in ("evaluations_per_s", "visits_per_s", "search_share"):
         figures[key] = {name: {} for name in per_size}
     for name, size in per_size.items():
         for kind, make in factories.items():
             evaluator = make()
             try:
-                figures["evaluations_per_s"][name][kind] = evaluations_per_second(evaluator, *size)
-                visits, shares = visits_per_second(evaluator, *size)
+                figures["evaluations_per_s"][name][kind] = evaluations_per_second(effort, evaluator, *size)
+                visits, shares = visits_per_second(effort, evaluator, *size)
                 figures["visits_per_s"][name][kind], figures["search_share"][name][kind] = visits, shares
             finally:
                 evaluator.close()
@@ -116,7 +128,7 @@ def seconds_to_reply(program: Sequence[str], command: str, **environment: str) -
     return elapsed
 
 
-def rollouts_per_second(width: int, height: int) -> int:
+def rollouts_per_second(effort: Effort, width: int, height: int) -> int:
     """Return uniformly random games a second from the empty board, on one core."""
     board = Game(width, height).board
     work = board.copy()
@@ -130,8 +142,8 @@ def rollouts_per_second(width: int, height: int) -> int:
         run_light_rollouts(board, 1, count, seed, work)
         return time.perf_counter() - start
 
-    count = max(100, int(count * RUN_SECONDS / run()))
-    return round(count / statistics.median(run() for _ in range(RUNS)))
+    count = max(100, int(count * effort.seconds / run()))
+    return round(count / effort.median(run))
 
 
 def middle_game(width: int, height: int, moves: int, generator: np.random.Generator) -> Game:
@@ -142,7 +154,7 @@ def middle_game(width: int, height: int, moves: int, generator: np.random.Genera
     return game
 
 
-def evaluations_per_second(evaluator: Evaluator, width: int, height: int) -> dict[str, Any]:
+def evaluations_per_second(effort: Effort, evaluator: Evaluator, width: int, height: int) -> dict[str, Any]:
     """Return the raw speed at the batch that the evaluator prefers, without any search."""
     batch = evaluator.attributes.preferred_batch
     positions, out = PositionBatch(batch, width, height), Evaluation(batch, width, height)
@@ -155,13 +167,12 @@ def evaluations_per_second(evaluator: Evaluator, width: int, height: int) -> dic
 
     def run() -> float:
         calls, start = 0, time.perf_counter()
-        while time.perf_counter() - start < RUN_SECONDS:
+        while time.perf_counter() - start < effort.seconds:
             evaluator.evaluate(positions, batch, out)
             calls += 1
         return calls * batch / (time.perf_counter() - start)
 
-    rate = statistics.median(run() for _ in range(RUNS))
-    return {"per_s": round(rate), "batch": batch, "evaluator": evaluator.attributes.name}
+    return {"per_s": round(effort.median(run)), "batch": batch, "evaluator": evaluator.attributes.name}
 
 
 class _Watched:
@@ -205,7 +216,7 @@ def _watched_steps(names: Sequence[str]) -> Iterator[dict[str, float]]:
             setattr(search_module, name, original)
 
 
-def visits_per_second(evaluator: Evaluator, width: int, height: int) -> tuple[int, dict[str, float]]:
+def visits_per_second(effort: Effort, evaluator: Evaluator, width: int, height: int) -> tuple[int, dict[str, float]]:
     """Return visits a second from the empty board, and each step's share of the wall time.
 
     Selecting and backing up go on while the evaluator works, so that the shares may exceed 1 together.
@@ -217,14 +228,14 @@ def visits_per_second(evaluator: Evaluator, width: int, height: int) -> tuple[in
     wall = 0.0
     try:
         with _watched_steps(("collect", "back_up")) as spent:
-            for number in range(RUNS + 1):
+            for number in range(effort.runs + 1):
                 if number == 1:  # the first run loads the kernels
                     watched.seconds, wall = 0.0, 0.0
                     spent.update(dict.fromkeys(spent, 0.0))
                 search.forget()
                 search.begin(game, game.to_play, game.legal_vertices())
                 start = time.perf_counter()
-                stats = search.run([TimeStopper(RUN_SECONDS)])
+                stats = search.run([TimeStopper(effort.seconds)])
                 elapsed = time.perf_counter() - start
                 wall += elapsed
                 rates.append(stats.playouts / elapsed)
@@ -277,10 +288,6 @@ def print_table(figures: Mapping[str, Any]) -> None:
     place = figures["machine"]
     print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
     print(", ".join(f"{name} {version}" for name, version in figures["versions"].items()))
-
-
-def _median(run: Callable[[], float]) -> float:
-    return round(statistics.median(run() for _ in range(RUNS)), 3)
 
 
 def own_program(front_door: Path) -> list[str]:

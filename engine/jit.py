@@ -195,6 +195,7 @@ class _Progress(event.Listener):  # type: ignore[misc]
             if not sys.stderr.isatty():
                 sys.stderr.write("keima: compiling kernels, once after each update ...\n")
         self.compilations += 1
+        _log.info("compiling %s%s", event.data["dispatcher"].py_func.__qualname__, event.data["args"])
         self.on_end(event)
 
     def on_end(self, event: Any) -> None:

@@ -72,8 +72,9 @@ def test_a_user_without_a_home_is_no_failure(tmp_path: Path) -> None:
 
 def make_tree(root: Path) -> dict[str, Path]:
     """Write a small `engine` with one kernel, a module of constants that it uses and one that it does not."""
+    kernel = "from engine.jit import kernel\nfrom engine.board import (\n    layout,\n)\n@kernel\ndef f(): pass\n"
     sources = {
-        "kernels.py": "from engine.jit import kernel\nfrom engine.board import (\n    layout,\n)\n@kernel\ndef f(): 0\n",
+        "kernels.py": kernel,
         "jit.py": "",
         "board/__init__.py": "",
         "board/layout.py": "from engine.color import EMPTY\n",

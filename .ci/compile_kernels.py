@@ -1,0 +1,43 @@
+"""Fill a cache directory with every kernel that the program can need, by playing with it.
+
+Usage: compile_kernels.py KEIMA DIRECTORY. `make binary` ships what this compiles; what it misses is
+found by tests/binary, which fails when the frozen program compiles anything.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+OPTIONS = ["gtp", "--visits", "40", "--set", "resign_threshold=0"]
+
+
+def games() -> Iterator[str]:
+    """Yield the commands of games under every kind of rules: to the end on a small board, begun on a large one."""
+    yield "showboard"
+    for rules in ("tromp-taylor", "japanese", "aga-button", "stone-scoring", "chinese-kgs"):
+        yield from (f"kata-set-rules {rules}", "rectangular_boardsize 6 5", "clear_board")
+        yield from ("genmove b", "genmove w") * 25
+        yield from ("undo", "genmove b", "final_score", "final_status_list dead", "final_status_list seki")
+        yield from ("clear_board", "set_free_handicap B2 E4", "play w C3", "play w pass", "genmove b", "final_score")
+        yield from ("boardsize 9", "fixed_handicap 3", "genmove w", "genmove b", "reg_genmove w", "showboard")
+        yield from ("boardsize 19", "place_free_handicap 2", "genmove w", "genmove b")
+
+
+def main() -> int:
+    """Play, measure, and return 1 if anything was refused."""
+    keima, directory = sys.argv[1:]
+    environment = {**os.environ, "KEIMA_CACHE": directory}
+    script = "".join(f"{command}\n" for command in games())
+    played = subprocess.run(
+        [keima, *OPTIONS], input=script, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    refused = [line for line in played.stdout.splitlines() if line.startswith("?")]
+    sys.stderr.write("".join(f"{line}\n" for line in refused))
+    bench = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
+    subprocess.run([keima, *bench], env=environment, stdout=subprocess.DEVNULL, check=True)
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
