@@ -1,0 +1,122 @@
+"""The frozen program that `make binary` built plays anywhere, for anyone, and compiles nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.binary
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILT = ROOT / "dist" / "keima"
+PROGRAM = "keima.exe" if sys.platform == "win32" else "keima"
+NOBODY = 65534
+FIRST_GENMOVE = 5.0
+"""Seconds from the start of the process to its first move."""
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Copy the program to where any user can reach it; return the folder, with an empty one beside it."""
+    if not (BUILT / PROGRAM).exists():
+        pytest.skip("there is no dist/keima; run `make binary`")
+    folder = Path(tempfile.mkdtemp(prefix="keima-binary-"))
+    try:
+        shutil.copytree(BUILT, folder / "keima", symlinks=True)
+        (folder / "empty").mkdir()
+        for path in (folder, folder / "empty"):
+            path.chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def start(place: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start the program in an empty folder with a home that is not there; as nobody where root may do so."""
+    homeless = {name: str(place / "absent") for name in ("HOME", "LOCALAPPDATA", "USERPROFILE", "XDG_CACHE_HOME")}
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "KEIMA_CACHE"}}
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root else {}
+    return subprocess.Popen(
+        [str(place / "keima" / PROGRAM), *arguments],
+        cwd=place / "empty",
+        env={**kept, **homeless},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **other,
+    )
+
+
+def ask(process: subprocess.Popen[str], command: str) -> str:
+    """Return the text of the reply to a command, which must succeed."""
+    assert process.stdin and process.stdout
+    process.stdin.write(f"{command}\n")
+    process.stdin.flush()
+    lines = []
+    while (line := process.stdout.readline()).strip():
+        lines.append(line.rstrip("\n"))
+    reply = "\n".join(lines)
+    assert reply.startswith("="), f"{command}: {reply!r}"
+    return reply[1:].strip()
+
+
+def leave(process: subprocess.Popen[str]) -> None:
+    """Send `quit`; check that nothing but replies was written, and that no kernel was compiled."""
+    output, errors = process.communicate("quit\n", timeout=20)
+    assert (output, errors, process.returncode) == ("= \n\n", "", 0)
+
+
+def test_the_handshake_is_answered(place: Path) -> None:
+    process = start(place)
+    assert ask(process, "name") == "Keima"
+    assert ask(process, "protocol_version") == "2"
+    assert "genmove" in ask(process, "list_commands").splitlines()
+    leave(process)
+
+
+def test_the_first_move_comes_in_time(place: Path) -> None:
+    began = time.monotonic()
+    process = start(place, "gtp", "--size", "9", "--visits", "1")
+    ask(process, "genmove b")
+    elapsed = time.monotonic() - began
+    leave(process)
+    print(f"first genmove after {elapsed:.2f} s")
+    assert elapsed <= FIRST_GENMOVE
+
+
+def test_a_game_is_played_to_its_end(place: Path) -> None:
+    process = start(place, "gtp", "--size", "9", "--visits", "30")
+    moves: list[str] = []
+    while moves[-2:] != ["pass", "pass"] and "resign" not in moves:
+        assert len(moves) < 200
+        moves.append(ask(process, f"genmove {'bw'[len(moves) % 2]}"))
+    assert ask(process, "final_score")[:2] in {"B+", "W+", "0"}
+    assert len(moves) > 20
+    leave(process)
+
+
+@pytest.mark.parametrize("size", ["2 2", "7 5", "13 13", "19 19", "25 25"])
+@pytest.mark.parametrize("rules", ["tromp-taylor", "japanese", "aga-button"])
+def test_no_board_and_no_rules_need_a_compiler(place: Path, size: str, rules: str) -> None:
+    process = start(place, "gtp", "--visits", "20")
+    for command in (f"kata-set-rules {rules}", f"rectangular_boardsize {size}", "genmove b", "genmove w", "undo"):
+        ask(process, command)
+    for command in ("showboard", "play w pass", "play b pass", "final_score", "final_status_list dead"):
+        ask(process, command)
+    leave(process)
+
+
+def test_two_of_them_play_a_match(place: Path) -> None:
+    engine = f"'{place / 'keima' / PROGRAM}' gtp --visits 5"
+    process = start(place, "match", "--black", engine, "--white", engine, "--size", "5", "--games", "1")
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "compiling" not in errors
+    assert "1 of 1 games" in output
