@@ -1,0 +1,109 @@
+"""Rule sets: presets, shorthands, JSON, single fields, and what is refused."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import BadRules
+from engine.rules import (
+    KGS_PRESETS,
+    PRESETS,
+    TROMP_TAYLOR,
+    HandicapBonus,
+    Ko,
+    Rules,
+    Scoring,
+    Tax,
+    parse_rules,
+    preset_name,
+)
+
+KATAGO = {
+    "tromp-taylor": ("POSITIONAL", "AREA", "NONE", True, False, "0", False),
+    "chinese": ("SIMPLE", "AREA", "NONE", False, False, "N", True),
+    "chinese-ogs": ("POSITIONAL", "AREA", "NONE", False, False, "N", True),
+    "chinese-kgs": ("POSITIONAL", "AREA", "NONE", False, False, "N", True),
+    "japanese": ("SIMPLE", "TERRITORY", "SEKI", False, False, "0", False),
+    "korean": ("SIMPLE", "TERRITORY", "SEKI", False, False, "0", False),
+    "aga": ("SITUATIONAL", "AREA", "NONE", False, False, "N-1", True),
+    "bga": ("SITUATIONAL", "AREA", "NONE", False, False, "N-1", True),
+    "french": ("SITUATIONAL", "AREA", "NONE", False, False, "N-1", True),
+    "aga-button": ("SITUATIONAL", "AREA", "NONE", False, True, "N-1", True),
+    "new-zealand": ("SITUATIONAL", "AREA", "NONE", True, False, "0", True),
+    "stone-scoring": ("SIMPLE", "AREA", "ALL", False, False, "0", True),
+    "ancient-area": ("SIMPLE", "AREA", "ALL", False, False, "0", True),
+    "ancient-territory": ("SIMPLE", "TERRITORY", "ALL", False, False, "0", False),
+    "goe": ("POSITIONAL", "AREA", "NONE", True, False, "0", True),
+    "ing": ("POSITIONAL", "AREA", "NONE", True, False, "0", True),
+}
+FIELDS = ("ko", "scoring", "tax", "suicide", "hasButton", "whiteHandicapBonus", "friendlyPassOk")
+
+any_rules = st.builds(
+    Rules,
+    ko=st.sampled_from(Ko),
+    scoring=st.sampled_from(Scoring),
+    tax=st.sampled_from(Tax),
+    suicide=st.booleans(),
+    button=st.booleans(),
+    handicap_bonus=st.sampled_from(HandicapBonus),
+    friendly_pass=st.booleans(),
+)
+
+
+def test_every_preset_of_katago_is_known() -> None:
+    assert set(PRESETS) == set(KATAGO)
+
+
+@pytest.mark.parametrize("name", KATAGO)
+def test_presets_are_those_of_katago(name: str) -> None:
+    assert json.loads(PRESETS[name].to_json()) == dict(zip(FIELDS, KATAGO[name], strict=True))
+    for spelling in (name, name.upper(), name.replace("-", "_"), f" {name} "):
+        assert parse_rules(spelling) == PRESETS[name]
+    found = preset_name(PRESETS[name])
+    assert found is not None
+    assert PRESETS[found] == PRESETS[name]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_survive_json(name: str) -> None:
+    assert parse_rules(PRESETS[name].to_json()) == PRESETS[name]
+
+
+@given(any_rules)
+def test_all_rules_survive_json_on_one_line(rules: Rules) -> None:
+    assert parse_rules(rules.to_json()) == rules
+    assert "\n" not in rules.to_json()
+
+
+def test_kgs_rules_are_known_by_the_names_of_kgs() -> None:
+    assert set(KGS_PRESETS) == {"chinese", "japanese", "aga", "new_zealand"}
+    assert KGS_PRESETS["chinese"].ko is Ko.POSITIONAL
+
+
+def test_json_starts_from_tromp_taylor() -> None:
+    assert parse_rules("{}") == TROMP_TAYLOR
+    assert parse_rules('{"ko":"simple"}') == TROMP_TAYLOR.with_field("ko", "SIMPLE")
+    assert parse_rules('{"scoring":"TERRITORY"}').tax is Tax.SEKI
+    assert parse_rules('{"scoring":"TERRITORY","tax":"NONE"}').tax is Tax.NONE
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [("suicide", "false", False), ("suicide", "1", True), ("suicide", True, True), ("hasButton", "TRUE", True)],
+)
+def test_booleans_may_be_words(field: str, value: object, expected: bool) -> None:
+    assert json.loads(TROMP_TAYLOR.with_field(field, value).to_json())[field] is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "chess", "{", "{]", "[]", "null", '{"ko":"SPIRAL"}', '{"ko":null}', '{"komi":7.5}', '{"suicide":"maybe"}',
+     '{"suicide":2}', '{"suicide":1.5}', '{"ko":["SIMPLE"]}', '{"whiteHandicapBonus":"N-2"}', '{"Ko":"SIMPLE"}'],
+)  # fmt: skip
+def test_what_is_no_rule_set_is_refused(text: str) -> None:
+    with pytest.raises(BadRules) as caught:
+        parse_rules(text)
+    assert str(caught.value)
+    assert "\n" not in str(caught.value)
