@@ -5,8 +5,7 @@ pass, when to resign, which stones are dead. They never change the game they are
 """
 
 import threading
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ from engine.board.kernels import hash_after, is_suicide, position_hash
 from engine.board.layout import COLOR, HEAD
 from engine.board.tactics import is_eye
 from engine.color import BLACK, EMPTY, opponent
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluators.base import Evaluator
 from engine.game import Game
 from engine.scoring import final_score
 from engine.search.params import SearchParams
@@ -28,9 +27,14 @@ from engine.vertex import PASS, points, policy_index
 
 _SETTLED = 0.9
 """Mean ownership from which a point counts as decided."""
-_DEAD = 0.6
+_DEAD = 0.5
 """Mean enemy ownership of a chain's points from which it counts as dead."""
 _OWNERSHIP_SAMPLES = 512
+"""Evaluations without which nothing is called settled."""
+_JUDGE_MEMORY_MIB = 64
+_NETWORK_JUDGE_VISITS = 64
+_EARLY_SHARE = 5
+"""Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
 
 
 @dataclass(frozen=True)
@@ -118,19 +122,32 @@ class SearchPlayer:
         self.params = params
         self._evaluator = evaluator
         self.search = Search(evaluator, params)
+        self._judge = Search(evaluator, replace(params, max_memory_mib=_JUDGE_MEMORY_MIB, noise_fraction=0.0))
         self._stop = threading.Event()
         self._bad_turns = {BLACK: 0, opponent(BLACK): 0}
 
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
         """Search within the limits and return the move, a pass, or a resignation."""
         self._stop.clear()
-        if self._may_end_by_passing(game, color):
-            return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game), color))
+        dead: list[int] | None = None
+        if game.pass_ends_phase(color) or not game.rules.is_area:
+            dead = self._agreed_dead(game, limits)
+            if game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, dead):
+                return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game, dead), color))
         legal = safe_vertices(game, color)
-        dead = () if game.rules.is_area else _flat(self.dead_stones(game))
-        self.search.begin(game, color, legal, dead)
-        stats = self._run(limits)
-        return self._decide(game, color, stats)
+        self.search.begin(game, color, legal, dead or ())
+        decision = self._decide(game, color, self._run(limits))
+        if dead is None and (decision.vertex == PASS or self._is_settled()):
+            dead = self._agreed_dead(game, limits)
+            if self._wins_as_it_stands(game, color, dead):
+                return replace(decision, vertex=PASS)
+            if decision.vertex == PASS and dead:
+                self.search.forget()
+                self.search.begin(game, color, legal, dead)
+                decision = self._decide(game, color, self._run(_half(limits)))
+        if self._wants_to_resign(game, color, decision, dead or []):
+            return replace(decision, resign=True)
+        return decision
 
     def _run(self, limits: Limits) -> SearchStats:
         stoppers: list[Stopper] = [EventStopper(self._stop)]
@@ -150,59 +167,61 @@ class SearchPlayer:
         visits = int(tree.visits[child])
         winrate = (1 + _for_color(float(tree.value_sum[child]) / visits, color)) / 2
         lead = _for_color(float(tree.score_sum[child]) / visits, color)
-        vertex = int(tree.vertex[child])
-        if self._wants_to_resign(game, color, winrate):
-            return Decision(vertex, True, winrate, lead, stats.visits)
-        if vertex != PASS and self._is_settled_win(game, color):
-            vertex = PASS
-        return Decision(vertex, False, winrate, lead, stats.visits)
+        return Decision(int(tree.vertex[child]), False, winrate, lead, stats.visits)
 
-    def _may_end_by_passing(self, game: Game, color: int) -> bool:
-        """True if a pass ends the game at once and wins it, whoever judges dead stones."""
-        if not (game.pass_ends_phase(color) and game.rules.is_area):
-            return False
-        return _for_color(final_score(game), color) > 0
+    def _agreed_dead(self, game: Game, limits: Limits) -> list[int]:
+        """Return the stones that both players would call dead, where the rules let them agree at all."""
+        is_early = game.move_number < game.width * game.height // _EARLY_SHARE
+        if is_early or not (game.rules.friendly_pass or not game.rules.is_area):
+            return []
+        seconds = None if limits.seconds is None else limits.seconds / 5
+        return [vertex for chain in self._dead_chains(game, self.ownership(game, seconds)) for vertex in chain]
 
-    def _is_settled_win(self, game: Game, color: int) -> bool:
-        """True if every point is decided and the stones as they stand win: more moves are rude."""
+    def _wins_as_it_stands(self, game: Game, color: int, dead: list[int]) -> bool:
+        """True if two passes now would win for `color`, however dead stones are judged."""
+        wins_agreed = _for_color(final_score(game, dead), color) > 0
+        return wins_agreed and (not game.rules.is_area or _for_color(final_score(game), color) > 0)
+
+    def _is_settled(self) -> bool:
+        """True if every point of the board is decided: to play on would be rude."""
         count = self.search.ownership_sum[-1]
-        if count < _OWNERSHIP_SAMPLES or not game.rules.is_area:
-            return False
-        ownership = self.search.ownership_sum[:-1] / count
-        return bool(np.abs(ownership).min() > _SETTLED) and _for_color(final_score(game), color) > 0
+        return count >= _OWNERSHIP_SAMPLES and bool(np.abs(self.search.ownership_sum[:-1] / count).min() > _SETTLED)
 
-    def _wants_to_resign(self, game: Game, color: int, winrate: float) -> bool:
+    def _wants_to_resign(self, game: Game, color: int, decision: Decision, dead: list[int]) -> bool:
         """True after enough hopeless turns in a row, late enough in the game, and not when a pass wins."""
         patience = game.width * game.height // 5 * (2 if game.handicap else 1)
-        hopeless = winrate < self.params.resign_threshold and game.move_number >= patience
+        is_lost = decision.winrate is not None and decision.winrate < self.params.resign_threshold
+        hopeless = is_lost and game.move_number >= patience
         self._bad_turns[color] = self._bad_turns[color] + 1 if hopeless else 0
         if self._bad_turns[color] < self.params.resign_turns:
             return False
-        return not (game.pass_ends_phase(color) and _for_color(final_score(game), color) > 0)
+        return not (game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, dead))
 
-    def ownership(self, game: Game) -> NDArray[np.float64]:
+    def ownership(self, game: Game, seconds: float | None = None) -> NDArray[np.float64]:
         """Return the expected owner of each point, [area] in policy order, 1 Black, -1 White.
 
-        The mean over evaluations with either side to move; with a rollout evaluator over many rollouts.
+        The mean over the evaluations of two searches that play on without end, one with either side
+        to move. seconds: bound of both together.
         """
-        samples = _OWNERSHIP_SAMPLES if self._evaluator.attributes.has_first_play else 1
-        positions = PositionBatch(samples, game.width, game.height)
-        out = Evaluation(samples, game.width, game.height)
         total = np.zeros(game.width * game.height)
         for color in (BLACK, opponent(BLACK)):
-            write_position(game, color, positions, 0)
-            for array in (positions.boards, positions.colors, positions.moves, positions.to_play, positions.legal):
-                array[1:] = array[0]
-            positions.white_bonus[1:] = positions.white_bonus[0]
-            positions.seeds[:] = np.arange(1, samples + 1, dtype=np.uint64) * np.uint64(2 + color)
-            self._evaluator.evaluate(positions, samples, out)
-            mean = out.ownership[:samples].mean(axis=0, dtype=np.float64)
-            total += mean if color == BLACK else -mean
+            self._judge.forget()
+            self._judge.begin(game, color, safe_vertices(game, color))
+            self._judge.play_on()
+            stoppers: list[Stopper] = [EventStopper(self._stop)]
+            if seconds is not None:
+                stoppers.append(TimeStopper(seconds / 2))
+            visits = self.params.judge_visits if self._evaluator.attributes.has_first_play else _NETWORK_JUDGE_VISITS
+            self._judge.run([*stoppers, VisitStopper(visits)], visits)
+            total += self._judge.ownership_sum[:-1] / max(1.0, self._judge.ownership_sum[-1])
         return total / 2
 
     def dead_stones(self, game: Game) -> list[list[int]]:
         """Return the chains whose points the opponent is expected to own."""
-        ownership = self.ownership(game)
+        self._stop.clear()
+        return self._dead_chains(game, self.ownership(game))
+
+    def _dead_chains(self, game: Game, ownership: NDArray[np.float64]) -> list[list[int]]:
         dead = []
         for chain in chains(game):
             sign = 1 if game.color_at(chain[0]) == BLACK else -1
@@ -239,6 +258,7 @@ class SearchPlayer:
     def close(self) -> None:
         """Stop the search's and the evaluator's threads."""
         self.search.close()
+        self._judge.close()
         self._evaluator.close()
 
 
@@ -276,11 +296,14 @@ def _fills_eye(game: Game, color: int, vertex: int) -> bool:
     return bool(is_eye(game.board, vertex, color))
 
 
+def _half(limits: Limits) -> Limits:
+    """Return half of each limit."""
+    return Limits(
+        None if limits.visits is None else limits.visits // 2, None if limits.seconds is None else limits.seconds / 2
+    )
+
+
 def _for_color(black_positive: float, color: int) -> float:
     """Turn a Black-positive figure into the view of one color."""
     return black_positive if color == BLACK else -black_positive
-
-
-def _flat(found: Collection[list[int]]) -> list[int]:
-    return [vertex for chain in found for vertex in chain]
 

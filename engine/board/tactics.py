@@ -16,7 +16,8 @@ from engine.color import EMPTY, WALL
 from engine.jit import kernel
 from engine.vertex import NO_POINT
 
-_OWN, _ENEMY = 1, 2
+NAKADE_POINTS = 6
+"""Points of the largest eye space that one move can kill."""
 _DIAGRAMS = (
     # Rows of three: X one color, O the other, . empty, x not X, o not O, ? anything, # wall, @ the point itself.
     ("XOX", ".@.", "???"),  # enclosing hane
@@ -220,6 +221,74 @@ def counter_capture(board: Board, head: int) -> int:
         stone = board[NEXT, stone]
         if stone == head:
             return best
+
+
+@kernel
+def _degree(points: NDArray[np.int16], count: int, i: int, stride: int) -> int:
+    """Return how many of the other points are neighbors of point i."""
+    degree = 0
+    for j in range(count):
+        step = abs(points[i] - points[j])
+        degree += step == 1 or step == stride
+    return degree
+
+
+@kernel
+def _small_eye_space(board: Board, first: int, color: int, eye_space: NDArray[np.int16]) -> int:
+    """Collect the empty points around `first`; return their number, 0 if too many or not all enclosed by `color`."""
+    stride = board[HEADER, STRIDE]
+    eye_space[0] = first
+    count, i = 1, 0
+    while i < count:
+        for direction in range(4):
+            point = eye_space[i] + _step(direction, stride)
+            if board[COLOR, point] == 3 - color:
+                return 0
+            if board[COLOR, point] != EMPTY:
+                continue
+            known = False
+            for j in range(count):
+                known = known or eye_space[j] == point
+            if not known:
+                if count == NAKADE_POINTS:
+                    return 0
+                eye_space[count] = point
+                count += 1
+        i += 1
+    return count
+
+
+@kernel
+def nakade_point(board: Board, stone: int, eye_space: NDArray[np.int16]) -> int:
+    """Return the vital point of a small eye space of the stone's color next to it, or NO_POINT.
+
+    Eye spaces of three to six empty points that one move inside reduces to one eye: three in a row
+    or bent, the pyramid four, the bulky and the crossed five, the rabbity six.
+    eye_space: [NAKADE_POINTS] int16 working memory.
+    """
+    stride, color = board[HEADER, STRIDE], board[COLOR, stone]
+    for direction in range(4):
+        first = stone + _step(direction, stride)
+        if board[COLOR, first] != EMPTY:
+            continue
+        count = _small_eye_space(board, first, color, eye_space)
+        if count < 3:
+            continue
+        total, best, best_degree = 0, 0, 0
+        for i in range(count):
+            degree = _degree(eye_space, count, i, stride)
+            total += degree
+            if degree > best_degree:
+                best, best_degree = i, degree
+        is_vital = (
+            count == 3
+            or (count == 4 and best_degree == 3)
+            or (count == 5 and (best_degree == 4 or total == 10))
+            or (count == 6 and best_degree == 4 and total == 12)
+        )
+        if is_vital:
+            return eye_space[best]
+    return NO_POINT
 
 
 @kernel

@@ -16,6 +16,7 @@ from engine.board.tactics import (
     chain_size_after,
     counter_capture,
     is_eye,
+    nakade_point,
     neighborhood,
     puts_in_atari,
     saves,
@@ -42,9 +43,10 @@ from engine.vertex import NO_POINT, PASS
     SECOND_LINE,
     GOOD_LINE,
     PASS_MOVE,
-) = range(17)
+    NAKADE,
+) = range(18)
 PRIOR_WEIGHTS = np.array(
-    [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0],
+    [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0, 2.5],
     dtype=np.float32,
 )
 """Natural-logarithm weights by the names above."""
@@ -132,11 +134,12 @@ def write_priors(
     previous: int,
     legal: NDArray[np.bool_],
     weights: NDArray[np.float32],
+    eye_space: NDArray[np.int16],
     policy: NDArray[np.float32],
 ) -> None:
     """Write the prior of every move, 0 where illegal, sum 1.
 
-    last, previous: the last two vertices played. legal, policy: [area + 1], pass last.
+    last, previous: the last two vertices played. eye_space: [NAKADE_POINTS] int16 working memory. legal, policy: [area + 1], pass last.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     index, total = 0, 0.0
@@ -148,6 +151,12 @@ def write_priors(
                 policy[index] = np.exp(move_logit(board, point, color, last, previous, weights))
                 total += policy[index]
             index += 1
+    vital = nakade_point(board, last, eye_space) if last > PASS and board[COLOR, last] != EMPTY else NO_POINT
+    if vital != NO_POINT:
+        vital_index = (vital // stride - 1) * width + vital % stride - 1
+        gained = policy[vital_index] * (np.exp(weights[NAKADE]) - 1.0)
+        policy[vital_index] += gained
+        total += gained
     policy[index] = np.exp(weights[PASS_MOVE])
     if total == 0.0:
         policy[index] = 1.0

@@ -17,15 +17,16 @@ from engine.board.tactics import (
     counter_capture,
     is_eye,
     last_liberty,
+    nakade_point,
     neighborhood,
 )
 from engine.color import BLACK, EMPTY, WALL, WHITE
 from engine.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
-CAPTURE, SAVE, PATTERN, SELF_ATARI = range(4)
+CAPTURE, SAVE, PATTERN, SELF_ATARI, NAKADE = range(5)
 """Places in the array of rollout probabilities, each in 1/256."""
-PROBABILITIES = np.array([230, 230, 230, 20], dtype=np.int64)
+PROBABILITIES = np.array([230, 230, 230, 20, 230], dtype=np.int64)
 _MAX_MOVES_PER_POINT = 3
 _BIG_SELF_ATARI = 6
 """A self-atari of this many stones is never a nakade worth playing."""
@@ -99,7 +100,12 @@ def _random_sensible_move(board: Board, color: int, rng: NDArray[np.uint64], pro
 
 @kernel
 def _answer_last_move(
-    board: Board, color: int, last: int, rng: NDArray[np.uint64], probabilities: NDArray[np.int64]
+    board: Board,
+    color: int,
+    last: int,
+    rng: NDArray[np.uint64],
+    probabilities: NDArray[np.int64],
+    eye_space: NDArray[np.int16],
 ) -> int:
     """Return a tactical answer to the opponent's last stone, or NO_POINT."""
     stride = board[HEADER, STRIDE]
@@ -121,6 +127,10 @@ def _answer_last_move(
         escape = last_liberty(board, board[HEAD, neighbor])
         if is_legal(board, escape, color, False) and breathes_after(board, escape, color):
             return escape
+    if board[COLOR, last] != EMPTY and random_bits(rng) & 255 < probabilities[NAKADE]:
+        point = nakade_point(board, last, eye_space)
+        if point != NO_POINT and is_legal(board, point, color, False):
+            return point
     if random_bits(rng) & 255 >= probabilities[PATTERN]:
         return NO_POINT
     chosen, matches = NO_POINT, 0
@@ -189,12 +199,13 @@ def heavy_rollout(
     last: int,
     rng: NDArray[np.uint64],
     probabilities: NDArray[np.int64],
+    eye_space: NDArray[np.int16],
     first_play: NDArray[np.int8],
 ) -> int:
     """Play tactical moves to the end; return the number of black less white stones played. Changes the board.
 
     last: the vertex just played, PASS or NO_POINT if none.
-    first_play: [n] int8, set to the color that first plays each point.
+    eye_space: [NAKADE_POINTS] int16 working memory. first_play: [n] int8, set to the color that first plays each point.
     """
     passes, balance = 0, 0
     first_play[:] = EMPTY
@@ -202,7 +213,7 @@ def heavy_rollout(
     for _ in range(limit):
         point = NO_POINT
         if last > PASS:
-            point = _answer_last_move(board, color, last, rng, probabilities)
+            point = _answer_last_move(board, color, last, rng, probabilities, eye_space)
         if point == NO_POINT:
             point = _random_sensible_move(board, color, rng, probabilities)
         if point == PASS:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
+from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
@@ -35,6 +36,7 @@ def _evaluate_rows(
     weights: NDArray[np.float32],
     work: Board,
     rng: NDArray[np.uint64],
+    eye_space: NDArray[np.int16],
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
     score: NDArray[np.float32],
@@ -45,10 +47,10 @@ def _evaluate_rows(
     stride, width, height = boards[0, HEADER, STRIDE], boards[0, HEADER, WIDTH], boards[0, HEADER, HEIGHT]
     for row in range(begin, end):
         color = to_play[row]
-        write_priors(boards[row], color, moves[row, 0], moves[row, 1], legal[row], weights, policy[row])
+        write_priors(boards[row], color, moves[row, 0], moves[row, 1], legal[row], weights, eye_space, policy[row])
         work[:, :] = boards[row]
         seed_generator(rng, seeds[row])
-        balance = heavy_rollout(work, color, moves[row, 0], rng, probabilities, first_play[row])
+        balance = heavy_rollout(work, color, moves[row, 0], rng, probabilities, eye_space, first_play[row])
         sign = 1 if color == BLACK else -1
         points, index = 0, 0
         for line in range(height):
@@ -70,6 +72,7 @@ class RolloutEvaluator:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rollout") if threads > 1 else None
         self._works: list[Board] = []
+        self._eye_spaces = [np.zeros(NAKADE_POINTS, dtype=np.int16) for _ in range(threads)]
         self._generators = [np.ones(1, dtype=np.uint64) for _ in range(threads)]
         self.attributes = Attributes(
             name="rollout",
@@ -112,6 +115,7 @@ class RolloutEvaluator:
             PRIOR_WEIGHTS,
             self._works[worker],
             self._generators[worker],
+            self._eye_spaces[worker],
             out.policy,
             out.value,
             out.score,

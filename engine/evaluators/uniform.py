@@ -46,12 +46,14 @@ def uniform_policy(
     """Write policy [B, area + 1] of rows 0..count-1: equal over legal points that are no own eyes."""
     area = policy.shape[1] - 1
     for i in range(count):
-        candidates = 0
-        for index in range(area):
-            vertex = (index // width + 1) * (width + 1) + index % width + 1
-            chosen = legal[i, index] and not is_own_eye(boards[i, COLOR], vertex, to_play[i], width + 1)
-            policy[i, index] = 1.0 if chosen else 0.0
-            candidates += chosen
+        colors = boards[i, COLOR]
+        candidates, row_start = 0, width + 2
+        for first in range(0, area, width):
+            for column in range(width):
+                chosen = legal[i, first + column] and not is_own_eye(colors, row_start + column, to_play[i], width + 1)
+                policy[i, first + column] = 1.0 if chosen else 0.0
+                candidates += chosen
+            row_start += width + 1
         passing = PASS_PROBABILITY if candidates else 1.0
         policy[i, area] = passing
         if candidates:

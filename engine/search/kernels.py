@@ -44,7 +44,9 @@ class Root(NamedTuple):
 
     superko: open-addressed set of forbidden keys, 0 marks a free place, length a power of two;
         length 1 when the rules know no superko.
-    dead: [n] int8, color of stones at the root that are taken as dead where the rules count so.
+    dead: [n] int8, color of stones at the root that players would agree to be dead when the game ends.
+    color: to play at the root. cautious: the game must be won with and without the dead stones, because
+        nobody has agreed yet; under territory rules they are always taken off.
     """
 
     board: Board
@@ -61,6 +63,8 @@ class Root(NamedTuple):
     suicide: bool
     is_area: bool
     tax: int  # 0 none, 1 seki, 2 all
+    color: int
+    cautious: bool
 
 
 class Batch(NamedTuple):
@@ -208,21 +212,20 @@ def _write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: ND
 
 
 @kernel
-def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
-    """Return Black's margin of a finished position under the rules in force. May change the board.
-
-    Stones taken as dead at the root, and still there, are removed where the root says so.
-    """
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+def _remove_dead(root: Root, board: Board) -> float:
+    """Take off the stones that were dead at the root and are still there; return prisoners, Black-positive."""
     prisoners = 0.0
-    for row in range(height):
-        for column in range(width):
-            point = (row + 1) * stride + column + 1
-            color = board[COLOR, point]
-            if color != EMPTY and root.dead[point] == color:
-                removed = remove_chain(board, board[HEAD, point])
-                if not root.is_area:
-                    prisoners += removed if color == WHITE else -removed
+    for point in range(board.shape[1]):
+        color = root.dead[point]
+        if color != EMPTY and board[COLOR, point] == color:
+            removed = remove_chain(board, board[HEAD, point])
+            prisoners += removed if color == WHITE else -removed
+    return prisoners
+
+
+@kernel
+def _count(root: Root, scratch: Scratch, board: Board) -> float:
+    """Return Black's area less White's under the tax in force, without bonuses."""
     owner = scratch.owner
     area(board, root.suicide, True, scratch.area, owner)
     taxed = 0.0
@@ -237,7 +240,21 @@ def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) 
     balance = 0
     for point in range(owner.shape[0]):
         balance += (owner[point] == BLACK) - (owner[point] == WHITE)
-    return balance - taxed + prisoners - white_bonus
+    return balance - taxed
+
+
+@kernel
+def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
+    """Return Black's margin of a finished position under the rules in force. May change the board."""
+    if not root.is_area:
+        prisoners = _remove_dead(root, board)
+        return _count(root, scratch, board) + prisoners - white_bonus
+    as_it_stands = _count(root, scratch, board) - white_bonus
+    if not root.cautious:
+        return as_it_stands
+    _remove_dead(root, board)
+    as_agreed = _count(root, scratch, board) - white_bonus
+    return min(as_it_stands, as_agreed) if root.color == BLACK else max(as_it_stands, as_agreed)
 
 
 @kernel

@@ -25,6 +25,7 @@ class SearchParams:
     max_memory_mib: bound of the tree's memory.
     resign_threshold: winrate under which the engine thinks of resigning; 0 never resigns.
     resign_turns: consecutive own turns that must be under it.
+    judge_visits: visits of each of the two searches that judge dead stones when no network does.
     seed: of all random numbers of a search.
     """
 
@@ -41,6 +42,7 @@ class SearchParams:
     max_memory_mib: int = 512
     resign_threshold: float = 0.05
     resign_turns: int = 3
+    judge_visits: int = 3000
     seed: int = 1
 
 

@@ -50,6 +50,8 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
         suicide=game.rules.suicide,
         is_area=game.rules.is_area,
         tax=_TAX_CODES[game.rules.tax],
+        color=color,
+        cautious=game.rules.friendly_pass and len(dead) > 0,
     )
 
 

@@ -32,6 +32,7 @@ from engine.search.tree import (
 
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
+_NEVER_ENDING = -1_000_000
 
 
 class _Slot:
@@ -78,6 +79,10 @@ class Search:
         self._game = game.copy()
         self.ownership_sum[:] = 0
         self._clean_priors = None
+
+    def play_on(self) -> None:
+        """Let no number of passes end the game in this position's tree: for judging life and death."""
+        self.root = self.root._replace(passes=_NEVER_ENDING)
 
     def _allocate(self, game: Game) -> None:
         area, rave = game.width * game.height, self._has_rave()
