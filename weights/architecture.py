@@ -3,14 +3,15 @@
 Owns the correspondence and its type checks, knows no file. A node of the spec becomes an object with
 its kind and its fields; an array becomes {"shape": [...]} in its place and lies in the table under
 its path, such as "blocks.0.conv1.weight". What may stand where is read from the dataclasses of
-`engine.nets.spec`, so a new kind of layer needs nothing here.
+`engine.nets.spec`, so a new kind of layer needs nothing here. A field with a default may be absent: a file
+from before the field existed means the default.
 """
 
 import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from typing import Any
 
@@ -82,12 +83,15 @@ class _Reader:
             raise WeightsError("unknown layer", layer=path or "net", expected=" or ".join(names), got=_short(got))
         kind = KINDS[given["kind"]]
         wanted = typing.get_type_hints(kind)
-        if given.keys() != wanted.keys() | {"kind"}:
-            faulty = sorted((given.keys() ^ wanted.keys()) - {"kind"})[0]
-            problem = "unknown field" if faulty in given else "missing field"
-            raise WeightsError(f"{problem} {_short(faulty)}", layer=path or "net")
+        required = {entry.name for entry in fields(kind) if entry.default is entry.default_factory is MISSING}
+        for problem, names_found in (
+            ("unknown field", given.keys() - wanted.keys() - {"kind"}),
+            ("missing field", required - given.keys()),
+        ):
+            if names_found:
+                raise WeightsError(f"{problem} {_short(min(names_found))}", layer=path or "net")
         prefix = f"{path}." if path else ""
-        return kind(**{name: self.value(given[name], hint, prefix + name) for name, hint in wanted.items()})
+        return kind(**{name: self.value(given[name], wanted[name], prefix + name) for name in wanted if name in given})
 
     def _array(self, given: object, path: str) -> Array:
         shape = given.get("shape") if isinstance(given, dict) and given.keys() == {"shape"} else None

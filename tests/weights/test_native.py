@@ -143,7 +143,7 @@ FAULTS = {
     ),
     "kind is a list": (set_at("net", "stem", "kind", to=[]), "stem: unknown layer, expected stem, got []"),
     "other kind": (set_at("net", "tip", "kind", to="conv"), "tip: unknown layer, expected tip, got 'conv'"),
-    "missing field": (drop("net", "policy", "activation"), "policy: missing field 'activation'"),
+    "missing field": (drop("net", "policy", "norm"), "policy: missing field 'norm'"),
     "unknown field": (set_at("net", "policy", "gain", to=1), "policy: unknown field 'gain'"),
     "activation": (
         set_at("net", "tip", "activation", to="gelu"),
@@ -194,6 +194,11 @@ def test_a_faulty_file_gives_one_line_with_file_and_layer(case: str, tmp_path: P
     assert str(caught.value).startswith(f"{path}: {text}")
     assert "\n" not in str(caught.value)
     assert caught.value.file == str(path)
+
+
+def test_a_field_that_has_a_default_may_be_absent(tmp_path: Path) -> None:
+    (tmp_path / "net").write_bytes(rewritten(drop("net", "policy", "pass_activation")))
+    assert_equal(native.read(tmp_path / "net"), SMALL)
 
 
 def test_the_unchanged_rewriting_loads(tmp_path: Path) -> None:

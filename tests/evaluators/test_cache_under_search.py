@@ -1,0 +1,57 @@
+"""Every expanded position costs one evaluation, and through the cache no position costs two."""
+
+import numpy as np
+
+from engine.color import BLACK
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.uniform import UniformEvaluator
+from engine.game import Game
+from engine.search.params import SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import VisitStopper
+from engine.search.tree import EXPANDED, SIZE
+
+
+class Recording:
+    """Passes everything on and remembers the keys that it was asked for."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.attributes, self._inner = inner.attributes, inner
+        self.keys: list[tuple[int, float]] = []
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        hashes, bonuses = positions.hashes[:count].tolist(), positions.white_bonus[:count].tolist()
+        self.keys += zip(hashes, bonuses, strict=True)
+        self._inner.evaluate(positions, count, out)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def searched(search: Search, game: Game, visits: int) -> int:
+    """Search a position from an empty tree and return how many positions were expanded."""
+    search.forget()
+    search.begin(game, BLACK, game.legal_vertices(BLACK))
+    search.run([VisitStopper(visits)], visits)
+    tree = search.tree
+    return int(np.count_nonzero(tree.stage[: tree.counters[SIZE]] == EXPANDED))
+
+
+def test_evaluations_equal_expanded_positions_and_the_cache_asks_for_each_once() -> None:
+    inner = Recording(UniformEvaluator())
+    cached = CachedEvaluator(inner)
+    outer = Recording(cached)
+    search = Search(outer, SearchParams(max_memory_mib=8))
+    game = Game(4)
+    expanded = searched(search, game, 600)
+    assert expanded > 300
+    assert len(outer.keys) == expanded
+    assert len(inner.keys) == len(set(inner.keys)) == cached.misses
+    assert set(inner.keys) == set(outer.keys)
+    assert cached.hits == expanded - cached.misses
+    before = len(inner.keys)
+    again = searched(search, game, 600)
+    assert len(outer.keys) == expanded + again
+    assert len(inner.keys) - before < again // 4
+    assert len(inner.keys) == len(set(inner.keys))
