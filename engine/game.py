@@ -212,7 +212,7 @@ class Game:
 
     def _repeats(self, color: int, vertex: int) -> bool:
         """True if the superko rule forbids a move that the stones allow."""
-        if self.rules.ko is Ko.SIMPLE:
+        if self.rules.ko is Ko.SIMPLE or self.phase > 0:
             return False
         if not self._ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
             return False
@@ -279,9 +279,12 @@ class Game:
             return replace(state, board=board, button=False, button_bonus=bonus, keys_start=len(self._keys) - 1)
         if not self.pass_ends_phase(color):
             situation = (self._keys[-1], color)
+            # A cycle with a pass in it is no long cycle: it never makes the game void.
+            forgets = self.rules.ko is Ko.SIMPLE or state.phase > 0
             return replace(
                 state,
                 board=board,
+                keys_start=len(self._keys) - 1 if forgets else state.keys_start,
                 consecutive_passes=state.consecutive_passes + 1,
                 passes=state.passes | {situation},
             )
@@ -319,10 +322,11 @@ class Game:
             raise IllegalMove("cannot undo")
         self._states.pop()
         self._keys.pop()
+        undone = self.moves.pop()
+        # Stones come by setup and by moves only, also those that a suicide takes off at once.
         self._ever_occupied = self._states[0].board[COLOR] != EMPTY
-        for state in self._states[1:]:
-            self._ever_occupied = self._ever_occupied | (state.board[COLOR] != EMPTY)
-        return self.moves.pop()
+        self._ever_occupied[[move.vertex for move in self.moves]] = True
+        return undone
 
     def setup(self, black: Iterable[int], white: Iterable[int] = (), to_play: int | None = None) -> None:
         """Add setup stones before the first move. They are no moves and cannot be undone.
