@@ -6,6 +6,7 @@ answers while numpy, numba and the network still load.
 """
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
+    from engine.evaluators.base import Evaluator
     from engine.players import Player
     from engine.search.params import SearchParams
 
@@ -104,23 +106,37 @@ def search_params(config: dict[str, str], settings: dict[str, str], seed: int | 
         raise click.ClickException(str(error)) from error
 
 
-def make_player(params: "SearchParams") -> "Player":
-    """Build the player that the options ask for. Takes seconds: it loads the numerical libraries."""
-    from engine.evaluators.rollout import RolloutEvaluator
+def make_player(params: "SearchParams", net: str | None = None, threads: int | None = None) -> "Player":
+    """Build the player that the options ask for and compile its kernels. Takes seconds."""
     from engine.players import SearchPlayer
 
-    return SearchPlayer(RolloutEvaluator(), params)
+    player = SearchPlayer(make_evaluator(net, threads or os.cpu_count() or 1), params)
+    player.warm_up()
+    return player
+
+
+def make_evaluator(net: str | None, threads: int) -> "Evaluator":
+    """Return the evaluator of a network file, or rollouts for none."""
+    if net in (None, NO_NETWORK):
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        return RolloutEvaluator(threads)
+    from engine.evaluators.cache import CachedEvaluator
+    from engine.evaluators.torch import TorchEvaluator
+    from weights.registry import load
+
+    return CachedEvaluator(TorchEvaluator(load(Path(str(net))), threads=threads))
 
 
 def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse network files for as long as no evaluator reads them."""
-    if value not in (None, NO_NETWORK):
-        raise click.BadParameter(f"{value!r}: this version plays only without a network, --net none", ctx, param)
+    """Refuse a network that is no file; what it holds is read later, in the background."""
+    if value not in (None, NO_NETWORK) and not Path(str(value)).is_file():
+        raise click.BadParameter(f"{value!r}: expected a network file, or {NO_NETWORK}", ctx, param)
     return value
 
 
 player_options = [
-    click.option("--net", metavar="none", callback=check_network, help="The network: none plays by rollouts."),
+    click.option("--net", metavar="FILE|none", callback=check_network, help="A network file; none plays by rollouts."),
     click.option(
         "--config",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -136,6 +152,7 @@ player_options = [
     click.option("--rules", type=RuleSet(), default="chinese-kgs", show_default=True, help="Rules at the start."),
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
+    click.option("--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given."),
     click.option("--seed", type=int, help="Seed of all random numbers."),
     click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
 ]
@@ -177,7 +194,7 @@ def gtp(**options: Any) -> None:
         visits=options["visits"],
         seconds=options["time"],
     )
-    sys.exit(run(config, lambda: make_player(params)))
+    sys.exit(run(config, lambda: make_player(params, options["net"], options["threads"])))
 
 
 @main.command()
@@ -193,7 +210,7 @@ def play(**options: Any) -> None:
     params = search_params(options["config"], options["settings"], options["seed"])
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
-    sys.exit(cli_play(lambda: make_player(params), limits, **passed_on))
+    sys.exit(cli_play(lambda: make_player(params, options["net"], options["threads"]), limits, **passed_on))
 
 
 @main.command()

@@ -17,6 +17,7 @@ from engine.board.tactics import is_eye
 from engine.color import BLACK, EMPTY, opponent
 from engine.evaluators.base import Evaluator
 from engine.game import Game
+from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.search.root import choose_child
@@ -32,6 +33,8 @@ _DEAD = 0.5
 _OWNERSHIP_SAMPLES = 512
 """Evaluations without which nothing is called settled."""
 _JUDGE_MEMORY_MIB = 64
+_WARM_UP_SIZE = 5
+_WARM_UP_VISITS = 50
 _NETWORK_JUDGE_VISITS = 64
 _EARLY_SHARE = 5
 """Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
@@ -246,6 +249,14 @@ class SearchPlayer:
                 found.append(chain)
         return found
 
+    def warm_up(self) -> None:
+        """Compile or load every kernel that a game needs, by playing on a small board."""
+        game = Game(_WARM_UP_SIZE, rules=CHINESE_KGS)
+        for color in (BLACK, opponent(BLACK)):
+            game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
+        final_score(game, [vertex for chain in self.dead_stones(game) for vertex in chain])
+        self.new_game()
+
     def stop(self) -> None:
         """End a running search; `genmove` answers with the best move so far."""
         self._stop.set()
@@ -306,4 +317,3 @@ def _half(limits: Limits) -> Limits:
 def _for_color(black_positive: float, color: int) -> float:
     """Turn a Black-positive figure into the view of one color."""
     return black_positive if color == BLACK else -black_positive
-

@@ -208,9 +208,7 @@ def pass_alive(board: Board, suicide: bool, scratch: NDArray[np.int16], out: NDA
 
 
 @kernel
-def area(
-    board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int16], out: NDArray[np.int8]
-) -> None:
+def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int16], out: NDArray[np.int8]) -> None:
     """Write the owner of every point: pass-alive area, one-colored regions, then remaining stones.
 
     Stones in the other side's pass-alive territory count for that side. stones_alive: stones that

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import _step, chain_liberties, is_legal, place
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
-from engine.color import EMPTY
+from engine.color import EMPTY, WALL
 from engine.jit import kernel
 from engine.vertex import NO_POINT
 
@@ -109,9 +109,9 @@ def _is_ko_capture(board: Board, point: int, color: int) -> bool:
     for direction in range(4):
         neighbor = point + _step(direction, stride)
         neighbor_color = board[COLOR, neighbor]
-        if neighbor_color == EMPTY or neighbor_color == color:
+        if neighbor_color != 3 - color and neighbor_color != WALL:
             return False
-        if neighbor_color == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+        if neighbor_color != WALL and board[LIBERTIES, board[HEAD, neighbor]] == 1:
             if captured > 0 or board[SIZE, board[HEAD, neighbor]] != 1:
                 return False
             captured += 1

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.board.layout import COLOR, HEADER_LENGTH, ROWS
 from engine.game import Game

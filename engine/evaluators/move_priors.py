@@ -139,7 +139,8 @@ def write_priors(
 ) -> None:
     """Write the prior of every move, 0 where illegal, sum 1.
 
-    last, previous: the last two vertices played. eye_space: [NAKADE_POINTS] int16 working memory. legal, policy: [area + 1], pass last.
+    last, previous: the last two vertices played. eye_space: [NAKADE_POINTS] int16 working memory.
+    legal, policy: [area + 1], pass last.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     index, total = 0, 0.0

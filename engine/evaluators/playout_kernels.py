@@ -245,4 +245,3 @@ def run_light_rollouts(board: Board, color: int, count: int, seed: int, work: Bo
         work[:, :] = board
         total += light_rollout(work, color, rng)
     return total
-

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import area, independent_life
-from engine.board.kernels import hash_after, is_legal, is_suicide, place, play, position_hash, remove_chain
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
+from engine.board.kernels import place, play, position_hash
+from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluators.base import HISTORY, black_value
 from engine.jit import kernel
+from engine.search.position import MAX_DEPTH, WHITE_KEY, Root, Scratch, count_score, result_of, write_legal
 from engine.search.tree import (
     COLLISIONS,
     EXPANDED,
@@ -33,38 +33,7 @@ from engine.search.tree import (
 )
 from engine.vertex import PASS
 
-MAX_DEPTH = 1024
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_WHITE_KEY = np.uint64(0x9E3779B97F4A7C15)
-_TAX_PER_GROUP = 2
-
-
-class Root(NamedTuple):
-    """The position at the root and what the rules in force make of it.
-
-    superko: open-addressed set of forbidden keys, 0 marks a free place, length a power of two;
-        length 1 when the rules know no superko.
-    dead: [n] int8, color of stones at the root that players would agree to be dead when the game ends.
-    color: to play at the root. cautious: the game must be won with and without the dead stones, because
-        nobody has agreed yet; under territory rules they are always taken off.
-    """
-
-    board: Board
-    colors: NDArray[np.int8]  # [HISTORY, n]
-    moves: NDArray[np.int16]  # [HISTORY]
-    superko: NDArray[np.uint64]
-    occupied: NDArray[np.bool_]  # [n]
-    legal: NDArray[np.bool_]  # [area + 1] at the root
-    dead: NDArray[np.int8]  # [n]
-    white_bonus: float
-    passes: int
-    button: bool
-    situational: bool
-    suicide: bool
-    is_area: bool
-    tax: int  # 0 none, 1 seki, 2 all
-    color: int
-    cautious: bool
 
 
 class Batch(NamedTuple):
@@ -79,21 +48,6 @@ class Batch(NamedTuple):
     seeds: NDArray[np.uint64]
     white_bonus: NDArray[np.float32]
     leaf: NDArray[np.int32]
-
-
-class Scratch(NamedTuple):
-    """Working memory of one walk."""
-
-    board: Board
-    path_vertex: NDArray[np.int16]  # [MAX_DEPTH]
-    path_key: NDArray[np.uint64]  # [MAX_DEPTH]
-    path_colors: NDArray[np.int8]  # [HISTORY, n], ring
-    occupied: NDArray[np.bool_]  # [n]
-    area: NDArray[np.int16]
-    owner: NDArray[np.int8]  # [n]
-    life: NDArray[np.int8]  # [n]
-    groups: NDArray[np.int64]  # [3]
-    amaf: NDArray[np.int8]  # [n]
 
 
 class Weights(NamedTuple):
@@ -157,115 +111,6 @@ def _child_at(tree: Tree, node: int, edge: int) -> int:
 
 
 @kernel
-def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
-    mask = table.shape[0] - 1
-    place = np.int64(key & np.uint64(mask))
-    while table[place] != np.uint64(0):
-        if table[place] == key:
-            return True
-        place = (place + 1) & mask
-    return False
-
-
-@kernel
-def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
-    """Add a nonzero key to an open-addressed set that has a free place."""
-    mask = table.shape[0] - 1
-    place = np.int64(key & np.uint64(mask))
-    while table[place] != np.uint64(0) and table[place] != key:
-        place = (place + 1) & mask
-    table[place] = key
-
-
-@kernel
-def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) -> bool:
-    """True if a move that the stones allow would repeat a position of the game or of the walk."""
-    board = scratch.board
-    if not scratch.occupied[vertex] and not is_suicide(board, vertex, color):
-        return False
-    key = hash_after(board, vertex, color)
-    if root.situational and color == BLACK:
-        key ^= _WHITE_KEY
-    if _in_set(root.superko, key):
-        return True
-    for i in range(depth):
-        if scratch.path_key[i] == key:
-            return True
-    return False
-
-
-@kernel
-def _write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_]) -> None:
-    board = scratch.board
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    has_superko = root.superko.shape[0] > 1
-    index = 0
-    for row in range(height):
-        for column in range(width):
-            point = (row + 1) * stride + column + 1
-            allowed = is_legal(board, point, color, root.suicide)
-            if allowed and has_superko:
-                allowed = not _repeats(root, scratch, depth, point, color)
-            legal[index] = allowed
-            index += 1
-    legal[index] = True
-
-
-@kernel
-def _remove_dead(root: Root, board: Board) -> float:
-    """Take off the stones that were dead at the root and are still there; return prisoners, Black-positive."""
-    prisoners = 0.0
-    for point in range(board.shape[1]):
-        color = root.dead[point]
-        if color != EMPTY and board[COLOR, point] == color:
-            removed = remove_chain(board, board[HEAD, point])
-            prisoners += removed if color == WHITE else -removed
-    return prisoners
-
-
-@kernel
-def _count(root: Root, scratch: Scratch, board: Board) -> float:
-    """Return Black's area less White's under the tax in force, without bonuses."""
-    owner = scratch.owner
-    area(board, root.suicide, True, scratch.area, owner)
-    taxed = 0.0
-    if root.tax > 0:
-        life = scratch.life
-        independent_life(board, owner, scratch.area, scratch.groups, life)
-        if root.tax == 2:
-            taxed = _TAX_PER_GROUP * (scratch.groups[BLACK] - scratch.groups[WHITE])
-        for point in range(owner.shape[0]):
-            if life[point] == EMPTY and board[COLOR, point] <= 2:
-                owner[point] = board[COLOR, point]
-    balance = 0
-    for point in range(owner.shape[0]):
-        balance += (owner[point] == BLACK) - (owner[point] == WHITE)
-    return balance - taxed
-
-
-@kernel
-def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
-    """Return Black's margin of a finished position under the rules in force. May change the board."""
-    if not root.is_area:
-        prisoners = _remove_dead(root, board)
-        return _count(root, scratch, board) + prisoners - white_bonus
-    as_it_stands = _count(root, scratch, board) - white_bonus
-    if not root.cautious:
-        return as_it_stands
-    _remove_dead(root, board)
-    as_agreed = _count(root, scratch, board) - white_bonus
-    return min(as_it_stands, as_agreed) if root.color == BLACK else max(as_it_stands, as_agreed)
-
-
-@kernel
-def result_of(score: float) -> float:
-    """Return the game's value for Black in [-1, 1]: mostly the winner, a little the margin."""
-    if score == 0:
-        return 0.0
-    return (0.95 if score > 0 else -0.95) + 0.05 * np.tanh(score / 20)
-
-
-@kernel
 def _propagate(tree: Tree, leaf: int, value: float, score: float) -> None:
     """Add one finished playout to a leaf and all its ancestors."""
     node = leaf
@@ -312,7 +157,7 @@ def _write_leaf(
     if depth == 0:
         batch.legal[row] = root.legal
     else:
-        _write_legal(root, scratch, depth, color, batch.legal[row])
+        write_legal(root, scratch, depth, color, batch.legal[row])
     for index in range(batch.legal.shape[1]):
         if batch.legal[row, index]:
             key = (key ^ np.uint64(index)) * _MIX
@@ -321,9 +166,7 @@ def _write_leaf(
 
 
 @kernel
-def collect(
-    tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Weights, wanted: int, started: int
-) -> int:
+def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Weights, wanted: int, started: int) -> int:
     """Walk down until `wanted` leaves wait for evaluation; return how many do.
 
     Walks that end the game are backed up at once, up to `wanted` of them. The batch is cut short
@@ -366,7 +209,7 @@ def collect(
             scratch.path_vertex[depth] = vertex
             key = position_hash(board)
             if root.situational and color == BLACK:
-                key ^= _WHITE_KEY
+                key ^= WHITE_KEY
             scratch.path_key[depth] = key
             depth += 1
             if batch.colors.shape[2] > 1:
@@ -478,3 +321,17 @@ def reopen(tree: Tree, batch: Batch, rows: int) -> None:
         tree.stage[leaf] = NEW
         _withdraw(tree, leaf)
 
+
+@kernel
+def two_most_visited(tree: Tree, out: NDArray[np.int64]) -> None:
+    """Write the visits of the root's most and second most visited children to out[0] and out[1]."""
+    out[:] = 0
+    child = tree.first_child[ROOT]
+    while child != NO_NODE:
+        visits = tree.visits[child]
+        if visits > out[0]:
+            out[1] = out[0]
+            out[0] = visits
+        elif visits > out[1]:
+            out[1] = visits
+        child = tree.next_sibling[child]

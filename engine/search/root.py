@@ -9,8 +9,8 @@ from engine.board.layout import COLOR
 from engine.evaluators.base import HISTORY
 from engine.game import Game
 from engine.rules import Ko, Tax
-from engine.search.kernels import Root, put_in_set
 from engine.search.params import SearchParams
+from engine.search.position import Root, put_in_set
 from engine.search.tree import PRIOR_SCALE, ROOT, Tree, child_nodes
 from engine.vertex import NO_POINT, policy_index
 

@@ -12,8 +12,9 @@ import numpy as np
 from engine.board.area import new_scratch
 from engine.evaluators.base import HISTORY, Evaluation, Evaluator, PositionBatch
 from engine.game import Game, Move
-from engine.search.kernels import MAX_DEPTH, Batch, Root, Scratch, Weights, back_up, collect, reopen
+from engine.search.kernels import Batch, Weights, back_up, collect, reopen, two_most_visited
 from engine.search.params import SearchParams
+from engine.search.position import MAX_DEPTH, Root, Scratch
 from engine.search.root import add_noise, root_position, root_priors, set_root_priors
 from engine.search.stoppers import SearchStats, Stopper
 from engine.search.tree import (
@@ -62,6 +63,7 @@ class Search:
         self._batch_size = min(self._batch_size, evaluator.attributes.max_batch)
         self._clean_priors: tuple[np.ndarray, np.ndarray] | None = None
         self._searches = 0
+        self._best_two = np.zeros(2, dtype=np.int64)
 
     def begin(self, game: Game, color: int, legal: Collection[int], dead: Collection[int] = ()) -> None:
         """Take up a position: keep the subtree it has in the present tree, or start a new one.
@@ -168,9 +170,7 @@ class Search:
             evaluated += slot.rows
             if slot.rows:
                 slot.positions.rules = self._rules()
-                slot.future = self._worker.submit(
-                    self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation
-                )
+                slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation)
             if waiting is not None:
                 self._finish(waiting)
             progressed = slot.rows or waiting is not None or self.tree.counters[TERMINAL_PLAYOUTS] > ended_before
@@ -224,14 +224,14 @@ class Search:
         return int(self.tree.visits[ROOT])
 
     def _stats(self, start: float, visits_before: int) -> SearchStats:
-        visits = sorted((int(self.tree.visits[child]) for child in child_nodes(self.tree, ROOT)), reverse=True)
+        two_most_visited(self.tree, self._best_two)
         total = self._visits()
         return SearchStats(
             visits=total,
             playouts=total - visits_before,
             elapsed=time.monotonic() - start,
-            best_visits=visits[0] if visits else 0,
-            second_visits=visits[1] if len(visits) > 1 else 0,
+            best_visits=int(self._best_two[0]),
+            second_visits=int(self._best_two[1]),
         )
 
     def _mix_noise(self) -> None:
