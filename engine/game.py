@@ -277,14 +277,14 @@ class Game:
         if state.button:
             bonus = 0.5 if color == WHITE else -0.5
             return replace(state, board=board, button=False, button_bonus=bonus, keys_start=len(self._keys) - 1)
+        if self.rules.ko is Ko.SIMPLE or state.phase > 0:
+            # A cycle with a pass in it is no long cycle: it never makes the game void.
+            state = replace(state, keys_start=len(self._keys) - 1)
         if not self.pass_ends_phase(color):
             situation = (self._keys[-1], color)
-            # A cycle with a pass in it is no long cycle: it never makes the game void.
-            forgets = self.rules.ko is Ko.SIMPLE or state.phase > 0
             return replace(
                 state,
                 board=board,
-                keys_start=len(self._keys) - 1 if forgets else state.keys_start,
                 consecutive_passes=state.consecutive_passes + 1,
                 passes=state.passes | {situation},
             )
