@@ -1,10 +1,11 @@
-"""Checks of legality, area maps and scores: all exact."""
+"""Checks of legality, area maps, ladders and scores: all exact."""
 
 import numpy as np
 
 from engine.board.area import area, new_scratch, pass_alive
+from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.board.layout import COLOR
-from engine.color import BLACK, EMPTY, WHITE
+from engine.color import BLACK, EMPTY, WHITE, opponent
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Tax
 from engine.scoring import area_score, final_score, ownership_map, territory_score, tromp_taylor_score
@@ -80,6 +81,27 @@ def check_scores(data: Golden) -> Report:
                 dead = [parse_vertex(vertex, width, height) for vertex in record[kind]["dead"]]
                 report.number(f"{name} {kind}", -score(game, dead), record[kind]["white_minus_black"])
                 report.number(f"{name} {kind}, final", -final_score(game, dead), record[kind]["white_minus_black"])
+        report.checked += 1
+    return report
+
+
+def check_ladders(data: Golden) -> Report:
+    """Compare chains in ladders now and up to two turns ago, and the moves that work against the opponent."""
+    report = Report()
+    for record in records(data):
+        width, height = record["size"]
+        game = play_record(record, rules=rules_of(record["rules"]))
+        scratch, work = new_ladder_scratch(game.board), np.empty_like(game.board)
+        for turns_ago, board in enumerate(game.recent_boards(3)):
+            laddered = np.zeros(board.shape[1], dtype=np.int8)
+            working = np.zeros_like(laddered)
+            find_ladders(board, scratch, work, laddered, working)
+            planes = {14 + turns_ago: laddered}
+            if turns_ago == 0:
+                planes[17] = (working & opponent(COLORS[record["to_move"]])) != 0
+            for plane, marks in planes.items():
+                rows = [row.replace("1", "X").replace("0", ".") for row in record["planes"][str(plane)].split("|")]
+                report.same(f"{record['id']} plane {plane}", drawn(marks, width, height), rows)
         report.checked += 1
     return report
 

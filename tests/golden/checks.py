@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from tests.golden.board_checks import check_areas, check_final, check_legal, check_scores
+from tests.golden.board_checks import check_areas, check_final, check_ladders, check_legal, check_scores
 from tests.golden.records import Golden, Report
 
 CHECKS: dict[str, Callable[[Golden], Report]] = {
     "legal": check_legal,
     "areas": check_areas,
+    "ladders": check_ladders,
     "final": check_final,
     "scores": check_scores,
 }
