@@ -19,11 +19,15 @@ from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.evaluators.base import Evaluator
+    from engine.evaluators.torch import Precision
     from engine.players import Player
     from engine.search.params import SearchParams
 
 NO_NETWORK = "none"
+PRECISIONS: "tuple[Precision, ...]" = ("fp32", "bf16")
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
@@ -122,10 +126,19 @@ def make_evaluator(net: str | None, threads: int) -> "Evaluator":
 
         return RolloutEvaluator(threads)
     from engine.evaluators.cache import CachedEvaluator
-    from engine.evaluators.torch import TorchEvaluator
+
+    return CachedEvaluator(torch_evaluator(str(net), threads))
+
+
+def torch_evaluator(net: str, threads: int, precision: "Precision" = "fp32") -> "Evaluator":
+    """Return the evaluator of a network file without a cache. Raises GoError where torch is not installed."""
     from weights.registry import load
 
-    return CachedEvaluator(TorchEvaluator(load(Path(str(net))), threads=threads))
+    try:
+        from engine.evaluators.torch import TorchEvaluator
+    except ModuleNotFoundError as error:
+        raise GoError(f"networks need torch ({error}): make install EXTRAS=torch") from error
+    return TorchEvaluator(load(net), precision, threads=threads)
 
 
 def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -243,18 +256,69 @@ def match(**options: Any) -> None:
 
 @main.command()
 @click.option("--size", "sizes", type=BoardSize(), multiple=True, help="Boards to measure; 9 and 19 by default.")
+@click.option("--net", metavar="FILE|none", callback=check_network, help="Also measure this network.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given.")
 @click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
 @click.option("--seconds", type=float, default=0.5, show_default=True, help="Length of a run that counts per second.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def bench(**options: Any) -> None:
+def bench(net: str | None, threads: int | None, **options: Any) -> None:
     """Measure start-up, rollouts, evaluations and visits."""
-    from engine.bench import EvaluatorFactories, cli_bench, own_program
+    from functools import partial
+
+    from engine.bench import cli_bench, own_program
     from engine.evaluators.rollout import RolloutEvaluator
     from engine.evaluators.uniform import UniformEvaluator
+    from engine.nets.spec import WeightsError
 
-    factories: EvaluatorFactories = {"uniform": UniformEvaluator, "rollout": RolloutEvaluator}
-    sys.exit(cli_bench(own_program(Path(__file__)), factories, **options))
+    count = threads or os.cpu_count() or 1
+    factories: dict[str, Callable[[], Evaluator]] = {
+        "uniform": UniformEvaluator,
+        "rollout": partial(RolloutEvaluator, count),
+    }
+    if net not in (None, NO_NETWORK):
+        factories |= {f"torch {kind}": partial(torch_evaluator, str(net), count, kind) for kind in PRECISIONS}
+    try:
+        sys.exit(cli_bench(own_program(Path(__file__)), factories, **options))
+    except (GoError, WeightsError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.group()
+def net() -> None:
+    """Look into network files."""
+
+
+@net.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--tensors", is_flag=True, help="List every array.")
+def info(file: str, tensors: bool) -> None:
+    """Say what a network file is."""
+    from engine.nets.spec import WeightsError, describe, parameters
+    from weights.registry import format_of, load
+
+    try:
+        spec = load(file)
+    except WeightsError as error:
+        raise click.ClickException(str(error)) from error
+    smallest, largest = spec.board_sizes
+    facts = {
+        "name": spec.name,
+        "file": format_of(file).name,
+        "format": f"{spec.format} {spec.version}",
+        "encoder": f"{spec.encoder}, {spec.planes} planes, {spec.globals} globals",
+        "boards": f"{smallest}x{smallest} to {largest}x{largest}",
+        "trunk": f"{len(spec.blocks)} blocks of {spec.channels} channels",
+        "outputs": ", ".join(
+            ["policy", "value", *(each for each in ("score", "ownership") if getattr(spec.value, each))]
+        ),
+        "parameters": f"{parameters(spec):,}",
+        **spec.provenance,
+    }
+    for name, fact in facts.items():
+        click.echo(f"{name:12} {fact}")
+    for path, shape, count in describe(spec) if tensors else ():
+        click.echo(f"{count:10,}  {path} {list(shape)}")
 
 
 if __name__ == "__main__":

@@ -152,3 +152,46 @@ def test_every_command_explains_itself() -> None:
 
 def _all_parameters(command: click.Command) -> list[click.Parameter]:
     return [] if isinstance(command, click.Group) else command.params
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    """Write a small random network and return its path."""
+    from engine.encoders import ENCODERS
+    from engine.nets.random import random_spec
+    from weights import native
+
+    path = tmp_path / "small.safetensors"
+    native.write(random_spec(2, 8, ENCODERS["liberties"], 1), path)
+    return path
+
+
+def test_a_network_file_is_explained(network: Path) -> None:
+    result = invoke("net", "info", str(network), "--tensors")
+    assert result.exit_code == 0, result.output
+    facts = dict(line.split(maxsplit=1) for line in result.output.splitlines())
+    assert facts["trunk"] == "2 blocks of 8 channels"
+    assert facts["encoder"].startswith("liberties")
+    arrays = [line.split()[0].replace(",", "") for line in result.output.splitlines() if line.endswith("]")]
+    assert sum(map(int, arrays)) == int(facts["parameters"].replace(",", "")) > 0
+
+
+def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a network")
+    result = invoke("net", "info", str(tmp_path / "text"))
+    assert result.exit_code == 1
+    assert "no known network format" in result.output
+
+
+def test_a_network_plays(network: Path) -> None:
+    pytest.importorskip("torch")
+    played = subprocess.run(
+        [*KEIMA, "--net", str(network), "--visits", "20", "--size", "9"],
+        input="genmove b\ngenmove w\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    replies = played.stdout.split("\n\n")[:3]
+    assert all(reply.startswith("=") for reply in replies), played.stdout
+    assert len({reply for reply in replies if reply != "= "}) == 2
