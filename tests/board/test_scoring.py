@@ -26,14 +26,12 @@ O X O . .
 . X O . .
 . X O . .
 """
-SEKI = """
-. X O X . O .
-X X O X X O O
-O O O X O O .
-X X X O O . O
-. . X O . O O
-. X X X O O X
-X . X . X X .
+SEKI = ". . X . O ."
+"""On one line: neither side can take the point between, so neither eye is independent life."""
+TWO_AGAINST_ONE = """
+. X O . O X .
+. X O . O X .
+. X O . O X .
 """
 
 
@@ -91,15 +89,23 @@ def test_the_button_is_half_a_point_to_who_passes_first(taker: int, expected: fl
     assert final_score(game) == expected
 
 
-def test_group_tax_takes_two_points_a_group() -> None:
-    two_groups = """
-    . X O . X . .
-    X X O O X X X
-    O O . O O O O
-    """
-    plain = score_of(two_groups, TROMP_TAYLOR)
-    taxed = score_of(two_groups, replace(TROMP_TAYLOR, tax=Tax.ALL))
-    assert plain != taxed
+@pytest.mark.parametrize(
+    ("drawing", "tax", "area", "territory"),
+    [
+        (SEKI, Tax.NONE, 3 - 2, 2 - 1),
+        (SEKI, Tax.SEKI, 1 - 1, 0),
+        (SEKI, Tax.ALL, 1 - 1, 0),
+        (TWO_AGAINST_ONE, Tax.NONE, 12 - 9, 6 - 3),
+        (TWO_AGAINST_ONE, Tax.SEKI, 12 - 9, 6 - 3),
+        (TWO_AGAINST_ONE, Tax.ALL, (12 - 4) - (9 - 2), None),
+    ],
+)
+def test_taxes_take_eyes_in_seki_or_two_points_a_group(
+    drawing: str, tax: Tax, area: int, territory: int | None
+) -> None:
+    assert score_of(drawing, replace(TROMP_TAYLOR, tax=tax)) == area
+    if territory is not None:
+        assert score_of(drawing, replace(PRESETS["japanese"], tax=tax)) == territory
 
 
 @pytest.mark.parametrize(
