@@ -1,10 +1,13 @@
 """Records: what is read, what is refused and in which words, and what is written."""
 
 import bz2
+import random
 import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
@@ -303,3 +306,57 @@ def test_every_collected_file_is_read_or_refused() -> None:
     assert read + refused == 1103
     assert read > 1050
     assert grown < 200 << 20
+
+
+SAMPLE = (
+    "(;GM[1]FF[4]CA[UTF-8]SZ[9]KM[6.5]RU[Chinese]AB[cc][gg:hh]AW[aa]"
+    ";B[dd]C[x \\] y];W[];PL[B]AE[cc];B[ee](;W[ff])(;W[gf]))"
+)
+PIECES = ["(", ")", ";", "[", "]", "\\", ":", "B", "W", "AB", "AE", "SZ", "[aa]", "[zz]", "CA[gbk]"]
+PIECES += ["\u7530", "\xff", "\x00", "\n"]
+
+
+def check_any_bytes(data: bytes) -> None:
+    """Read bytes as a record: it works, or is refused in one line."""
+    try:
+        game = load_sgf(data, name="fuzz").game()
+    except BadSgf as error:
+        assert str(error).startswith("fuzz: ")
+        assert "\n" not in str(error)
+        return
+    again = load_sgf(write_game(game).encode()).game()
+    assert (again.moves, again.to_play) == (game.moves, game.to_play)
+    assert (again.board == game.board).all()
+
+
+def mutated(generator: random.Random) -> bytes:
+    """Return the sample with some pieces put in, taken out or doubled, in a random encoding."""
+    text = SAMPLE
+    for _ in range(generator.randrange(1, 6)):
+        start = generator.randrange(len(text) + 1)
+        end = min(len(text), start + generator.randrange(8))
+        text = text[:start] + generator.choice([*PIECES, text[start:end] * 2]) + text[generator.choice([start, end]) :]
+    return text.encode(generator.choice(["utf-8", "latin-1", "gbk", "utf-16"]), "replace")
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    check_any_bytes(data)
+    check_any_bytes(b"(;" + data)
+
+
+def test_damaged_records_are_read_or_refused() -> None:
+    generator = random.Random(1)
+    for _ in range(500):
+        check_any_bytes(mutated(generator))
+
+
+@pytest.mark.slow
+def test_fuzz_damaged_records() -> None:
+    generator = random.Random()
+    for _ in range(100_000):
+        data = mutated(generator)
+        try:
+            check_any_bytes(data)
+        except Exception as error:
+            raise AssertionError(f"{data!r}") from error
