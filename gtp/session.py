@@ -163,7 +163,7 @@ class Session:
                 self._writer.write(protocol.format_reply(command.id, text, ok=gone))
                 command = self._commands.get_nowait()
         except (Disconnected, queue.Empty):
-            return
+            self._commands.put(None)
 
 
 def answer(state: GtpState, command: Command) -> str:

@@ -1,5 +1,6 @@
 """A strict controller: starts a GTP engine and checks the framing of every reply byte by byte."""
 
+import contextlib
 import queue
 import subprocess
 import sys
@@ -103,10 +104,8 @@ class Controller:
             thread.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 stream.close()
-            except BrokenPipeError:
-                pass
 
 
 def check_frame(reply: bytes) -> None:

@@ -38,7 +38,17 @@ def test_a_process_answers_one_by_one_and_in_one_burst() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    [b"=name\n\n", b"= a\n", b"= a\n\nb\n\n", b"= a\n\n\n", b"x a\n\n", b"=\n\n", b"=5\n\n", b"=x5 a\n\n", b"= a\r\n\n"],
+    [
+        b"=name\n\n",
+        b"= a\n",
+        b"= a\n\nb\n\n",
+        b"= a\n\n\n",
+        b"x a\n\n",
+        b"=\n\n",
+        b"=5\n\n",
+        b"=x5 a\n\n",
+        b"= a\r\n\n",
+    ],
 )
 def test_the_driver_refuses_bad_frames(reply: bytes) -> None:
     with pytest.raises(FramingError):

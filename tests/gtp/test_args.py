@@ -35,7 +35,10 @@ REFUSED: list[tuple[Callable[[str], object], str]] = [
     *[(parse_int, text) for text in ("", "1.0", "1_0", "1e2", "x", "--1", "٣", "9" * 5000, " 1")],
     *[(parse_float, text) for text in ("", "nan", "inf", "-inf", "1e999", "1_0", "0x1p3", "x", "1,5", "٣", "1e", ".")],
     *[(parse_bool, text) for text in ("", "1", "yes")],
-    *[(lambda t: parse_vertex(t, 9, 9), text) for text in ("", "i5", "k1", "a10", "a0", "5a", "a", "aa1", "a-1", "resign")],
+    *[
+        (lambda t: parse_vertex(t, 9, 9), text)
+        for text in ("", "i5", "k1", "a10", "a0", "5a", "a", "aa1", "a-1", "resign")
+    ],
     (lambda text: parse_point(text, 9, 9), "pass"),
     (lambda text: parse_int(text, least=0), "-1"),
     (lambda text: parse_float(text, least=0), "-0.5"),

@@ -1,0 +1,106 @@
+"""A whole engine process: start, stdout, streams' ends, and leaving in time."""
+
+import subprocess
+import time
+
+import pytest
+
+from tests.conformity.driver import FAKE_ENGINE, ROOT, Controller
+
+HANDSHAKE = ["name", "version", "protocol_version", "list_commands"]
+THINKING = [*FAKE_ENGINE, "thinking"]
+
+
+def test_the_handshake_does_not_wait_for_the_player() -> None:
+    started = time.monotonic()
+    with Controller([*FAKE_ENGINE, "slow-start", "30"]) as engine:
+        engine.send("".join(f"{line}\n" for line in HANDSHAKE).encode())
+        replies = [engine.reply() for _ in HANDSHAKE]
+        # Twice the budget of 0.3 s: other tests may have the processor.
+        assert time.monotonic() - started < 0.6
+        assert replies[2] == b"= 2\n\n"
+        started = time.monotonic()
+        assert engine.ask("quit") == "= \n\n"
+        assert engine.expect_end() == 0
+        assert time.monotonic() - started < 1
+
+
+def test_leaving_while_a_move_waits_for_the_player() -> None:
+    with Controller([*FAKE_ENGINE, "slow-start", "30"]) as engine:
+        engine.send(b"genmove b\n")
+        engine.expect_silence(0.4)
+        started = time.monotonic()
+        engine.send(b"9 quit\n")
+        assert engine.reply().startswith(b"? engine not available")
+        assert engine.reply() == b"=9 \n\n"
+        assert engine.expect_end() == 0
+        assert time.monotonic() - started < 2
+
+
+def test_what_libraries_print_never_reaches_stdout() -> None:
+    with Controller([*FAKE_ENGINE, "noisy"]) as engine:
+        assert engine.ask("genmove b") == "= A9\n\n"
+        engine.expect_silence()
+        assert engine.ask("quit") == "= \n\n"
+        assert engine.expect_end() == 0
+    assert b"a library greets you\n" in engine.errors
+    assert b"and so does its C part\n" in engine.errors
+
+
+@pytest.mark.parametrize("farewell", ["quit", "end of input"])
+def test_leaving_in_mid_search_takes_less_than_two_seconds(farewell: str) -> None:
+    with Controller(THINKING) as engine:
+        engine.ask("play w a9")
+        engine.send(b"1 genmove b\n")
+        engine.expect_silence(0.5)
+        started = time.monotonic()
+        if farewell == "quit":
+            engine.send(b"2 quit\n")
+        else:
+            engine.close_input()
+        assert engine.reply() == b"=1 B9\n\n"
+        if farewell == "quit":
+            assert engine.reply() == b"=2 \n\n"
+        assert engine.expect_end() == 0
+        assert time.monotonic() - started < 2
+
+
+def test_interrupts_end_searches_without_stray_bytes() -> None:
+    with Controller(THINKING) as engine:
+        for number in range(20):
+            engine.send(f"{number} genmove b\n".encode())
+            engine.expect_silence(0.05 if number else 1.0)
+            engine.send(b"# interrupt\n")
+            assert engine.reply(5).startswith(f"={number} ".encode())
+        engine.expect_silence()
+
+
+def test_a_closed_stdout_ends_the_process() -> None:
+    engine = subprocess.Popen(
+        FAKE_ENGINE, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert engine.stdin is not None and engine.stdout is not None and engine.stderr is not None
+    engine.stdin.write(b"protocol_version\n")
+    engine.stdin.flush()
+    assert engine.stdout.read(5) == b"= 2\n\n"
+    engine.stdout.close()
+    engine.stdin.write(b"name\n")
+    engine.stdin.flush()
+    assert engine.wait(5) == 0
+    assert engine.stderr.read() == b""
+    engine.stdin.close()
+    engine.stderr.close()
+
+
+def test_a_script_is_answered_whole() -> None:
+    with Controller(FAKE_ENGINE) as engine:
+        engine.send(b"boardsize 9\r\nclear_board\r\n1 genmove b\r\n2 genmove w")
+        engine.close_input()
+        assert [engine.reply() for _ in range(4)] == [b"= \n\n", b"= \n\n", b"=1 A9\n\n", b"=2 B9\n\n"]
+        assert engine.expect_end() == 0
+
+
+def test_hundreds_of_pipelined_commands_are_answered_in_order() -> None:
+    with Controller(FAKE_ENGINE) as engine:
+        engine.send(b"".join(b"%d protocol_version\n" % number for number in range(500)))
+        assert [engine.reply() for _ in range(500)] == [b"=%d 2\n\n" % number for number in range(500)]

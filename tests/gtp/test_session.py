@@ -1,0 +1,236 @@
+"""The session: threads, streams, how it ends, and how fast."""
+
+import io
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from gtp.commands import HANDLERS
+from gtp.session import Session, Writer, read_lines, serve
+from gtp.state import GtpState, SessionConfig
+from tests.conformity.driver import ROOT
+from tests.gtp.fake_player import FakePlayer
+from tests.gtp.talk import CONFIG, Pipe, converse, new_state
+
+THINKING = SessionConfig(width=9, height=9, fallback_seconds=60.0)
+
+
+class Channel(io.BytesIO):
+    """A sink whose content can be waited for."""
+
+    def wait_for(self, data: bytes, timeout: float = 10.0) -> None:
+        """Wait until exactly these bytes have been written."""
+        deadline = time.monotonic() + timeout
+        while self.getvalue() != data and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert self.getvalue() == data
+
+
+@contextmanager
+def session(player: FakePlayer) -> Iterator[tuple[Pipe, Channel, threading.Thread]]:
+    """Run a session in a thread and check that it ends."""
+    pipe, sink = Pipe(), Channel()
+    thread = threading.Thread(target=serve, args=(new_state(player, THINKING), pipe, sink))
+    thread.start()
+    yield pipe, sink, thread
+    pipe.close()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def wait_until_thinking(player: FakePlayer, searches: int = 1) -> None:
+    deadline = time.monotonic() + 10
+    while len(player.limits) < searches and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert len(player.limits) == searches
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", b""),
+        (b"\n\n\r\n# hello\n", b""),
+        (b"protocol_version", b"= 2\n\n"),
+        (b"protocol_version\n1 protocol_version\n", b"= 2\n\n=1 2\n\n"),
+        (b"quit\nname\n", b"= \n\n"),
+        (b"5 quit", b"=5 \n\n"),
+        (b"\xff\xfe\x80\n", b"? unknown command\n\n"),
+        (b"3 \xe9t\xe9\r\n", b"?3 unknown command\n\n"),
+        (b"\xef\xbb\xbfprotocol_version\r\n", b"= 2\n\n"),
+        (b"x" * 100_000 + b"\nprotocol_version\n", b"? unknown command\n\n= 2\n\n"),
+        (b"protocol_version " + b"y " * 100_000 + b"\n", b"= 2\n\n"),
+        (b"# interrupt\nprotocol_version\n", b"= 2\n\n"),
+        (b"protocol_version\x00\x1a\n\x04", b"= 2\n\n"),
+    ],
+)
+def test_any_input_has_its_exact_output(data: bytes, expected: bytes) -> None:
+    assert converse(data) == expected
+
+
+def test_lines_are_put_together_from_pieces() -> None:
+    pipe = Pipe()
+    for piece in (b"na", b"me\nver", b"sion\n", b"\n", b"la", b"st"):
+        pipe.send(piece)
+    pipe.close()
+    assert list(read_lines(pipe)) == [b"name", b"version", b"", b"last"]
+
+
+def test_a_failing_handler_is_answered_and_the_session_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(state: GtpState, command: object) -> str:
+        raise ZeroDivisionError("one\n\ntwo")
+
+    state = GtpState(CONFIG, FakePlayer, {**HANDLERS, "fail": fail})
+    sink = io.BytesIO()
+    with caplog.at_level(logging.ERROR):
+        assert serve(state, io.BytesIO(b"1 fail\n2 protocol_version\n"), sink) == 0
+    assert sink.getvalue() == b"?1 internal error: ZeroDivisionError('one\\n\\ntwo')\n\n=2 2\n\n"
+    assert "Traceback" in caplog.text
+
+
+def test_a_player_that_cannot_be_made_fails_its_commands_only(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> FakePlayer:
+        raise OSError("no network file")
+
+    sink = io.BytesIO()
+    serve(GtpState(CONFIG, fail, HANDLERS), io.BytesIO(b"genmove b\nplay b e5\nprotocol_version\n"), sink)
+    assert sink.getvalue() == b"? engine not available: no network file\n\n= \n\n= 2\n\n"
+    assert "no network file" in caplog.text
+
+
+def test_quit_ends_a_search_at_once() -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, thread):
+        pipe.send(b"1 genmove b\n")
+        wait_until_thinking(player)
+        time.sleep(0.15)
+        started = time.monotonic()
+        pipe.send(b"2 quit\n")
+        thread.join(5)
+        assert time.monotonic() - started < 1
+        assert sink.getvalue() == b"=1 A9\n\n=2 \n\n"
+    assert player.closed
+
+
+def test_the_end_of_input_ends_a_search_at_once() -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, thread):
+        pipe.send(b"genmove b\n")
+        wait_until_thinking(player)
+        time.sleep(0.15)
+        pipe.close()
+        thread.join(1)
+        assert not thread.is_alive()
+        assert sink.getvalue() == b"= A9\n\n"
+    assert player.closed
+
+
+def test_a_script_that_ends_in_one_burst_is_searched_to_its_end() -> None:
+    player = FakePlayer(thinking=True)
+    config = SessionConfig(width=9, height=9, seconds=0.4)
+    started = time.monotonic()
+    assert converse(b"genmove b\ngenmove w\nquit\n", player, config) == b"= A9\n\n= B9\n\n= \n\n"
+    assert time.monotonic() - started > 0.8
+
+
+def test_searches_that_wait_behind_a_late_quit_are_hurried() -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, thread):
+        pipe.send(b"genmove b\ngenmove w\ngenmove b\n")
+        wait_until_thinking(player)
+        time.sleep(0.15)
+        pipe.send(b"quit\n")
+        thread.join(2)
+        assert sink.getvalue() == b"= A9\n\n= B9\n\n= C9\n\n= \n\n"
+        assert player.limits[-1].visits == 1
+
+
+def test_an_interrupt_ends_the_search_and_nothing_else() -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, _):
+        pipe.send(b"genmove b\n")
+        wait_until_thinking(player)
+        pipe.send(b"# interrupt\n")
+        sink.wait_for(b"= A9\n\n")
+        pipe.send(b"protocol_version\n")
+        sink.wait_for(b"= A9\n\n= 2\n\n")
+
+
+def test_commands_wait_for_a_search() -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, _):
+        pipe.send(b"genmove b\n")
+        wait_until_thinking(player)
+        pipe.send(b"protocol_version\n\n")
+        time.sleep(0.2)
+        assert sink.getvalue() == b""
+        pipe.send(b"# interrupt\n")
+        sink.wait_for(b"= A9\n\n= 2\n\n")
+
+
+def test_a_closed_output_ends_the_session() -> None:
+    class Broken(io.BytesIO):
+        def write(self, data: object, /) -> int:
+            raise BrokenPipeError
+
+    player = FakePlayer()
+    pipe = Pipe()
+    pipe.send(b"name\n")
+    assert serve(new_state(player), pipe, Broken()) == 0
+    pipe.close()
+
+
+def test_a_sink_may_take_little_at_a_time() -> None:
+    class Slow(io.BytesIO):
+        def write(self, data: object, /) -> int:
+            assert isinstance(data, bytes)
+            return super().write(data[:3])
+
+    sink = Slow()
+    Writer(sink).write("= a longer reply\n\n")
+    assert sink.getvalue() == b"= a longer reply\n\n"
+
+
+def test_a_hanging_command_cannot_hold_the_process() -> None:
+    release = threading.Event()
+
+    def hang(state: GtpState, command: object) -> str:
+        release.wait(20)
+        return ""
+
+    pipe, sink, stuck = Pipe(), Channel(), threading.Event()
+    state = GtpState(CONFIG, FakePlayer, {**HANDLERS, "hang": hang})
+    thread = threading.Thread(target=Session(state, pipe, sink, stuck.set).run)
+    thread.start()
+    pipe.send(b"1 hang\n2 name\n")
+    time.sleep(0.15)
+    pipe.send(b"3 quit\n")
+    assert stuck.wait(3)
+    assert sink.getvalue() == b"?1 interrupted\n\n?2 interrupted\n\n=3 \n\n"
+    release.set()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+HANDSHAKE = "name\nversion\nprotocol_version\nlist_commands\nknown_command play\nkomi 6.5\nboardsize 9\nclear_board\n"
+
+
+def test_the_handshake_imports_nothing_heavy() -> None:
+    script = (
+        "import io, sys\n"
+        "from gtp.commands import HANDLERS\n"
+        "from gtp.session import answer\n"
+        "from gtp.protocol import parse_command\n"
+        "from gtp.state import GtpState, SessionConfig\n"
+        "state = GtpState(SessionConfig(), lambda: None, HANDLERS)\n"
+        f"for line in {HANDSHAKE!r}.splitlines():\n"
+        "    assert answer(state, parse_command(line))[0] == '=', line\n"
+        "print(sorted({'numpy', 'numba', 'torch', 'openvino', 'sgfmill', 'engine.game'} & set(sys.modules)))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
