@@ -101,6 +101,9 @@ class Session:
         self._on_stuck = on_stuck
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._current: Command | None = None
+        self._received = 0
+        self._answered = 0
+        self._answering = threading.Lock()
         self._ended = threading.Event()
 
     def run(self) -> int:
@@ -111,6 +114,8 @@ class Session:
             while (command := self._commands.get()) is not None:
                 self._current = command
                 self._writer.write(answer(self._state, command))
+                with self._answering:
+                    self._answered += 1
                 self._current = None
                 if command.name == "quit":
                     break
@@ -128,11 +133,12 @@ class Session:
         for raw in read_lines(self._source):
             line = protocol.decode(raw)
             if protocol.is_interrupt(line):
-                self._state.seat.stop()
+                threading.Thread(target=self._interrupt, args=(self._received,), daemon=True).start()
             command = protocol.parse_command(line)
             if command is None:
                 continue
             previous, arrived = arrived, time.monotonic()
+            self._received += 1
             self._commands.put(command)
             if command.name == "quit":
                 self._leave(time.monotonic() - previous)
@@ -140,13 +146,22 @@ class Session:
         self._commands.put(None)
         self._leave(time.monotonic() - arrived)
 
+    def _interrupt(self, received: int) -> None:
+        """Cut the searches of the first `received` commands short, and no later ones."""
+        while not self._ended.is_set():
+            with self._answering:
+                if self._answered >= received:
+                    return
+                # Repeated, as a search that begins only now would not have seen an earlier stop.
+                self._state.seat.stop()
+            self._ended.wait(_STOP_INTERVAL)
+
     def _leave(self, quiet_seconds: float) -> None:
         """Cut searches short until the session has ended, unless the whole input came as one script."""
         if quiet_seconds < _BURST_SECONDS:
             return
         started = time.monotonic()
         while not self._ended.wait(_STOP_INTERVAL):
-            # Repeated, as a search that begins only now would not have seen an earlier stop.
             self._state.seat.dismiss()
             if self._on_stuck is not None and time.monotonic() - started > _PATIENCE:
                 self._abandon()

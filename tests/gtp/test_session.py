@@ -161,6 +161,21 @@ def test_an_interrupt_ends_the_search_and_nothing_else() -> None:
         sink.wait_for(b"= A9\n\n= 2\n\n")
 
 
+def test_an_interrupt_is_not_lost_before_the_search_begins() -> None:
+    player = FakePlayer(thinking=True)
+    state = GtpState(THINKING, lambda: time.sleep(0.5) or player, HANDLERS)
+    pipe, sink = Pipe(), Channel()
+    thread = threading.Thread(target=serve, args=(state, pipe, sink))
+    thread.start()
+    pipe.send(b"genmove b\ngenmove w\n# interrupt\ngenmove b\n")
+    sink.wait_for(b"= A9\n\n= B9\n\n")
+    time.sleep(0.3)
+    assert len(sink.getvalue()) == len(b"= A9\n\n= B9\n\n")
+    pipe.close()
+    thread.join(2)
+    assert sink.getvalue() == b"= A9\n\n= B9\n\n= C9\n\n"
+
+
 def test_commands_wait_for_a_search() -> None:
     player = FakePlayer(thinking=True)
     with session(player) as (pipe, sink, _):
