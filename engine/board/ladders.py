@@ -134,6 +134,14 @@ def _has_attacker_in_atari(board: Board, head: int) -> bool:
 
 
 @kernel
+def _liberties_after(board: Board, point: int, color: int, work: Board) -> int:
+    """Return the liberties that a stone on an empty point would have; work: a board to try it on."""
+    work[:, :] = board
+    place(work, point, color)
+    return work[LIBERTIES, work[HEAD, point]] if work[COLOR, point] == color else 0
+
+
+@kernel
 def _promise(board: Board, point: int, defender: int) -> int:
     """Return how promising an attacking move is: it should take the defender's larger outlet."""
     stride = board[HEADER, STRIDE]
@@ -151,16 +159,19 @@ _ESCAPED, _CAPTURED, _OPEN = range(3)
 
 
 @kernel
-def _attacker_moves(board: Board, head: int, moves: NDArray[np.int16], liberties: NDArray[np.int16]) -> int:
+def _attacker_moves(
+    board: Board, head: int, moves: NDArray[np.int16], liberties: NDArray[np.int16], work: Board
+) -> int:
     """List the attacker's tries on a chain with two liberties, best first; 0 if escaped, -1 if captured."""
     defender = board[COLOR, head]
     attacker = 3 - defender
     chain_liberties(board, head, liberties)
     a, b = liberties[0], liberties[1]
     empty_a, empty_b = _empty_neighbors(board, a), _empty_neighbors(board, b)
-    if empty_a == 0 and empty_b == 0 and (_is_ko_capture(board, a, attacker) or _is_ko_capture(board, b, attacker)):
-        upper_a, upper_b = _liberty_bounds(board, a, defender)[1], _liberty_bounds(board, b, defender)[1]
-        if upper_a <= 2 and upper_b <= 2 and not _has_attacker_in_atari(board, head):
+    if empty_a == 0 and empty_b == 0 and _is_ko_capture(board, a, attacker) and _is_ko_capture(board, b, attacker):
+        # Two kos: whichever the defender fills, the attacker takes the other.
+        gains = _liberties_after(board, a, defender, work) > 2 or _liberties_after(board, b, defender, work) > 2
+        if not gains and not _has_attacker_in_atari(board, head):
             return -1
     step = abs(a - b)
     if step != 1 and step != board[HEADER, STRIDE]:
@@ -187,7 +198,7 @@ def _judge_ply(scratch: LadderScratch, ply: int, stone: int, is_defender: bool) 
             return _CAPTURED
         if liberties >= 3:
             return _ESCAPED
-        count = _attacker_moves(board, head, scratch.moves[ply], scratch.liberties)
+        count = _attacker_moves(board, head, scratch.moves[ply], scratch.liberties, scratch.boards[ply + 1])
         if count <= 0:
             return _ESCAPED if count == 0 else _CAPTURED
     else:

@@ -7,35 +7,13 @@ import pytest
 
 from engine.board.area import area, independent_life, new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
-from engine.diagram import Diagram, format_diagram, parse_diagram
+from engine.diagram import format_diagram, parse_diagram
+from tests.board.positions import diagram_of, random_position
 from tests.oracle.naive_area import area_map
 from tests.oracle.naive_area import independent_life as naive_life
-from tests.oracle.naive_board import NaiveBoard
 
 SIZES = [(5, 5), (7, 7), (9, 9), (6, 4), (3, 8), (2, 2), (1, 9), (13, 13)]
 _POSITIONS = 60
-
-
-def random_position(generator: random.Random, width: int, height: int) -> NaiveBoard:
-    """Return a board after random moves, from a few to many times its area; no own small eye is filled."""
-    board = NaiveBoard(width, height)
-    color = BLACK
-    for _ in range(generator.randrange(1, 3 * width * height)):
-        moves = [
-            point
-            for point, (_, _, lost) in board.outcomes(color).items()
-            if not lost and any(board.colors[neighbor] != color for neighbor in board.neighbors[point])
-        ]
-        if moves:
-            board.play(generator.choice(moves), color)
-        color = BLACK + WHITE - color
-    return board
-
-
-def diagram_of(board: NaiveBoard) -> Diagram:
-    """Return a naive board as a diagram."""
-    stones = {color: tuple(p for p in board.points if board.colors[p] == color) for color in (BLACK, WHITE)}
-    return Diagram(board.width, board.height, stones[BLACK], stones[WHITE])
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -1,86 +1,84 @@
-"""Ladders, drawn; the exact agreement with another reader is in tests/golden."""
+"""Ladders of the kernel against plain search, and the ladder that every beginner learns."""
+
+import random
 
 import numpy as np
 import pytest
 
 from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.color import BLACK, WHITE
-from engine.diagram import parse_diagram
+from engine.diagram import format_diagram, parse_diagram
 from engine.vertex import format_vertex, points
+from tests.board.positions import diagram_of, random_position
+from tests.oracle.naive_ladders import GaveUp, NaiveLadders
 
 LADDER = """
-.......
-..O....
-.OX....
-..O....
-.......
-.......
-.......
+. . . . . . . . .
+. . . . . . . . .
+. . X X . . . . .
+. X O . . . . . .
+. . X . . . . . .
+. . . . . . . . .
+. . . . . . . . .
+. . . . . . . . .
+. . . . . . . . .
 """
-CAUGHT_AT_ONCE = """
-.O.....
-OX.....
-.O.....
-.......
-.......
-.......
-.......
-"""
-BROKEN = """
-.......
-.......
-..O....
-.OX....
-..OX...
-.......
-.......
-"""
-ALONE = """
-.....
-.....
-..X..
-.....
-.....
-"""
+"""White's stone C6 is in atari and runs to the right and down."""
 
 
-def ladders_of(text: str) -> tuple[set[str], set[str], set[str]]:
-    """Return the laddered stones, and the moves that start a ladder against Black and against White."""
-    diagram = parse_diagram(text.strip())
+def ladders_of(text: str) -> tuple[set[str], dict[int, set[str]]]:
+    """Return the stones in ladders and the working moves by the color attacked, as GTP vertices."""
+    diagram = parse_diagram(text)
     board = diagram.board()
-    laddered, working = (np.zeros(board.shape[1], dtype=np.int8) for _ in range(2))
-    find_ladders(board, new_ladder_scratch(board), board.copy(), laddered, working)
-    size = (diagram.width, diagram.height)
-    named = [(vertex, format_vertex(vertex, *size)) for vertex in points(*size)]
-    return (
-        {name for vertex, name in named if laddered[vertex]},
-        {name for vertex, name in named if working[vertex] & BLACK},
-        {name for vertex, name in named if working[vertex] & WHITE},
-    )
+    laddered, working = np.zeros(board.shape[1], dtype=np.int8), np.zeros(board.shape[1], dtype=np.int8)
+    find_ladders(board, new_ladder_scratch(board), np.empty_like(board), laddered, working)
+    places = points(diagram.width, diagram.height)
+    names = {vertex: format_vertex(vertex, diagram.width, diagram.height) for vertex in places}
+    moves = {color: {names[v] for v in places if working[v] & color} for color in (BLACK, WHITE)}
+    return {names[vertex] for vertex in places if laddered[vertex]}, moves
 
 
-@pytest.mark.parametrize(
-    ("text", "laddered"),
-    [
-        pytest.param(CAUGHT_AT_ONCE, {"B6"}, id="a stone in atari at the edge of a ladder"),
-        pytest.param(BROKEN, set(), id="a friend next to it"),
-        pytest.param(ALONE, set(), id="four liberties"),
-    ],
-)
-def test_laddered_stones(text: str, laddered: set[str]) -> None:
-    assert ladders_of(text)[0] == laddered
+def test_a_ladder_works_on_an_open_board() -> None:
+    assert ladders_of(LADDER)[0] == {"C6"}
 
 
-def test_a_stone_with_two_liberties_is_laddered_by_the_move_on_the_right_side() -> None:
-    laddered, against_black, against_white = ladders_of("....../.OX.../..O.../....../....../......".replace("/", "\n"))
-    assert "C5" in laddered
-    assert against_black
-    assert not against_white
+def test_a_stone_in_the_way_breaks_the_ladder() -> None:
+    assert ladders_of(with_stone(LADDER, row=6, column=6, stone="O"))[0] == set()
+    assert ladders_of(with_stone(LADDER, row=6, column=0, stone="O"))[0] == {"C6"}
 
 
-def test_reading_changes_neither_the_board_nor_its_ko_point() -> None:
-    board = parse_diagram(LADDER.strip()).board()
-    before = board.copy()
-    marks = [np.zeros(board.shape[1], dtype=np.int8) for _ in range(2)]
-    find_ladders(board, new_ladder_scratch(board), board.copy(), *marks)
-    assert np.array_equal(board, before)
+def test_the_attacker_may_begin_a_ladder() -> None:
+    laddered, working = ladders_of(with_stone(LADDER, row=3, column=1, stone="."))
+    assert laddered == {"C6"}
+    assert working == {BLACK: set(), WHITE: {"B6"}}
+
+
+def with_stone(text: str, row: int, column: int, stone: str) -> str:
+    """Return a drawing with one point changed; row 0 is the top one."""
+    rows = [line.split() for line in text.strip().splitlines()]
+    rows[row][column] = stone
+    return "\n".join(" ".join(line) for line in rows)
+
+
+@pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 5), (6, 6), (3, 7), (7, 7), (9, 9)])
+def test_ladders_of_random_positions_are_those_of_plain_search(width: int, height: int) -> None:
+    generator = random.Random(width)
+    found = compared = 0
+    for _ in range(150):
+        naive = random_position(generator, width, height)
+        try:
+            laddered, working = NaiveLadders(naive).find()
+        except GaveUp:
+            continue
+        diagram = diagram_of(naive)
+        board = diagram.board()
+        marks, moves = np.zeros(board.shape[1], dtype=np.int8), np.zeros(board.shape[1], dtype=np.int8)
+        find_ladders(board, new_ladder_scratch(board), np.empty_like(board), marks, moves)
+        drawing = format_diagram(diagram)
+        assert set(np.flatnonzero(marks).tolist()) == laddered, drawing
+        for color in (BLACK, WHITE):
+            assert set(np.flatnonzero(moves & color).tolist()) == working[color], drawing
+        compared += 1
+        found += bool(laddered)
+    assert compared > 100
+    assert found > 20
