@@ -46,7 +46,7 @@ lint: $(VENV)/installed-dev ## check style, layout and types: ruff, mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-perft: $(VENV)/installed-dev ## count move sequences against known numbers
+perft: $(VENV)/installed-dev ## count legal positions, compare random games with the naive board
 	@$(BIN)/python -m tests.perft $(ARGS)
 
 bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
@@ -55,8 +55,8 @@ bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS=
 match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
 	@$(BIN)/keima match $(ARGS)
 
-fuzz: $(VENV)/installed-dev ## run the randomized tests long
-	@$(PYTEST) -m slow -k fuzz --timeout=1800 $(ARGS)
+fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
+	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
 
 clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, where they are installed
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
