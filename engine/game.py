@@ -7,7 +7,7 @@ its scores can be reproduced.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ class Game:
         bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
         self._states = [_State(board, button=self.rules.button, move_bonus=bonus)]
         self._keys = [self._key(board, int(board[HEADER, TO_PLAY]))]
-        self._ever_occupied = board[COLOR] != EMPTY
+        self._ever_occupied: NDArray[np.bool_] = np.not_equal(board[COLOR], EMPTY)
 
     @property
     def board(self) -> Board:
@@ -373,7 +373,7 @@ class Game:
 
     def copy(self) -> "Game":
         """Return an independent game in the same position."""
-        other = cast(Game, object.__new__(Game))
+        other = object.__new__(Game)
         other.__dict__.update(self.__dict__)
         for name in ("moves", "setup_black", "setup_white", "_states", "_keys"):
             setattr(other, name, list(getattr(self, name)))

@@ -27,7 +27,8 @@ from engine.search.tree import ROOT
 from engine.vertex import PASS, points, policy_index
 
 _SETTLED = 0.9
-"""Mean ownership from which a point counts as decided."""
+"""Mean ownership, with either side to move first, from which a point counts as decided."""
+_SEEMS_SETTLED = 0.8
 _DEAD = 0.5
 """Mean enemy ownership of a chain's points from which it counts as dead."""
 _OWNERSHIP_SAMPLES = 512
@@ -60,6 +61,14 @@ class Decision:
     winrate: float | None = None
     score_lead: float | None = None
     visits: int = 0
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """Stones both players would call dead, and whether no point of the board is open any more."""
+
+    dead: list[int]
+    is_settled: bool
 
 
 class Player(Protocol):
@@ -132,23 +141,23 @@ class SearchPlayer:
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
         """Search within the limits and return the move, a pass, or a resignation."""
         self._stop.clear()
-        dead: list[int] | None = None
+        judgement: _Judgement | None = None
         if game.pass_ends_phase(color) or not game.rules.is_area:
-            dead = self._agreed_dead(game, limits)
-            if game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, dead):
-                return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game, dead), color))
+            judgement = self._judge_game(game, limits)
+            if game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, judgement):
+                return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game, judgement.dead), color))
         legal = safe_vertices(game, color)
-        self.search.begin(game, color, legal, dead or ())
+        self.search.begin(game, color, legal, judgement.dead if judgement else ())
         decision = self._decide(game, color, self._run(limits))
-        if dead is None and (decision.vertex == PASS or self._is_settled()):
-            dead = self._agreed_dead(game, limits)
-            if self._wins_as_it_stands(game, color, dead):
+        if judgement is None and (decision.vertex == PASS or self._seems_settled()):
+            judgement = self._judge_game(game, limits)
+            if self._wins_as_it_stands(game, color, judgement) and (decision.vertex == PASS or judgement.is_settled):
                 return replace(decision, vertex=PASS)
-            if decision.vertex == PASS and dead:
+            if decision.vertex == PASS and judgement.dead:
                 self.search.forget()
-                self.search.begin(game, color, legal, dead)
+                self.search.begin(game, color, legal, judgement.dead)
                 decision = self._decide(game, color, self._run(_half(limits)))
-        if self._wants_to_resign(game, color, decision, dead or []):
+        if self._wants_to_resign(game, color, decision, judgement):
             return replace(decision, resign=True)
         return decision
 
@@ -172,25 +181,29 @@ class SearchPlayer:
         lead = _for_color(float(tree.score_sum[child]) / visits, color)
         return Decision(int(tree.vertex[child]), False, winrate, lead, stats.visits)
 
-    def _agreed_dead(self, game: Game, limits: Limits) -> list[int]:
-        """Return the stones that both players would call dead, where the rules let them agree at all."""
+    def _judge_game(self, game: Game, limits: Limits) -> _Judgement:
+        """Judge life and death, whoever moves next, where the rules let the players agree on it."""
         is_early = game.move_number < game.width * game.height // _EARLY_SHARE
-        if is_early or not (game.rules.friendly_pass or not game.rules.is_area):
-            return []
-        seconds = None if limits.seconds is None else limits.seconds / 5
-        return [vertex for chain in self._dead_chains(game, self.ownership(game, seconds)) for vertex in chain]
+        if is_early:
+            return _Judgement([], False)
+        ownership = self.ownership(game, None if limits.seconds is None else limits.seconds / 5)
+        may_agree = game.rules.friendly_pass or not game.rules.is_area
+        dead = [vertex for chain in self._dead_chains(game, ownership) for vertex in chain] if may_agree else []
+        return _Judgement(dead, bool(np.abs(ownership).min() > _SETTLED))
 
-    def _wins_as_it_stands(self, game: Game, color: int, dead: list[int]) -> bool:
+    def _wins_as_it_stands(self, game: Game, color: int, judgement: _Judgement) -> bool:
         """True if two passes now would win for `color`, however dead stones are judged."""
-        wins_agreed = _for_color(final_score(game, dead), color) > 0
+        wins_agreed = _for_color(final_score(game, judgement.dead), color) > 0
         return wins_agreed and (not game.rules.is_area or _for_color(final_score(game), color) > 0)
 
-    def _is_settled(self) -> bool:
-        """True if every point of the board is decided: to play on would be rude."""
+    def _seems_settled(self) -> bool:
+        """True if the search, which moved first, saw every point decided; a cheap doubt before a judgement."""
         count = self.search.ownership_sum[-1]
-        return count >= _OWNERSHIP_SAMPLES and bool(np.abs(self.search.ownership_sum[:-1] / count).min() > _SETTLED)
+        return count >= _OWNERSHIP_SAMPLES and bool(
+            np.abs(self.search.ownership_sum[:-1] / count).min() > _SEEMS_SETTLED
+        )
 
-    def _wants_to_resign(self, game: Game, color: int, decision: Decision, dead: list[int]) -> bool:
+    def _wants_to_resign(self, game: Game, color: int, decision: Decision, judgement: _Judgement | None) -> bool:
         """True after enough hopeless turns in a row, late enough in the game, and not when a pass wins."""
         patience = game.width * game.height // 5 * (2 if game.handicap else 1)
         is_lost = decision.winrate is not None and decision.winrate < self.params.resign_threshold
@@ -198,7 +211,8 @@ class SearchPlayer:
         self._bad_turns[color] = self._bad_turns[color] + 1 if hopeless else 0
         if self._bad_turns[color] < self.params.resign_turns:
             return False
-        return not (game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, dead))
+        would_end = judgement is not None and game.pass_ends_phase(color)
+        return not (would_end and judgement is not None and self._wins_as_it_stands(game, color, judgement))
 
     def ownership(self, game: Game, seconds: float | None = None) -> NDArray[np.float64]:
         """Return the expected owner of each point, [area] in policy order, 1 Black, -1 White.

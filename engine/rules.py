@@ -77,7 +77,7 @@ class Rules:
         return json.dumps({key: getattr(self, field) for key, (field, _) in sorted(_FIELDS.items())})
 
 
-_FIELDS: dict[str, tuple[str, type]] = {
+_FIELDS: dict[str, tuple[str, type[bool] | type[StrEnum]]] = {
     "ko": ("ko", Ko),
     "scoring": ("scoring", Scoring),
     "tax": ("tax", Tax),
@@ -159,7 +159,7 @@ def _from_mapping(given: Mapping[str, object], base: Rules) -> Rules:
         if key not in _FIELDS:
             raise BadRules(f"unknown rule {key!r}, expected one of {' '.join(_FIELDS)}")
         field, kind = _FIELDS[key]
-        changes[field] = _parse_bool(key, value) if kind is bool else _parse_choice(key, value, kind)
+        changes[field] = _parse_choice(key, value, kind) if issubclass(kind, StrEnum) else _parse_bool(key, value)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -171,9 +171,9 @@ def _parse_bool(key: str, value: object) -> bool:
     raise BadRules(f"rule {key!r}: expected true or false, got {value!r}")
 
 
-def _parse_choice(key: str, value: object, kind: type) -> object:
+def _parse_choice(key: str, value: object, kind: type[StrEnum]) -> object:
     try:
         return kind(str(value).upper())
     except ValueError:
-        choices = " ".join(kind)  # type: ignore[call-overload]
+        choices = " ".join(member.value for member in kind)
         raise BadRules(f"rule {key!r}: expected one of {choices}, got {value!r}") from None

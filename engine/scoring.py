@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life, new_scratch
 from engine.board.kernels import remove_chain
-from engine.board.layout import CAPTURED_BLACK, CAPTURED_WHITE, COLOR, HEAD, HEADER, Board
+from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.game import Game
 from engine.rules import Tax
@@ -38,18 +38,15 @@ def final_score(game: Game, dead: Collection[int] = ()) -> float:
 def area_score(game: Game, dead: Collection[int] = ()) -> float:
     """Return the score by area. Under territory rules this is the equivalent area count.
 
-    That count gives White a point for each black move and takes one for each white move, so that
-    after a clean-up it equals territory with prisoners.
+    That count gives White a point for each black move and takes one for each white move: the stones
+    of a color that are not on the board, or dead on it, are then its prisoners.
     """
     board = without_chains(game.board, dead)
     owner, groups = ownership_map(game, board)
     taxed = _TAX_PER_GROUP if game.rules.tax is Tax.ALL else 0
     black = int(np.count_nonzero(owner == BLACK)) - taxed * int(groups[BLACK])
     white = int(np.count_nonzero(owner == WHITE)) - taxed * int(groups[WHITE])
-    prisoners = 0
-    if not game.rules.is_area:
-        prisoners = _prisoners_on_board(game.board, board)
-    return black - white + prisoners - game.white_bonus
+    return black - white - game.white_bonus
 
 
 def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
@@ -124,13 +121,6 @@ def without_chains(board: Board, dead: Collection[int]) -> Board:
         if copy[COLOR, vertex] in (BLACK, WHITE):
             remove_chain(copy, int(copy[HEAD, vertex]))
     return copy
-
-
-def _prisoners_on_board(before: Board, after: Board) -> int:
-    """Return White stones minus Black stones that were taken off between two boards."""
-    white = int(after[HEADER, CAPTURED_WHITE]) - int(before[HEADER, CAPTURED_WHITE])
-    black = int(after[HEADER, CAPTURED_BLACK]) - int(before[HEADER, CAPTURED_BLACK])
-    return white - black
 
 
 def _neighbors(board: Board, vertex: int) -> tuple[int, int, int, int]:

@@ -40,7 +40,8 @@ def random_bits(rng: NDArray[np.uint64]) -> int:
     x ^= x << np.uint64(25)
     x ^= x >> np.uint64(27)
     rng[0] = x
-    return np.int64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33))
+    # int() would leave it unsigned in the kernel, and unsigned times signed is a float there.
+    return np.int64((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33))  # type: ignore[return-value]
 
 
 @kernel

@@ -64,11 +64,17 @@ class Scratch(NamedTuple):
 
 
 @kernel
+def _set_entry(key: np.uint64) -> np.uint64:
+    """Return a key as it is stored: 0, the key of the empty board, marks a free place."""
+    return key if key != np.uint64(0) else np.uint64(1)
+
+
+@kernel
 def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
-    mask = table.shape[0] - 1
-    place = np.int64(key & np.uint64(mask))
+    entry, mask = _set_entry(key), table.shape[0] - 1
+    place = np.int64(entry & np.uint64(mask))
     while table[place] != np.uint64(0):
-        if table[place] == key:
+        if table[place] == entry:
             return True
         place = (place + 1) & mask
     return False
@@ -76,12 +82,12 @@ def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
 
 @kernel
 def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
-    """Add a nonzero key to an open-addressed set that has a free place."""
-    mask = table.shape[0] - 1
-    place = np.int64(key & np.uint64(mask))
-    while table[place] != np.uint64(0) and table[place] != key:
+    """Add a key to an open-addressed set that has a free place."""
+    entry, mask = _set_entry(key), table.shape[0] - 1
+    place = np.int64(entry & np.uint64(mask))
+    while table[place] != np.uint64(0) and table[place] != entry:
         place = (place + 1) & mask
-    table[place] = key
+    table[place] = entry
 
 
 @kernel
@@ -120,15 +126,12 @@ def write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDA
 
 
 @kernel
-def _remove_dead(root: Root, board: Board) -> float:
-    """Take off the stones that were dead at the root and are still there; return prisoners, Black-positive."""
-    prisoners = 0.0
+def _remove_dead(root: Root, board: Board) -> None:
+    """Take off the stones that were dead at the root and are still there."""
     for point in range(board.shape[1]):
         color = root.dead[point]
         if color != EMPTY and board[COLOR, point] == color:
-            removed = remove_chain(board, board[HEAD, point])
-            prisoners += removed if color == WHITE else -removed
-    return prisoners
+            remove_chain(board, board[HEAD, point])
 
 
 @kernel
@@ -153,10 +156,13 @@ def _count(root: Root, scratch: Scratch, board: Board) -> float:
 
 @kernel
 def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
-    """Return Black's margin of a finished position under the rules in force. May change the board."""
+    """Return Black's margin of a finished position under the rules in force. May change the board.
+
+    Under territory rules `white_bonus` holds the moves played, so prisoners are in it already.
+    """
     if not root.is_area:
-        prisoners = _remove_dead(root, board)
-        return _count(root, scratch, board) + prisoners - white_bonus
+        _remove_dead(root, board)
+        return _count(root, scratch, board) - white_bonus
     as_it_stands = _count(root, scratch, board) - white_bonus
     if not root.cautious:
         return as_it_stands

@@ -5,7 +5,7 @@ Owns the tree and its reuse from move to move. Knows of evaluators only their in
 
 import time
 from collections.abc import Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from engine.search.tree import (
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
+_IDLE_STEPS = 2
+"""Steps in a row without any progress after which the tree is full or the visits are reached."""
 
 
 class _Slot:
@@ -78,7 +80,7 @@ class Search:
             self.tree.counters[:] = 0
             add_node(self.tree, NO_NODE, 0, color)
         self.tree.counters[TERMINAL_PLAYOUTS] = 0
-        self._game = game.copy()
+        self._game, self._rules = game.copy(), game.rules
         self.ownership_sum[:] = 0
         self._clean_priors = None
 
@@ -148,55 +150,53 @@ class Search:
         max_visits: never collect more leaves than the root lacks to this number.
         """
         self._searches += 1
-        start, playouts_before, evaluated, idle = time.monotonic(), self._visits(), 0, 0
-        seed = (self.params.seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
-        weights = self._weights(seed)
-        waiting: _Slot | None = None
-        turn = 0
+        self._evaluated = 0
+        start, visits_before, idle = time.monotonic(), self._visits(), 0
+        weights = self._weights((self.params.seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF)
         noise_due = self.params.noise_fraction > 0
-        while True:
-            stats = self._stats(start, playouts_before)
-            if stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers):
-                break
-            if noise_due and self.tree.stage[ROOT] == EXPANDED:
-                self._mix_noise()
-                noise_due = False
-            slot = self._slots[turn]
-            wanted = self._wanted(max_visits, waiting)
-            ended_before = self.tree.counters[TERMINAL_PLAYOUTS]
-            slot.rows = int(
-                collect(self.tree, self.root, self._scratch, slot.batch, weights, wanted, evaluated) if wanted else 0
-            )
-            evaluated += slot.rows
-            if slot.rows:
-                slot.positions.rules = self._rules()
-                slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation)
-            if waiting is not None:
-                self._finish(waiting)
-            progressed = slot.rows or waiting is not None or self.tree.counters[TERMINAL_PLAYOUTS] > ended_before
-            idle = 0 if progressed else idle + 1
-            waiting = slot if slot.rows else None
-            turn = 1 - turn
-            if idle > 1:
-                break
-        if waiting is not None:
-            self._finish(waiting)
-        return self._stats(start, playouts_before)
+        try:
+            while idle < _IDLE_STEPS:
+                stats = self._stats(start, visits_before)
+                if stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers):
+                    break
+                if noise_due and self.tree.stage[ROOT] == EXPANDED:
+                    self._mix_noise()
+                    noise_due = False
+                idle = 0 if self._step(weights, max_visits) else idle + 1
+            self._finish(self._slots[1])
+        except BaseException:
+            self._abandon()
+            raise
+        return self._stats(start, visits_before)
 
-    def _wanted(self, max_visits: int | None, waiting: _Slot | None) -> int:
+    def _step(self, weights: Weights, max_visits: int | None) -> bool:
+        """Collect a batch and send it off, then back up the batch before; return whether anything came of it."""
+        slot, in_flight = self._slots
+        wanted = self._wanted(max_visits, in_flight)
+        ended = int(self.tree.counters[TERMINAL_PLAYOUTS])
+        slot.rows = 0
+        if wanted:
+            slot.rows = int(collect(self.tree, self.root, self._scratch, slot.batch, weights, wanted, self._evaluated))
+        if slot.rows:
+            self._evaluated += slot.rows
+            slot.positions.rules = self._rules
+            slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation)
+        was_in_flight = self._finish(in_flight)
+        self._slots.reverse()
+        return slot.rows > 0 or was_in_flight or int(self.tree.counters[TERMINAL_PLAYOUTS]) > ended
+
+    def _wanted(self, max_visits: int | None, in_flight: _Slot) -> int:
         if max_visits is None:
             return self._batch_size
-        in_flight = waiting.rows if waiting is not None else 0
-        return max(0, min(self._batch_size, max_visits - self._visits() - in_flight))
+        waiting = in_flight.rows if in_flight.future is not None else 0
+        return max(0, min(self._batch_size, max_visits - self._visits() - waiting))
 
-    def _finish(self, slot: _Slot) -> None:
-        """Wait for a batch's evaluation and back it up; on failure its leaves are reopened."""
-        assert slot.future is not None
-        try:
-            slot.future.result()
-        except BaseException:
-            reopen(self.tree, slot.batch, slot.rows)
-            raise
+    def _finish(self, slot: _Slot) -> bool:
+        """Wait for a batch's evaluation, if one is under way, and back it up; return whether one was."""
+        if slot.future is None:
+            return False
+        slot.future.result()
+        slot.future = None
         out = slot.evaluation
         back_up(
             self.tree,
@@ -211,10 +211,15 @@ class Search:
             self._scratch.amaf,
             self.ownership_sum,
         )
+        return True
 
-    def _rules(self) -> "object":
-        assert self._game is not None
-        return self._game.rules
+    def _abandon(self) -> None:
+        """Give up the batches in flight after a failure: their leaves are new again."""
+        for slot in self._slots:
+            if slot.future is not None:
+                wait([slot.future])
+                slot.future = None
+                reopen(self.tree, slot.batch, slot.rows)
 
     def _weights(self, seed: int) -> Weights:
         p = self.params

@@ -81,19 +81,17 @@ def test_a_move_breathes_with_two_liberties(stones: str, move: str, mover: str, 
 @pytest.mark.parametrize(
     ("stones", "move", "mover", "captured", "atari", "saved"),
     [
-        pytest.param(".O./OXO/...", "B1", "O", 1, 0, 0, id="takes a stone"),
-        pytest.param(".O./OXO/...", "B1", "X", 0, 0, 0, id="an extension on the first line fails"),
+        pytest.param(".O./OXO/O..", "B1", "O", 1, 0, 0, id="takes a stone"),
+        pytest.param(".O./OXO/O..", "B1", "X", 0, 2, 0, id="an extension on the first line fails"),
         pytest.param(".O../OXO./..../....", "B2", "X", 0, 0, 1, id="an extension into the open saves"),
-        pytest.param(".O.../OXXO./...../.....", "B2", "O", 0, 2, 0, id="atari on two"),
+        pytest.param(".OO../OXXO./...../.....", "B2", "O", 0, 2, 0, id="atari on two"),
         pytest.param("XX../OO../....", "C3", "O", 2, 0, 0, id="takes two in the corner"),
         pytest.param("X.../..../....", "A2", "O", 0, 1, 0, id="atari in the corner"),
         pytest.param("XO../.XX./....", "A2", "X", 0, 0, 1, id="connects a stone in atari"),
         pytest.param("..../.X../....", "B3", "O", 0, 0, 0, id="mere contact"),
     ],
 )
-def test_captures_ataris_and_rescues(
-    stones: str, move: str, mover: str, captured: int, atari: int, saved: int
-) -> None:
+def test_captures_ataris_and_rescues(stones: str, move: str, mover: str, captured: int, atari: int, saved: int) -> None:
     board, color = board_of(stones), COLOR[mover]
     point = at(board, move)
     assert captures(board, point, color) == captured
@@ -104,8 +102,8 @@ def test_captures_ataris_and_rescues(
 @pytest.mark.parametrize(
     ("stones", "chain", "answer"),
     [
-        pytest.param("XO.../OX.../.O.../.....", "A4", None, id="nothing to take"),
-        pytest.param(".XO./XOX./.X../....", "B3", None, id="a lone stone in atari, nobody to take back"),
+        pytest.param("XO.../O..../...../.....", "A4", None, id="nothing to take"),
+        pytest.param(".X../XOX./.X../....", "B3", None, id="a lone stone in atari, nobody to take back"),
         pytest.param(".OX./OXO./XO../....", "B3", "A4", id="takes the larger of the attackers"),
         pytest.param("OX.../OX.../.O.../.....", "B4", "A2", id="takes two attackers"),
     ],
@@ -132,8 +130,7 @@ def test_the_last_liberty_of_a_chain() -> None:
         pytest.param("....O/OOOOO/.....", "E3", None, id="four in a row lives"),
         pytest.param("..O/..O/OOO", "C3", None, id="square four is dead anyway"),
         pytest.param("..O/..O/.OO/OO.", "C4", "A3", id="bulky five"),
-        pytest.param("OO.OO/O...O/OO.OO/.OOO.", "B4", None, id="not next to the stone"),
-        pytest.param("OO.OO/O...O/OO.OO/.OOO.", "B3", None, id="a stone that is not there"),
+        pytest.param("OO.OO/O...O/OO.OO/.OOO.", "A4", None, id="not next to the stone"),
         pytest.param("OO.OO/O...O/OO.OO/.OOO.", "A3", "C3", id="crossed five"),
         pytest.param("..O/X.O/OOO", "C3", None, id="an enemy stone inside: no plain eye space"),
         pytest.param(".O./OO./...", "A2", None, id="a one-point eye"),

@@ -1,0 +1,41 @@
+"""Evaluators that are made up: known outputs, counters, failures."""
+
+import numpy as np
+
+from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+
+
+class FakeEvaluator:
+    """Priors by a hash of the position, values by the count of stones: the same in every run.
+
+    Counts its calls and positions and keeps the hashes it saw; fails at call `fail_at`.
+    """
+
+    def __init__(self, batch: int = 8, fail_at: int | None = None) -> None:
+        self.attributes = Attributes("fake", preferred_batch=batch, max_batch=64, has_score=True, has_ownership=True)
+        self.calls = 0
+        self.positions = 0
+        self.legal_seen: list[np.ndarray] = []
+        self._fail_at = fail_at
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the made-up evaluation."""
+        self.calls += 1
+        if self.calls == self._fail_at:
+            raise RuntimeError("made to fail")
+        self.positions += count
+        for row in range(count):
+            generator = np.random.default_rng(int(positions.hashes[row]) & 0xFFFFFFFF)
+            legal = positions.legal[row]
+            policy = generator.random(len(legal)).astype(np.float32) * legal
+            out.policy[row] = policy / policy.sum()
+            colors = positions.boards[row, 1]
+            balance = int(np.count_nonzero(colors == 1)) - int(np.count_nonzero(colors == 2))
+            sign = 1 if positions.to_play[row] == 1 else -1
+            out.value[row] = np.tanh(sign * balance / 4)
+            out.score[row] = sign * balance
+            out.ownership[row] = 0
+            self.legal_seen.append(legal.copy())
+
+    def close(self) -> None:
+        """Hold nothing."""
