@@ -91,6 +91,9 @@ class Player(Protocol):
     def new_game(self) -> None:
         """Forget what was learned about the last game."""
 
+    def restart(self) -> None:
+        """Start anew from the seed, as if just made: the same questions get the same answers."""
+
     def close(self) -> None:
         """Free threads and devices."""
 
@@ -101,6 +104,7 @@ class RandomPlayer:
     name = "random"
 
     def __init__(self, seed: int = 1) -> None:
+        self._seed = seed
         self._generator = np.random.default_rng(seed)
 
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
@@ -121,6 +125,10 @@ class RandomPlayer:
 
     def new_game(self) -> None:
         """Do nothing: no memory."""
+
+    def restart(self) -> None:
+        """Draw the same moves again."""
+        self._generator = np.random.default_rng(self._seed)
 
     def close(self) -> None:
         """Do nothing: no resources."""
@@ -279,6 +287,12 @@ class SearchPlayer:
         """Drop the tree and the memory of hopeless turns."""
         self.search.forget()
         self._bad_turns = dict.fromkeys(self._bad_turns, 0)
+
+    def restart(self) -> None:
+        """Forget the game, and draw random numbers from the seed again."""
+        self.new_game()
+        self.search.restart()
+        self._judge.restart()
 
     def close(self) -> None:
         """Stop the search's and the evaluator's threads."""

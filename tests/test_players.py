@@ -145,3 +145,12 @@ def test_genmove_leaves_the_game_alone() -> None:
     before = (list(game.moves), game.board.copy().tobytes(), game.to_play)
     player().genmove(game, opponent(game.to_play), Limits(visits=50))
     assert (list(game.moves), game.board.tobytes(), game.to_play) == before
+
+
+def test_after_a_restart_the_same_question_gets_the_same_answer() -> None:
+    thinker, game = player(), game_of("C3 C2", 9)
+    answers = []
+    for _ in range(3):
+        thinker.restart()
+        answers.append(thinker.genmove(game, BLACK, Limits(visits=300)))
+    assert answers[0] == answers[1] == answers[2]

@@ -143,6 +143,12 @@ class Search:
         """Drop the tree: the next position starts a new one."""
         self._game = None
 
+    def restart(self) -> None:
+        """Drop the tree and draw random numbers from the seed again."""
+        self.forget()
+        self._searches = 0
+        self._generator = np.random.default_rng(self.params.seed)
+
     def run(self, stoppers: Sequence[Stopper], max_visits: int | None = None) -> SearchStats:
         """Search until a stopper says so, or no playout is possible; return the final figures.
 

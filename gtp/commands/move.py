@@ -72,7 +72,7 @@ def reg_genmove(state: GtpState, command: Command) -> str:
     color = parse_color(command.args[0])
     player = state.seat.get()
     # What an earlier search has left would make the answer depend on it.
-    player.new_game()
+    player.restart()
     limits = Limits(visits=state.config.visits or state.config.reg_visits)
     decision = player.genmove(state.game, color, limits)
     # Regression suites, GNU Go's among them, expect `PASS` in capitals here.

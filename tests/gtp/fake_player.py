@@ -56,6 +56,10 @@ class FakePlayer:
         """End thinking."""
         self._stop.set()
 
+    def restart(self) -> None:
+        """Count as a new game."""
+        self.new_games += 1
+
     def new_game(self) -> None:
         """Count the call."""
         self.new_games += 1
