@@ -7,7 +7,7 @@ dead stones inside pass-alive territory and with seki. Does not count: that is `
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import _step
+from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, NEXT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.jit import kernel
@@ -48,7 +48,7 @@ def _collect_regions(board: Board, color: int, scratch: NDArray[np.int16]) -> in
                 point = scratch[_POINTS, next_point]
                 next_point += 1
                 for direction in range(4):
-                    neighbor = point + _step(direction, stride)
+                    neighbor = point + neighbor_offset(direction, stride)
                     neighbor_color = board[COLOR, neighbor]
                     if neighbor_color <= 2 and neighbor_color != color and scratch[_REGION, neighbor] == 0:
                         scratch[_REGION, neighbor] = regions
@@ -63,7 +63,7 @@ def _touches(board: Board, point: int, head: int) -> bool:
     """True if a point is adjacent to the chain with this head."""
     stride = board[HEADER, STRIDE]
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == board[COLOR, head] and board[HEAD, neighbor] == head:
             return True
     return False
@@ -85,7 +85,7 @@ def _describe_region(board: Board, color: int, suicide: bool, region: int, scrat
         has_enemy = has_enemy or not is_empty
         is_near = False
         for direction in range(4):
-            is_near = is_near or board[COLOR, point + _step(direction, stride)] == color
+            is_near = is_near or board[COLOR, point + neighbor_offset(direction, stride)] == color
         if not is_near:
             far += 1
         if not (is_empty or suicide):
@@ -93,7 +93,7 @@ def _describe_region(board: Board, color: int, suicide: bool, region: int, scrat
         if candidates < 0:
             candidates = 0
             for direction in range(4):
-                neighbor = point + _step(direction, stride)
+                neighbor = point + neighbor_offset(direction, stride)
                 if board[COLOR, neighbor] == color:
                     head = board[HEAD, neighbor]
                     known = False
@@ -126,7 +126,7 @@ def _kill_chain(board: Board, head: int, scratch: NDArray[np.int16]) -> None:
     stone = head
     while True:
         for direction in range(4):
-            region = scratch[_REGION, stone + _step(direction, stride)]
+            region = scratch[_REGION, stone + neighbor_offset(direction, stride)]
             if region > 0:
                 scratch[_SAFE, region] = 0
         stone = board[NEXT, stone]
@@ -256,7 +256,7 @@ def independent_life(
                 if board[COLOR, point] == color and board[LIBERTIES, board[HEAD, point]] == 1:
                     in_seki = True
                 for direction in range(4):
-                    neighbor = point + _step(direction, stride)
+                    neighbor = point + neighbor_offset(direction, stride)
                     if board[COLOR, neighbor] == EMPTY and owner[neighbor] == EMPTY:
                         in_seki = True
                     if owner[neighbor] == color and scratch[_REGION, neighbor] == 0:

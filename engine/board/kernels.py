@@ -99,7 +99,7 @@ def _merge(board: Board, head: int, other: int) -> int:
     stone = other
     while True:
         for direction in range(4):
-            point = stone + _step(direction, stride)
+            point = stone + neighbor_offset(direction, stride)
             if board[COLOR, point] == EMPTY and not _is_liberty_of(board, point, head):
                 liberties += 1
         board[HEAD, stone] = head
@@ -112,7 +112,7 @@ def _merge(board: Board, head: int, other: int) -> int:
 
 
 @kernel
-def _step(direction: int, stride: int) -> int:
+def neighbor_offset(direction: int, stride: int) -> int:
     """Return the offset to one of the four neighbors: up, left, right, down."""
     if direction == 0:
         return -stride
@@ -150,7 +150,7 @@ def add_stone(board: Board, point: int, color: int) -> int:
     liberties = 0
     seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color == EMPTY:
             liberties += 1
@@ -162,7 +162,7 @@ def add_stone(board: Board, point: int, color: int) -> int:
     board[LIBERTIES, point] = liberties
     head = point
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == color and board[HEAD, neighbor] != head:
             head = _merge(board, board[HEAD, neighbor], head)
     return head
@@ -179,7 +179,7 @@ def remove_chain(board: Board, head: int) -> int:
     while True:
         seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
         for direction in range(4):
-            neighbor = stone + _step(direction, stride)
+            neighbor = stone + neighbor_offset(direction, stride)
             if board[COLOR, neighbor] == 3 - color:
                 other = board[HEAD, neighbor]
                 if other != seen0 and other != seen1 and other != seen2:
@@ -212,7 +212,7 @@ def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
     stride = board[HEADER, STRIDE]
     joins = False
     for direction in range(4):
-        neighbor = vertex + _step(direction, stride)
+        neighbor = vertex + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color == EMPTY:
             return True
@@ -237,7 +237,7 @@ def place(board: Board, point: int, color: int) -> int:
     captured = 0
     last_captured = NO_POINT
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == enemy and board[LIBERTIES, board[HEAD, neighbor]] == 0:
             last_captured = neighbor
             captured += remove_chain(board, board[HEAD, neighbor])
@@ -288,7 +288,7 @@ def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
     breathes = False
     seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
     for direction in range(4):
-        neighbor = vertex + _step(direction, stride)
+        neighbor = vertex + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color == EMPTY:
             breathes = True
@@ -305,7 +305,7 @@ def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
         bits ^= zobrist(vertex, color)
         seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
         for direction in range(4):
-            neighbor = vertex + _step(direction, stride)
+            neighbor = vertex + neighbor_offset(direction, stride)
             if board[COLOR, neighbor] == color:
                 head = board[HEAD, neighbor]
                 if head != seen0 and head != seen1 and head != seen2:
@@ -336,7 +336,7 @@ def chain_liberties(board: Board, head: int, out: NDArray[np.int16]) -> int:
     stone = head
     while found < total:
         for direction in range(4):
-            point = stone + _step(direction, stride)
+            point = stone + neighbor_offset(direction, stride)
             if board[COLOR, point] == EMPTY:
                 known = False
                 for i in range(found):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import _step, chain_liberties, is_legal, place
+from engine.board.kernels import chain_liberties, is_legal, neighbor_offset, place
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
 from engine.color import EMPTY, WALL
 from engine.jit import kernel
@@ -47,7 +47,7 @@ def _empty_neighbors(board: Board, point: int) -> int:
     stride = board[HEADER, STRIDE]
     count = 0
     for direction in range(4):
-        count += board[COLOR, point + _step(direction, stride)] == EMPTY
+        count += board[COLOR, point + neighbor_offset(direction, stride)] == EMPTY
     return count
 
 
@@ -57,7 +57,7 @@ def _liberty_bounds(board: Board, point: int, color: int) -> tuple[int, int]:
     stride = board[HEADER, STRIDE]
     empty, capture_directions, best_friend, upper = 0, 0, 0, 0
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color == EMPTY:
             empty += 1
@@ -80,7 +80,7 @@ def _defender_moves(board: Board, head: int, moves: NDArray[np.int16], liberties
     stone = head
     while True:
         for direction in range(4):
-            neighbor = stone + _step(direction, stride)
+            neighbor = stone + neighbor_offset(direction, stride)
             if board[COLOR, neighbor] != attacker or board[LIBERTIES, board[HEAD, neighbor]] != 1:
                 continue
             chain_liberties(board, board[HEAD, neighbor], liberties)
@@ -107,7 +107,7 @@ def _is_ko_capture(board: Board, point: int, color: int) -> bool:
     stride = board[HEADER, STRIDE]
     captured = 0
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color != 3 - color and neighbor_color != WALL:
             return False
@@ -125,7 +125,7 @@ def _has_attacker_in_atari(board: Board, head: int) -> bool:
     stone = head
     while True:
         for direction in range(4):
-            neighbor = stone + _step(direction, stride)
+            neighbor = stone + neighbor_offset(direction, stride)
             if board[COLOR, neighbor] == attacker and board[LIBERTIES, board[HEAD, neighbor]] == 1:
                 return True
         stone = board[NEXT, stone]
@@ -147,7 +147,7 @@ def _promise(board: Board, point: int, defender: int) -> int:
     stride = board[HEADER, STRIDE]
     value = 2 * _empty_neighbors(board, point)
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == defender:
             liberties = board[LIBERTIES, board[HEAD, neighbor]]
             if liberties > 1:

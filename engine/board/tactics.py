@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import _step, is_legal
+from engine.board.kernels import is_legal, neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, Board
 from engine.color import EMPTY, WALL
 from engine.jit import kernel
@@ -81,7 +81,7 @@ def is_eye(board: Board, point: int, color: int) -> bool:
     """
     stride = board[HEADER, STRIDE]
     for direction in range(4):
-        neighbor_color = board[COLOR, point + _step(direction, stride)]
+        neighbor_color = board[COLOR, point + neighbor_offset(direction, stride)]
         if neighbor_color != color and neighbor_color != WALL:
             return False
     enemies, walls = 0, 0
@@ -98,7 +98,7 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
     stride = board[HEADER, STRIDE]
     first = NO_POINT
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         neighbor_color = board[COLOR, neighbor]
         if neighbor_color == EMPTY:
             if first == NO_POINT:
@@ -118,14 +118,14 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
                 elif first != neighbor:
                     return True
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == color:
             head = board[HEAD, neighbor]
             remaining = board[LIBERTIES, head] - 1
             stone = neighbor
             while remaining > 0:
                 for side in range(4):
-                    liberty = stone + _step(side, stride)
+                    liberty = stone + neighbor_offset(side, stride)
                     if board[COLOR, liberty] == EMPTY and liberty != point:
                         if first == NO_POINT:
                             first = liberty
@@ -143,7 +143,7 @@ def chain_size_after(board: Board, point: int, color: int) -> int:
     stride = board[HEADER, STRIDE]
     size = 1
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == color:
             size += board[SIZE, board[HEAD, neighbor]]
     return size
@@ -155,7 +155,7 @@ def captures(board: Board, point: int, color: int) -> int:
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
             stones += board[SIZE, board[HEAD, neighbor]]
     return stones
@@ -167,7 +167,7 @@ def puts_in_atari(board: Board, point: int, color: int) -> int:
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == 3 - color and board[LIBERTIES, board[HEAD, neighbor]] == 2:
             stones += board[SIZE, board[HEAD, neighbor]]
     return stones
@@ -179,7 +179,7 @@ def saves(board: Board, point: int, color: int) -> int:
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == color and board[LIBERTIES, board[HEAD, neighbor]] == 1:
             stones += board[SIZE, board[HEAD, neighbor]]
     if stones == 0 or not breathes_after(board, point, color):
@@ -194,7 +194,7 @@ def last_liberty(board: Board, head: int) -> int:
     stone = head
     while True:
         for direction in range(4):
-            point = stone + _step(direction, stride)
+            point = stone + neighbor_offset(direction, stride)
             if board[COLOR, point] == EMPTY:
                 return point
         stone = board[NEXT, stone]
@@ -211,7 +211,7 @@ def counter_capture(board: Board, head: int) -> int:
     stone = head
     while True:
         for direction in range(4):
-            neighbor = stone + _step(direction, stride)
+            neighbor = stone + neighbor_offset(direction, stride)
             if board[COLOR, neighbor] == 3 - color:
                 enemy = board[HEAD, neighbor]
                 if board[LIBERTIES, enemy] == 1 and board[SIZE, enemy] > best_size:
@@ -241,7 +241,7 @@ def _small_eye_space(board: Board, first: int, color: int, eye_space: NDArray[np
     count, i = 1, 0
     while i < count:
         for direction in range(4):
-            point = eye_space[i] + _step(direction, stride)
+            point = eye_space[i] + neighbor_offset(direction, stride)
             if board[COLOR, point] == 3 - color:
                 return 0
             if board[COLOR, point] != EMPTY:
@@ -268,7 +268,7 @@ def nakade_point(board: Board, stone: int, eye_space: NDArray[np.int16]) -> int:
     """
     stride, color = board[HEADER, STRIDE], board[COLOR, stone]
     for direction in range(4):
-        first = stone + _step(direction, stride)
+        first = stone + neighbor_offset(direction, stride)
         if board[COLOR, first] != EMPTY:
             continue
         count = _small_eye_space(board, first, color, eye_space)

@@ -4,6 +4,7 @@ The search knows this file and no evaluator. An `Evaluation` speaks for the side
 heads do; `black_value` is the one place where that turns into the tree's Black-positive view.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -104,6 +105,14 @@ def black_value(value: float, to_play: int) -> float:
     return value if to_play == 1 else -value
 
 
+@kernel
+def outcome_value(margin: float) -> float:
+    """Turn a final margin in points into a value in [-1, 1]: mostly who won, a little by how much."""
+    if margin == 0:
+        return 0.0
+    return (0.95 if margin > 0 else -0.95) + 0.05 * math.tanh(margin / 20)
+
+
 def write_position(game: Game, color: int, positions: PositionBatch, row: int) -> None:
     """Write the present position of a game, `color` to play, into one row of a batch."""
     width, height = game.width, game.height
@@ -122,5 +131,3 @@ def write_position(game: Game, color: int, positions: PositionBatch, row: int) -
     positions.hashes[row] = game.evaluation_key(color)
     positions.white_bonus[row] = game.white_bonus
     positions.rules = game.rules
-
-

@@ -7,7 +7,7 @@ distance from the last moves, and lines near the edge of an empty corner.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import _step
+from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.board.tactics import (
     PATTERNS,
@@ -79,7 +79,7 @@ def _rescues_by_capture(board: Board, point: int, color: int) -> bool:
     """True if the move captures a chain next to an own chain in atari."""
     stride = board[HEADER, STRIDE]
     for direction in range(4):
-        neighbor = point + _step(direction, stride)
+        neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] != 3 - color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
             continue
         if counter_capture(board, board[HEAD, neighbor]) != NO_POINT:

@@ -8,7 +8,7 @@ then play anywhere sensible. Neither fills own one-point eyes.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import _step, is_legal, place, play
+from engine.board.kernels import is_legal, neighbor_offset, place, play
 from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.board.tactics import (
     PATTERNS,
@@ -60,25 +60,13 @@ def seed_generator(rng: NDArray[np.uint64], seed: np.uint64) -> None:
 
 
 @kernel
-def _random_move(board: Board, color: int, rng: NDArray[np.uint64]) -> int:
-    """Return a random legal move that fills no own eye, or PASS where there is none."""
-    count = board[HEADER, EMPTY_COUNT]
-    if count == 0:
-        return PASS
-    start = random_below(rng, count)
-    for i in range(count):
-        place_in_list = start + i
-        if place_in_list >= count:
-            place_in_list -= count
-        point = board[EMPTIES, place_in_list]
-        if is_legal(board, point, color, False) and not is_eye(board, point, color):
-            return point
-    return PASS
+def _random_move(
+    board: Board, color: int, rng: NDArray[np.uint64], refuses_self_atari: bool, probabilities: NDArray[np.int64]
+) -> int:
+    """Return a random legal move that fills no own eye, or PASS where there is none.
 
-
-@kernel
-def _random_sensible_move(board: Board, color: int, rng: NDArray[np.uint64], probabilities: NDArray[np.int64]) -> int:
-    """As `_random_move`, but refusing most self-ataris."""
+    refuses_self_atari: pass over most moves that leave one liberty, so that sekis stand.
+    """
     count = board[HEADER, EMPTY_COUNT]
     if count == 0:
         return PASS
@@ -90,7 +78,7 @@ def _random_sensible_move(board: Board, color: int, rng: NDArray[np.uint64], pro
         point = board[EMPTIES, place_in_list]
         if not is_legal(board, point, color, False) or is_eye(board, point, color):
             continue
-        if breathes_after(board, point, color):
+        if not refuses_self_atari or breathes_after(board, point, color):
             return point
         if chain_size_after(board, point, color) < _BIG_SELF_ATARI and (
             random_bits(rng) & 255 < probabilities[SELF_ATARI]
@@ -117,7 +105,7 @@ def _answer_last_move(
             if is_legal(board, point, color, False):
                 return point
     for direction in range(4):
-        neighbor = last + _step(direction, stride)
+        neighbor = last + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] != color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
             continue
         if random_bits(rng) & 255 >= probabilities[SAVE]:
@@ -154,18 +142,18 @@ def count_area(board: Board) -> int:
     for row in range(height):
         for column in range(width):
             point = (row + 1) * stride + column + 1
-            balance += _owner_sign(board, point, stride)
+            balance += owner_sign(board, point, stride)
     return balance
 
 
 @kernel
-def _owner_sign(board: Board, point: int, stride: int) -> int:
+def owner_sign(board: Board, point: int, stride: int) -> int:
     """Return 1 for Black's, -1 for White's, 0 for nobody's point of a played-out board."""
     color = board[COLOR, point]
     if color == EMPTY:
         seen = 0
         for direction in range(4):
-            neighbor_color = board[COLOR, point + _step(direction, stride)]
+            neighbor_color = board[COLOR, point + neighbor_offset(direction, stride)]
             if neighbor_color != WALL:
                 seen |= 1 << neighbor_color
         if seen == 1 << BLACK:
@@ -180,7 +168,7 @@ def light_rollout(board: Board, color: int, rng: NDArray[np.uint64]) -> int:
     passes = 0
     limit = _MAX_MOVES_PER_POINT * board[HEADER, WIDTH] * board[HEADER, HEIGHT]
     for _ in range(limit):
-        point = _random_move(board, color, rng)
+        point = _random_move(board, color, rng, False, PROBABILITIES)
         if point == PASS:
             passes += 1
             if passes == 2:
@@ -216,7 +204,7 @@ def heavy_rollout(
         if last > PASS:
             point = _answer_last_move(board, color, last, rng, probabilities, eye_space)
         if point == NO_POINT:
-            point = _random_sensible_move(board, color, rng, probabilities)
+            point = _random_move(board, color, rng, True, probabilities)
         if point == PASS:
             passes += 1
             if passes == 2:

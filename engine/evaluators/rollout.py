@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluators.base import Attributes, Evaluation, PositionBatch, outcome_value
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
-from engine.evaluators.playout_kernels import PROBABILITIES, _owner_sign, heavy_rollout, seed_generator
+from engine.evaluators.playout_kernels import PROBABILITIES, heavy_rollout, owner_sign, seed_generator
 from engine.jit import kernel
 
 _BATCH_PER_THREAD = 32
@@ -55,14 +55,13 @@ def _evaluate_rows(
         points, index = 0, 0
         for line in range(height):
             for column in range(width):
-                owner = _owner_sign(work, (line + 1) * stride + column + 1, stride)
+                owner = owner_sign(work, (line + 1) * stride + column + 1, stride)
                 points += owner
                 ownership[row, index] = sign * owner
                 index += 1
         margin = points - white_bonus[row] - (0 if is_area else balance)
         score[row] = sign * margin
-        result = 0.0 if margin == 0 else (0.95 if margin > 0 else -0.95) + 0.05 * np.tanh(margin / 20)
-        value[row] = sign * result
+        value[row] = sign * outcome_value(margin)
 
 
 class RolloutEvaluator:

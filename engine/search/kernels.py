@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from engine.board.kernels import place, play, position_hash
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluators.base import HISTORY, black_value
+from engine.evaluators.base import HISTORY, black_value, outcome_value
 from engine.jit import kernel
-from engine.search.position import MAX_DEPTH, WHITE_KEY, Root, Scratch, count_score, result_of, write_legal
+from engine.search.position import MAX_DEPTH, WHITE_KEY, Root, Scratch, count_score, write_legal
 from engine.search.tree import (
     COLLISIONS,
     EXPANDED,
@@ -226,7 +226,7 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
             break
         elif tree.stage[node] == TERMINAL:
             score = count_score(root, scratch, board, bonus)
-            _propagate(tree, node, result_of(score), score)
+            _propagate(tree, node, outcome_value(score), score)
             tree.counters[TERMINAL_PLAYOUTS] += 1
             ended += 1
         elif depth >= MAX_DEPTH - 1:

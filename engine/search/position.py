@@ -169,11 +169,3 @@ def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) 
     _remove_dead(root, board)
     as_agreed = _count(root, scratch, board) - white_bonus
     return min(as_it_stands, as_agreed) if root.color == BLACK else max(as_it_stands, as_agreed)
-
-
-@kernel
-def result_of(score: float) -> float:
-    """Return the game's value for Black in [-1, 1]: mostly the winner, a little the margin."""
-    if score == 0:
-        return 0.0
-    return (0.95 if score > 0 else -0.95) + 0.05 * np.tanh(score / 20)
