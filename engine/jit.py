@@ -20,6 +20,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -179,6 +180,20 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             self.disable()
 
 
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # no stderr, or a closed one
+        return False
+
+
+def _say(text: str) -> None:
+    """Write to stderr if there is one; a controller may have closed it."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 class _Progress(event.Listener):  # type: ignore[misc]
     """Counts compilations and says on stderr, in one line, that they are going on."""
 
@@ -192,17 +207,16 @@ class _Progress(event.Listener):  # type: ignore[misc]
             directory = cache_directory()
             if directory and not is_frozen():
                 remove_old_caches(directory)
-            if not sys.stderr.isatty():
-                sys.stderr.write("keima: compiling kernels, once after each update ...\n")
+            if not _is_terminal():
+                _say("keima: compiling kernels, once after each update ...\n")
         self.compilations += 1
         _log.info("compiling %s%s", event.data["dispatcher"].py_func.__qualname__, event.data["args"])
         self.on_end(event)
 
     def on_end(self, event: Any) -> None:
-        if sys.stderr.isatty():
+        if _is_terminal():
             # Ends at the start of the line, so that whatever is written next replaces it.
-            sys.stderr.write(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")
-            sys.stderr.flush()
+            _say(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")
 
 
 _PROGRESS = _Progress()
