@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life, new_scratch
 from engine.board.kernels import remove_chain
-from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, Board
+from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, STRIDE, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.game import Game
 from engine.rules import Tax
@@ -82,14 +82,16 @@ def territory_score(game: Game, dead: Collection[int] = ()) -> float:
     """Return the score by territory and prisoners, as players count a finished game.
 
     Dead stones become prisoners. Territory is an empty region that touches one color alone. Under a
-    seki tax a group that touches neutral points keeps its territory only if it surely has two eyes.
+    seki tax a group that touches neutral points keeps its territory only if it surely has two eyes;
+    under the tax on all groups each living group pays two points besides.
     """
     board = without_chains(game.board, dead)
     scratch = new_scratch(board)
     owner = np.zeros(board.shape[1], dtype=np.int8)
     area(board, game.rules.suicide, True, scratch, owner)
+    living = {BLACK: 0, WHITE: 0}
     if game.rules.tax is not Tax.NONE:
-        _drop_seki_eyes(board, owner)
+        living = _drop_seki_eyes(board, owner)
     territory = np.where(board[COLOR] == EMPTY, owner, EMPTY)
     # A stone left on the board inside the other side's pass-alive territory is a prisoner too.
     enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
@@ -98,7 +100,8 @@ def territory_score(game: Game, dead: Collection[int] = ()) -> float:
         color: int(np.count_nonzero(territory == color)) + 2 * int(np.count_nonzero(enclosed & (owner == color)))
         for color in (BLACK, WHITE)
     }
-    return points[BLACK] + prisoners[BLACK] - points[WHITE] - prisoners[WHITE] - game.fixed_bonus
+    taxed = _TAX_PER_GROUP * (living[BLACK] - living[WHITE]) if game.rules.tax is Tax.ALL else 0
+    return points[BLACK] + prisoners[BLACK] - points[WHITE] - prisoners[WHITE] - taxed - game.fixed_bonus
 
 
 def tromp_taylor_score(game: Game) -> float:
@@ -124,7 +127,7 @@ def without_chains(board: Board, dead: Collection[int]) -> Board:
 
 
 def _neighbors(board: Board, vertex: int) -> tuple[int, int, int, int]:
-    stride = int(board[HEADER, 2])
+    stride = int(board[HEADER, STRIDE])
     return vertex - stride, vertex - 1, vertex + 1, vertex + stride
 
 
@@ -139,24 +142,27 @@ def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
     return region
 
 
-def _drop_seki_eyes(board: Board, owner: Owner) -> None:
-    """Take the territory of groups in seki out of an area map, in place."""
+def _drop_seki_eyes(board: Board, owner: Owner) -> dict[int, int]:
+    """Take the territory of groups in seki out of an area map, in place; return the other groups by color."""
     colors = board[COLOR]
     neutral = (colors == EMPTY) & (owner == EMPTY)
+    living = {BLACK: 0, WHITE: 0}
     seen: set[int] = set()
     for seed in np.flatnonzero(owner != EMPTY).tolist():
         if seed in seen:
             continue
-        color = owner[seed]
+        color = int(owner[seed])
         group = _region(seed, owner == color, board)
         seen |= group
-        if not any(neutral[neighbor] for vertex in group for neighbor in _neighbors(board, vertex)):
-            continue
-        eyes = _eye_spaces(board, group, colors != color)
-        if len(eyes) < 2 and not any(len(eye) >= _SURE_EYE_SIZE for eye in eyes):
+        touches_neutral = any(neutral[neighbor] for vertex in group for neighbor in _neighbors(board, vertex))
+        eyes = _eye_spaces(board, group, colors != color) if touches_neutral else []
+        if touches_neutral and len(eyes) < 2 and not any(len(eye) >= _SURE_EYE_SIZE for eye in eyes):
             for eye in eyes:
                 for vertex in eye:
                     owner[vertex] = EMPTY
+        else:
+            living[color] += 1
+    return living
 
 
 def _eye_spaces(board: Board, group: set[int], not_own_stone: NDArray[np.bool_]) -> list[set[int]]:

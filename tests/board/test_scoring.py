@@ -113,3 +113,8 @@ def test_taxes_take_eyes_in_seki_or_two_points_a_group(
 )
 def test_scores_are_written_as_gtp_has_them(score: float, text: str) -> None:
     assert format_score(score) == text
+
+
+def test_the_tax_on_groups_costs_each_living_group_two_points_under_territory_rules_too() -> None:
+    one_white_group_more = score_of(TWO_AGAINST_ONE, PRESETS["ancient-territory"])
+    assert one_white_group_more == score_of(TWO_AGAINST_ONE, PRESETS["japanese"]) - 2 * (2 - 1)
