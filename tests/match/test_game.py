@@ -78,12 +78,14 @@ def test_taking_a_ko_back_at_once_is_illegal() -> None:
 
 
 def test_the_third_occurrence_of_a_position_under_simple_ko_is_a_draw() -> None:
-    # Two kos: Black can take at D1, White at C5. Taking both, passing, and taking both back is a cycle.
-    black, white = "B1 C2 B5 C4 D5" + " D1 pass D5" * 3, "D2 E1 D4 E5 C1" + " C5 C1 pass" * 3
-    record = only_game(fake(black), fake(white), rules="chinese")
+    # A triple ko: Black takes at C9 and H9, White at B1, then each takes back; six moves make a cycle.
+    black = "E5 A9 B8 A1 B2 C1 F9 G8" + " C9 H9 C1" * 3
+    white = "D9 C8 B9 D1 C2 J9 H8 G9" + " B1 B9 G9" * 3
+    record = only_game(fake(black), fake(white), rules="chinese", width=9, height=9)
     assert (record.winner, record.result, record.reason) == (None, "Void", "repetition")
-    assert record.moves == {"A": 12, "B": 11}
-    assert only_game(fake(black), fake(white), rules="tromp-taylor").detail == "move 15 black D5: superko"
+    assert record.moves == {"A": 14, "B": 14}
+    forbidden = only_game(fake(black), fake(white), rules="tromp-taylor", width=9, height=9)
+    assert forbidden.detail == "move 22 white G9: superko"
 
 
 def test_two_passes_are_counted_by_the_arbiter_when_nobody_else_can() -> None:
