@@ -16,13 +16,13 @@ def test_the_handshake_does_not_wait_for_the_player() -> None:
     with Controller([*FAKE_ENGINE, "slow-start", "30"]) as engine:
         engine.send("".join(f"{line}\n" for line in HANDSHAKE).encode())
         replies = [engine.reply() for _ in HANDSHAKE]
-        # Twice the budget of 0.3 s: other tests may have the processor.
-        assert time.monotonic() - started < 0.6
+        # The player takes 30 s; `keima bench` measures the budget of 0.3 s, a busy machine would not keep it.
+        assert time.monotonic() - started < 5
         assert replies[2] == b"= 2\n\n"
         started = time.monotonic()
         assert engine.ask("quit") == "= \n\n"
         assert engine.expect_end() == 0
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5
 
 
 def test_leaving_while_a_move_waits_for_the_player() -> None:
