@@ -36,6 +36,12 @@ from engine.vertex import PASS
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
+_INDEX_BITS = 10
+_INDEX_RANGE = 1 << _INDEX_BITS
+"""More than the moves of the largest board; with 16 bits of prior it fills less than an int32."""
+_PRIOR_HALF = 1 << 15
+
+
 class Batch(NamedTuple):
     """The arrays of a `PositionBatch`, and the leaf node of each row."""
 
@@ -240,28 +246,46 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
 
 
 @kernel
-def _expand(tree: Tree, node: int, legal: NDArray[np.bool_], policy: NDArray[np.float32], width: int) -> None:
-    """Give a node its legal moves, best prior first (insertion into the row keeps equal priors in order)."""
-    count = 0
-    area_size = legal.shape[0] - 1
-    for index in range(area_size + 1):
-        if not legal[index]:
-            continue
-        vertex = PASS if index == area_size else (index // width + 1) * (width + 1) + index % width + 1
-        prior = np.uint16(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
-        edge = count
-        while edge > 0 and tree.edge_prior[node, edge - 1] < prior:
-            tree.edge_prior[node, edge] = tree.edge_prior[node, edge - 1]
-            tree.edge_vertex[node, edge] = tree.edge_vertex[node, edge - 1]
-            edge -= 1
-        tree.edge_prior[node, edge] = prior
-        tree.edge_vertex[node, edge] = vertex
-        count += 1
+def _sort_descending(keys: NDArray[np.int32], count: int) -> None:
+    """Sort the first `count` keys in place (Shell 1959, gaps of Ciura 2001)."""
+    for gap in (301, 132, 57, 23, 10, 4, 1):
+        for i in range(gap, count):
+            key, place = keys[i], i
+            while place >= gap and keys[place - gap] < key:
+                keys[place] = keys[place - gap]
+                place -= gap
+            keys[place] = key
+
+
+@kernel
+def _expand(
+    tree: Tree,
+    node: int,
+    legal: NDArray[np.bool_],
+    policy: NDArray[np.float32],
+    width: int,
+    order: NDArray[np.int32],
+) -> None:
+    """Give a node its legal moves, best prior first, equal ones in policy order.
+
+    order: [area + 1] int32 working memory. Its keys hold the coded prior above the index counted from the end.
+    """
+    edge_prior, edge_vertex = tree.edge_prior[node], tree.edge_vertex[node]
+    count, last = 0, legal.shape[0] - 1
+    for index in range(last + 1):
+        if legal[index]:
+            prior = np.int32(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
+            order[count] = (prior - _PRIOR_HALF) * _INDEX_RANGE + (last - index)
+            count += 1
+    _sort_descending(order, count)
+    for edge in range(count):
+        index = last - (order[edge] & (_INDEX_RANGE - 1))
+        edge_prior[edge] = (order[edge] >> _INDEX_BITS) + _PRIOR_HALF
+        edge_vertex[edge] = PASS if index == last else (index // width + 1) * (width + 1) + index % width + 1
     tree.edges[node] = count
     if tree.rave_visits.shape[0] > 0:
-        for edge in range(count):
-            tree.rave_visits[node, edge] = 0.0
-            tree.rave_value[node, edge] = 0.0
+        tree.rave_visits[node, :count] = 0.0
+        tree.rave_value[node, :count] = 0.0
     tree.stage[node] = EXPANDED
 
 
@@ -291,6 +315,7 @@ def back_up(
     ownership: NDArray[np.float32],
     first_play: NDArray[np.int8],
     width: int,
+    order: NDArray[np.int32],
     amaf: NDArray[np.int8],
     ownership_sum: NDArray[np.float64],
 ) -> None:
@@ -302,7 +327,7 @@ def back_up(
     for row in range(rows):
         leaf = batch.leaf[row]
         color = tree.to_play[leaf]
-        _expand(tree, leaf, batch.legal[row], policy[row], width)
+        _expand(tree, leaf, batch.legal[row], policy[row], width, order)
         for_black = black_value(value[row], color)
         _propagate(tree, leaf, for_black, black_value(score[row], color))
         for index in range(ownership_sum.shape[0] - 1):

@@ -33,7 +33,7 @@ class SearchParams:
     fpu_reduction: float = 0.2
     virtual_loss: float = 1.0
     rave_bias: float = 0.02
-    rave_prior: float = 3.0
+    rave_prior: float = 30.0
     noise_fraction: float = 0.0
     noise_concentration: float = 10.83
     temperature: float = 0.0

@@ -93,10 +93,7 @@ def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
 @kernel
 def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) -> bool:
     """True if a move that the stones allow would repeat a position of the game or of the walk."""
-    board = scratch.board
-    if not scratch.occupied[vertex] and not is_suicide(board, vertex, color):
-        return False
-    key = hash_after(board, vertex, color)
+    key = hash_after(scratch.board, vertex, color)
     if root.situational and color == BLACK:
         key ^= WHITE_KEY
     if _in_set(root.superko, key):
@@ -110,15 +107,16 @@ def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) 
 @kernel
 def write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_]) -> None:
     """Write the moves that the rules allow at the end of a walk of `depth` moves, in policy order."""
-    board = scratch.board
+    # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
+    board, occupied, suicide = scratch.board, scratch.occupied, root.suicide
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     has_superko = root.superko.shape[0] > 1
     index = 0
     for row in range(height):
         for column in range(width):
             point = (row + 1) * stride + column + 1
-            allowed = is_legal(board, point, color, root.suicide)
-            if allowed and has_superko:
+            allowed = is_legal(board, point, color, suicide)
+            if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
                 allowed = not _repeats(root, scratch, depth, point, color)
             legal[index] = allowed
             index += 1

@@ -109,6 +109,7 @@ class Search:
             groups=np.zeros(3, dtype=np.int64),
             amaf=np.zeros(self._slots[0].evaluation.first_play.shape[1], dtype=np.int8),
         )
+        self._order = np.empty(area + 1, dtype=np.int32)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
         self._shape, self._game = (game.width, game.height), None
 
@@ -214,6 +215,7 @@ class Search:
             out.ownership,
             out.first_play,
             slot.positions.width,
+            self._order,
             self._scratch.amaf,
             self.ownership_sum,
         )
