@@ -129,7 +129,9 @@ def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path) -> None:
     out, log = tmp_path / "match", tmp_path / "log"
     slow = fake("!slow:0.1:C3 !slow:0.1:C4", log=log)
     arguments = {"black": slow, "white": fake("!slow:0.1:B3"), "games": 500, "size": 5, "out": str(out)}
-    code = f"import sys; from engine.match import cli_match; sys.exit(cli_match(**{arguments!r}))"
+    # A test run in the background of a shell has Ctrl-C ignored, and so would the match.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heed}; import sys; from engine.match import cli_match; sys.exit(cli_match(**{arguments!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as match:
