@@ -41,7 +41,6 @@ class _State:
     consecutive_passes: int = 0
     passes: frozenset[tuple[int, int]] = frozenset()
     phase: int = 0
-    phase_start: int = 0
     keys_start: int = 0
     move_bonus: int = 0
     button: bool = False
@@ -300,7 +299,6 @@ class Game:
             consecutive_passes=0,
             passes=frozenset(),
             phase=phase,
-            phase_start=len(self.moves),
             keys_start=len(self._keys) - 1,
             second_encore_start=start,
         )

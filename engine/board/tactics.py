@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal, neighbor_offset
+from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, Board
 from engine.color import EMPTY, WALL
 from engine.jit import kernel
@@ -289,11 +289,3 @@ def nakade_point(board: Board, stone: int, eye_space: NDArray[np.int16]) -> int:
         if is_vital:
             return eye_space[best]
     return NO_POINT
-
-
-@kernel
-def is_sensible(board: Board, point: int, color: int) -> bool:
-    """True for a legal move that fills no own eye and is no self-atari of more than one stone."""
-    if not is_legal(board, point, color, False) or is_eye(board, point, color):
-        return False
-    return breathes_after(board, point, color) or chain_size_after(board, point, color) <= 1

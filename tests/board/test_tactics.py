@@ -15,7 +15,6 @@ from engine.board.tactics import (
     chain_size_after,
     counter_capture,
     is_eye,
-    is_sensible,
     last_liberty,
     nakade_point,
     neighborhood,
@@ -172,22 +171,6 @@ def test_patterns_are_the_same_turned_mirrored_and_with_colors_swapped() -> None
         swapped = np.where(np.isin(cells, (BLACK, WHITE)), 3 - cells, cells)
         for turned in (np.rot90(cells), cells[:, ::-1], cells.T, swapped):
             assert PATTERNS[_code(turned)] == expected
-
-
-@pytest.mark.parametrize(
-    ("stones", "move", "mover", "sensible"),
-    [
-        pytest.param(".X./XX./...", "A3", "X", False, id="fills its own eye"),
-        pytest.param("X.O/OO./...", "B3", "X", False, id="self-atari of two"),
-        pytest.param("O.O/.O./...", "B3", "X", False, id="suicide"),
-        pytest.param(".../.X./...", "A1", "O", True, id="a quiet move"),
-        pytest.param(".O./.../...", "A3", "X", True, id="a throw-in of one stone"),
-        pytest.param("X../.../...", "A3", "O", False, id="an occupied point"),
-    ],
-)
-def test_sensible_moves(stones: str, move: str, mover: str, sensible: bool) -> None:
-    board = board_of(stones)
-    assert is_sensible(board, at(board, move), COLOR[mover]) == sensible
 
 
 def test_the_size_after_a_move_is_never_too_small() -> None:
