@@ -5,6 +5,7 @@ pass, when to resign, which stones are dead. They never change the game they are
 """
 
 import threading
+import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -37,6 +38,11 @@ _JUDGE_MEMORY_MIB = 64
 _WARM_UP_SIZE = 5
 _WARM_UP_VISITS = 50
 _NETWORK_JUDGE_VISITS = 64
+_JUDGE_SHARE = 0.2
+"""Part of a move's time that is kept for judging life and death where a pass may be due."""
+_LATE_SHARE = 2
+"""From half of the board's points on a pass may be due."""
+_LEAST_SECONDS = 0.05
 _EARLY_SHARE = 5
 """Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
 
@@ -147,24 +153,30 @@ class SearchPlayer:
         self._bad_turns = {BLACK: 0, opponent(BLACK): 0}
 
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
-        """Search within the limits and return the move, a pass, or a resignation."""
+        """Search within the limits and return the move, a pass, or a resignation.
+
+        Searching and judging together keep to `limits.seconds`.
+        """
         self._stop.clear()
+        deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
         judgement: _Judgement | None = None
         if game.pass_ends_phase(color) or not game.rules.is_area:
-            judgement = self._judge_game(game, limits)
+            judgement = self._judge_game(game, _share(limits, deadline, _JUDGE_SHARE))
             if game.pass_ends_phase(color) and self._wins_as_it_stands(game, color, judgement):
                 return Decision(PASS, winrate=1.0, score_lead=_for_color(final_score(game, judgement.dead), color))
         legal = safe_vertices(game, color)
+        is_late = game.move_number > game.width * game.height // _LATE_SHARE
         self.search.begin(game, color, legal, judgement.dead if judgement else ())
-        decision = self._decide(game, color, self._run(limits))
+        search_limits = _share(limits, deadline, 1 - _JUDGE_SHARE if is_late else 1.0)
+        decision = self._decide(game, color, self._run(search_limits))
         if judgement is None and (decision.vertex == PASS or self._seems_settled()):
-            judgement = self._judge_game(game, limits)
+            judgement = self._judge_game(game, _share(limits, deadline, 0.5))
             if self._wins_as_it_stands(game, color, judgement) and (decision.vertex == PASS or judgement.is_settled):
                 return replace(decision, vertex=PASS)
             if decision.vertex == PASS and judgement.dead:
                 self.search.forget()
                 self.search.begin(game, color, legal, judgement.dead)
-                decision = self._decide(game, color, self._run(_half(limits)))
+                decision = self._decide(game, color, self._run(_share(limits, deadline, 1.0)))
         if self._wants_to_resign(game, color, decision, judgement):
             return replace(decision, resign=True)
         return decision
@@ -194,7 +206,7 @@ class SearchPlayer:
         is_early = game.move_number < game.width * game.height // _EARLY_SHARE
         if is_early:
             return _Judgement([], False)
-        ownership = self.ownership(game, None if limits.seconds is None else limits.seconds / 5)
+        ownership = self.ownership(game, limits.seconds)
         may_agree = game.rules.friendly_pass or not game.rules.is_area
         dead = [vertex for chain in self._dead_chains(game, ownership) for vertex in chain] if may_agree else []
         return _Judgement(dead, bool(np.abs(ownership).min() > _SETTLED))
@@ -335,11 +347,11 @@ def _fills_eye(game: Game, color: int, vertex: int) -> bool:
     return bool(is_eye(game.board, vertex, color))
 
 
-def _half(limits: Limits) -> Limits:
-    """Return half of each limit."""
-    return Limits(
-        None if limits.visits is None else limits.visits // 2, None if limits.seconds is None else limits.seconds / 2
-    )
+def _share(limits: Limits, deadline: float | None, share: float) -> Limits:
+    """Return the limits with a share of the time that is left until a deadline, if there is one."""
+    if deadline is None:
+        return limits
+    return replace(limits, seconds=max(_LEAST_SECONDS, share * (deadline - time.monotonic())))
 
 
 def _for_color(black_positive: float, color: int) -> float:

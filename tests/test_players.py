@@ -154,3 +154,16 @@ def test_after_a_restart_the_same_question_gets_the_same_answer() -> None:
         thinker.restart()
         answers.append(thinker.genmove(game, BLACK, Limits(visits=300)))
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_judging_and_searching_together_keep_to_the_time_of_a_move() -> None:
+    game = game_from_diagram(DEAD_STONE, rules=CHINESE, komi=0.5)
+    for _ in range(13):
+        game.play(BLACK, PASS)
+        game.play(WHITE, PASS)
+    thinker = player(resign_threshold=0)
+    thinker.warm_up()
+    for color in (BLACK, WHITE):
+        started = time.monotonic()
+        thinker.genmove(game, color, Limits(seconds=1.0))
+        assert time.monotonic() - started < 1.5
