@@ -20,7 +20,7 @@ from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
 from engine.vertex import NO_POINT, PASS, format_vertex, points
 
 DEFAULT_KOMI = 7.5
-_WHITE_TO_PLAY = 0x9E3779B97F4A7C15
+WHITE_TO_PLAY_KEY = 0x9E3779B97F4A7C15
 """Mixed into a position's hash where the side to move matters (situational superko)."""
 _OCCURRENCES_FOR_NO_RESULT = 3
 _FINAL_PHASE = 2
@@ -188,7 +188,7 @@ class Game:
     def _key(self, board: Board, next_player: int) -> int:
         key = int(position_hash(board))
         if self.rules.ko is not Ko.POSITIONAL and next_player == WHITE:
-            key ^= _WHITE_TO_PLAY
+            key ^= WHITE_TO_PLAY_KEY
         return key
 
     def legality(self, color: int, vertex: int) -> str | None:
@@ -217,7 +217,7 @@ class Game:
             return False
         key = int(hash_after(self.board, vertex, color))
         if self.rules.ko is Ko.SITUATIONAL and color == BLACK:
-            key ^= _WHITE_TO_PLAY
+            key ^= WHITE_TO_PLAY_KEY
         return key in self._keys[self._states[-1].keys_start :]
 
     def is_legal(self, color: int, vertex: int) -> bool:

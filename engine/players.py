@@ -150,6 +150,7 @@ class SearchPlayer:
         self.search = Search(evaluator, params)
         self._judge = Search(evaluator, replace(params, max_memory_mib=_JUDGE_MEMORY_MIB, noise_fraction=0.0))
         self._stop = threading.Event()
+        self._judged: tuple[tuple[object, ...], NDArray[np.float64]] | None = None
         self._bad_turns = {BLACK: 0, opponent(BLACK): 0}
 
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
@@ -255,8 +256,18 @@ class SearchPlayer:
 
     def dead_stones(self, game: Game) -> list[list[int]]:
         """Return the chains whose points the opponent is expected to own."""
-        self._stop.clear()
-        return self._dead_chains(game, self.ownership(game))
+        return self._dead_chains(game, self._final_ownership(game))
+
+    def _final_ownership(self, game: Game) -> NDArray[np.float64]:
+        """Return `ownership`, judged once a position: dead and seki stones rest on the same judgement."""
+        position = (game.board.tobytes(), tuple(game.moves), game.rules, game.komi)
+        if self._judged is None or self._judged[0] != position:
+            self._stop.clear()
+            ownership = self.ownership(game)
+            if self._stop.is_set():
+                return ownership
+            self._judged = (position, ownership)
+        return self._judged[1]
 
     def _dead_chains(self, game: Game, ownership: NDArray[np.float64]) -> list[list[int]]:
         dead = []
@@ -269,7 +280,7 @@ class SearchPlayer:
 
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that are alive beside a point that is nobody's, with no territory of their own."""
-        ownership = self.ownership(game)
+        ownership = self._final_ownership(game)
         own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
         stride = game.width + 1
         found = []
@@ -298,6 +309,7 @@ class SearchPlayer:
     def new_game(self) -> None:
         """Drop the tree and the memory of hopeless turns."""
         self.search.forget()
+        self._judged = None
         self._bad_turns = dict.fromkeys(self._bad_turns, 0)
 
     def restart(self) -> None:

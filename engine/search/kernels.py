@@ -218,8 +218,7 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
                 key ^= WHITE_KEY
             scratch.path_key[depth] = key
             depth += 1
-            if batch.colors.shape[2] > 1:
-                scratch.path_colors[depth % HISTORY, :] = board[COLOR]
+            scratch.path_colors[depth % HISTORY, :] = board[COLOR]
             if tree.stage[node] == NEW and passes >= 2:
                 tree.stage[node] = TERMINAL
         if tree.stage[node] == NEW:

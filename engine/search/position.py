@@ -12,11 +12,11 @@ from engine.board.area import area, independent_life
 from engine.board.kernels import hash_after, is_legal, is_suicide, remove_chain
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
+from engine.game import WHITE_TO_PLAY_KEY
 from engine.jit import kernel
 
 MAX_DEPTH = 1024
-WHITE_KEY = np.uint64(0x9E3779B97F4A7C15)
-"""Mixed into a position's key where the side to move matters; the same as in `engine.game`."""
+WHITE_KEY = np.uint64(WHITE_TO_PLAY_KEY)
 _TAX_PER_GROUP = 2
 
 
