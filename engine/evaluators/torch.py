@@ -11,7 +11,7 @@ import torch
 
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch
 from engine.evaluators.network import can_end_without_result, check_board, encoder_for
-from engine.nets.spec import NetSpec, ValueKind
+from engine.nets.spec import NetSpec, Score, ValueHead, ValueKind
 from engine.nets.torch_model import TorchModel, masked_softmax
 from engine.rules import Rules
 
@@ -55,8 +55,8 @@ class TorchEvaluator:
             name=f"torch-{self._device.type}-{precision}",
             preferred_batch=min(preferred, capacity),
             max_batch=capacity,
-            has_score=spec.value.score is not None,
-            has_ownership=spec.value.ownership is not None,
+            has_score=bool(spec.scores),
+            has_ownership=spec.has_ownership,
         )
         self._size = (0, 0)
         _LOG.info("network %s on %s with %d threads", spec.name, self.attributes.name, torch.get_num_threads())
@@ -91,15 +91,18 @@ class TorchEvaluator:
         value, certain = self._value(outputs.result, positions.rules)
         torch.from_numpy(out.value)[:count] = value
         head = self._spec.value
+        assert isinstance(head, ValueHead)
         if self.attributes.has_score:
-            score = outputs.score[:, head.score_lead] * head.score_scale * certain
+            score = outputs.score[:, head.scores.index(Score.LEAD)] * head.scales.lead * certain
             torch.from_numpy(out.score)[:count] = score
         if self.attributes.has_ownership:
             torch.from_numpy(out.ownership)[:count] = torch.tanh(outputs.ownership)
 
     def _value(self, result: torch.Tensor, rules: Rules) -> tuple[torch.Tensor, torch.Tensor | float]:
         """Return (value [B], probability [B] that the game has a result)."""
-        if self._spec.value.meaning is ValueKind.TANH:
+        head = self._spec.value
+        assert isinstance(head, ValueHead)
+        if head.meaning is ValueKind.TANH:
             return torch.tanh(result[:, 0]), 1.0
         logits = result if can_end_without_result(rules) else result[:, :2]
         chances = logits.softmax(dim=1)

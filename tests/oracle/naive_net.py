@@ -16,6 +16,7 @@ from engine.nets.spec import (
     NetSpec,
     Norm,
     ResidualBlock,
+    Score,
 )
 
 Doubles = NDArray[np.float64]
@@ -146,6 +147,8 @@ def evaluate(
         value = (chances[0] - chances[1]) / sum(chances)
         certain = (chances[0] + chances[1]) / sum(chances)
     score = (
-        float(outputs["score"][spec.value.score_lead]) * spec.value.score_scale * certain if spec.value.score else 0.0
+        float(outputs["score"][spec.value.scores.index(Score.LEAD)]) * spec.value.scales.lead * certain
+        if spec.value.score
+        else 0.0
     )
     return policy, value, score, np.tanh(outputs["ownership"])
