@@ -1,12 +1,11 @@
 """One game of Go: its rules in force, moves, superko, passes, phases, handicap and undo.
 
-Owns everything that needs history. The stones are `engine.board.kernels`'; counting is
+Owns the moves and what they may be. The stones are `engine.board.kernels`'; counting is
 `engine.scoring`'s. Semantics are those of KataGo's history object, so that its networks' inputs and
 its scores can be reproduced.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +15,11 @@ from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, pl
 from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
 from engine.color import BLACK, EMPTY, WHITE, opponent
 from engine.errors import IllegalMove
+from engine.history import WHITE_TO_PLAY_KEY, State, after_pass, after_stone, pass_ends_phase, position_key
 from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
 from engine.vertex import NO_POINT, PASS, format_vertex, points
 
 DEFAULT_KOMI = 7.5
-WHITE_TO_PLAY_KEY = 0x9E3779B97F4A7C15
-"""Mixed into a position's hash where the side to move matters (situational superko)."""
-_OCCURRENCES_FOR_NO_RESULT = 3
-_FINAL_PHASE = 2
 
 
 class Move(NamedTuple):
@@ -31,24 +27,6 @@ class Move(NamedTuple):
 
     color: int
     vertex: int
-
-
-@dataclass(frozen=True)
-class _State:
-    """Everything that a move changes, except the lists that only grow."""
-
-    board: Board
-    consecutive_passes: int = 0
-    passes: frozenset[tuple[int, int]] = frozenset()
-    phase: int = 0
-    keys_start: int = 0
-    move_bonus: int = 0
-    button: bool = False
-    button_bonus: float = 0.0
-    is_over: bool = False
-    past_phase_end: bool = False
-    no_result: bool = False
-    second_encore_start: NDArray[np.int8] | None = None
 
 
 class Game:
@@ -79,7 +57,7 @@ class Game:
 
     def _start(self, board: Board) -> None:
         bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
-        self._states = [_State(board, button=self.rules.button, move_bonus=bonus)]
+        self._states = [State(board, button=self.rules.button, move_bonus=bonus)]
         self._keys = [self._key(board, int(board[HEADER, TO_PLAY]))]
         self._ever_occupied: NDArray[np.bool_] = np.not_equal(board[COLOR], EMPTY)
 
@@ -186,10 +164,7 @@ class Game:
         return np.array(self._keys[self._states[-1].keys_start :], dtype=np.uint64)
 
     def _key(self, board: Board, next_player: int) -> int:
-        key = int(position_hash(board))
-        if self.rules.ko is not Ko.POSITIONAL and next_player == WHITE:
-            key ^= WHITE_TO_PLAY_KEY
-        return key
+        return position_key(board, next_player, self.rules)
 
     def legality(self, color: int, vertex: int) -> str | None:
         """Return None if the rules in force allow the move, else "occupied", "ko", "suicide" or "superko"."""
@@ -245,74 +220,19 @@ class Game:
         self.moves.append(Move(color, vertex))
         self._keys.append(self._key(board, opponent(color)))
         if vertex == PASS:
-            self._states.append(self._after_pass(state, board, color))
+            self._states.append(after_pass(state, board, color, self.rules, self._keys, encore=self.encore))
         else:
             self._ever_occupied = self._ever_occupied | (board[COLOR] != EMPTY)
             self._ever_occupied[vertex] = True
-            self._states.append(self._after_stone(state, board, color))
+            self._states.append(after_stone(state, board, color, self.rules, self._keys))
         return captured
 
     def _tolerable(self, color: int, vertex: int, reason: str) -> bool:
         return reason == "superko" or (reason == "suicide" and bool(is_legal(self.board, vertex, color, True)))
 
-    def _after_stone(self, state: _State, board: Board, color: int) -> _State:
-        bonus = state.move_bonus
-        if not self.rules.is_area and state.phase < _FINAL_PHASE:
-            bonus += 1 if color == BLACK else -1
-        repeated = self.rules.ko is Ko.SIMPLE and (
-            self._keys[state.keys_start :].count(self._keys[-1]) >= _OCCURRENCES_FOR_NO_RESULT
-        )
-        return replace(
-            state,
-            board=board,
-            consecutive_passes=0,
-            move_bonus=bonus,
-            is_over=repeated,
-            past_phase_end=False,
-            no_result=repeated,
-        )
-
-    def _after_pass(self, state: _State, board: Board, color: int) -> _State:
-        if state.button:
-            bonus = 0.5 if color == WHITE else -0.5
-            return replace(state, board=board, button=False, button_bonus=bonus, keys_start=len(self._keys) - 1)
-        if self.rules.ko is Ko.SIMPLE or state.phase > 0:
-            # A cycle with a pass in it is no long cycle: it never makes the game void.
-            state = replace(state, keys_start=len(self._keys) - 1)
-        if not self.pass_ends_phase(color):
-            situation = (self._keys[-1], color)
-            return replace(
-                state,
-                board=board,
-                consecutive_passes=state.consecutive_passes + 1,
-                passes=state.passes | {situation},
-            )
-        if self.rules.is_area or state.phase == _FINAL_PHASE:
-            return replace(state, board=board, consecutive_passes=state.consecutive_passes + 1, is_over=True)
-        if not self.encore:
-            return replace(state, board=board, consecutive_passes=state.consecutive_passes + 1, past_phase_end=True)
-        phase = state.phase + 1
-        start = board[COLOR].astype(np.int8) if phase == _FINAL_PHASE else None
-        return replace(
-            state,
-            board=board,
-            consecutive_passes=0,
-            passes=frozenset(),
-            phase=phase,
-            keys_start=len(self._keys) - 1,
-            second_encore_start=start,
-        )
-
     def pass_ends_phase(self, color: int) -> bool:
         """Return whether a pass of this color, now, would end the game or the phase."""
-        state = self._states[-1]
-        if state.button:
-            return False
-        if state.consecutive_passes >= 1:
-            return True
-        if self.rules.ko is not Ko.SIMPLE and state.phase == 0:
-            return False
-        return (self._key(state.board, opponent(color)), color) in state.passes
+        return pass_ends_phase(self._states[-1], color, self.rules)
 
     def undo(self) -> Move:
         """Take back the last move and return it. Raises IllegalMove at the start; setup stays."""

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"},
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
-    {"engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"},
+    {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"},
     {"engine.sgf", "engine.sgf_source"},
     {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
     {"engine.encoders", "weights"},

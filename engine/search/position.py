@@ -12,7 +12,7 @@ from engine.board.area import area, independent_life
 from engine.board.kernels import hash_after, is_legal, is_suicide, remove_chain
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
-from engine.game import WHITE_TO_PLAY_KEY
+from engine.history import WHITE_TO_PLAY_KEY
 from engine.jit import kernel
 
 MAX_DEPTH = 1024
