@@ -132,13 +132,15 @@ def make_evaluator(net: str | None, threads: int) -> "Evaluator":
 
 def torch_evaluator(net: str, threads: int, precision: "Precision" = "fp32") -> "Evaluator":
     """Return the evaluator of a network file without a cache. Raises GoError where torch is not installed."""
+    from engine.evaluators.network import NetworkEvaluator
     from weights.registry import load
 
     try:
-        from engine.evaluators.torch import TorchEvaluator
+        from engine.evaluators.torch import TorchBackend
     except ModuleNotFoundError as error:
         raise GoError(f"networks need torch ({error}): make install EXTRAS=torch") from error
-    return TorchEvaluator(load(net), precision, threads=threads)
+    spec = load(net)
+    return NetworkEvaluator(spec, TorchBackend(spec, precision, threads=threads))
 
 
 def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -26,7 +26,7 @@ class Attributes:
 
     preferred_batch: positions a call at which throughput is about full.
     max_batch: positions a call that must not be exceeded.
-    has_score, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
+    has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Attributes:
     has_score: bool = False
     has_ownership: bool = False
     has_first_play: bool = False
+    has_details: bool = False
 
 
 class PositionBatch:
@@ -67,15 +68,27 @@ class PositionBatch:
         self.rules = Rules()
 
 
+NO_RESULT, SCORE_MEAN, SCORE_STDEV, VARIANCE_TIME, VALUE_ERROR, SCORE_ERROR = range(6)
+"""Columns of `Evaluation.details`."""
+DETAILS = 6
+
+
 class Evaluation:
     """What an evaluator says of each position, from the view of the side to move.
 
     policy: [B, area + 1] float32 probabilities, exactly 0 where illegal, pass last, sum 1.
-    value: [B] float32 in [-1, 1], expected result.
-    score: [B] float32, expected margin in points, komi included.
+    value: [B] float32 in [-1, 1], expected result: P(win) - P(loss).
+    score: [B] float32, the lead: points, komi included, that would make the game even if the other side got them.
     ownership: [B, area] float32 in [-1, 1], 1 where the side to move will own the point.
     first_play: [B, n] int8 by vertex, color that first played there in the one sampled continuation of
         the position; EMPTY where nobody did (rollouts only).
+    details: [B, DETAILS] float32, the columns below, each also an attribute that is a view of [B] (networks only).
+        no_result: probability in [0, 1] of a game without a result.
+        score_mean, score_stdev: of the final margin under self-play, 0 if there is no result; points.
+            A network that knows only one score reports it as the mean; a stdev it does not know is 0.
+        variance_time: about how many turns the outcome stays open; -1 where unknown.
+        value_error, score_error: how far value and score are expected to be off in the short term;
+            -1 where unknown.
     """
 
     def __init__(self, capacity: int, width: int, height: int) -> None:
@@ -85,6 +98,13 @@ class Evaluation:
         self.score = np.zeros(capacity, dtype=np.float32)
         self.ownership = np.zeros((capacity, area), dtype=np.float32)
         self.first_play = np.zeros((capacity, array_length(width, height)), dtype=np.int8)
+        self.details = np.zeros((capacity, DETAILS), dtype=np.float32)
+        self.no_result = self.details[:, NO_RESULT]
+        self.score_mean = self.details[:, SCORE_MEAN]
+        self.score_stdev = self.details[:, SCORE_STDEV]
+        self.variance_time = self.details[:, VARIANCE_TIME]
+        self.value_error = self.details[:, VALUE_ERROR]
+        self.score_error = self.details[:, SCORE_ERROR]
 
 
 class Evaluator(Protocol):
