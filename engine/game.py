@@ -13,9 +13,39 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
 from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
-from engine.color import BLACK, EMPTY, WHITE, opponent
+from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
 from engine.errors import IllegalMove
-from engine.history import WHITE_TO_PLAY_KEY, State, after_pass, after_stone, pass_ends_phase, position_key
+from engine.facts import (
+    ALTERNATING,
+    BANNED,
+    BUTTON,
+    FACTS,
+    IS_OVER,
+    KO_BEFORE,
+    KO_EARLIER,
+    KO_NOW,
+    LEGAL_TURNS,
+    MARKED,
+    MOST_TURNS,
+    PASS_EFFECT,
+    PASS_GOES_ON,
+    PHASE,
+    PHASE_TURNS,
+)
+from engine.history import (
+    WHITE_TO_PLAY_KEY,
+    State,
+    after_pass,
+    after_pass_for_ko,
+    after_stone,
+    banned_points,
+    judged,
+    lifted_mark,
+    one_turn_later,
+    pass_effect,
+    position_key,
+    restarted,
+)
 from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
 from engine.vertex import NO_POINT, PASS, format_vertex, points
 
@@ -58,7 +88,7 @@ class Game:
     def _start(self, board: Board) -> None:
         bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
         self._states = [State(board, button=self.rules.button, move_bonus=bonus)]
-        self._keys = [self._key(board, int(board[HEADER, TO_PLAY]))]
+        self._keys = [position_key(self._states[0], int(board[HEADER, TO_PLAY]), self.rules)]
         self._ever_occupied: NDArray[np.bool_] = np.not_equal(board[COLOR], EMPTY)
 
     @property
@@ -159,17 +189,57 @@ class Game:
 
     def superko_keys(self) -> NDArray[np.uint64]:
         """Return the keys of all positions that the superko rule in force forbids to repeat."""
-        if self.rules.ko is Ko.SIMPLE:
+        if self.rules.ko is Ko.SIMPLE or self.phase > 0:
             return np.zeros(0, dtype=np.uint64)
         return np.array(self._keys[self._states[-1].keys_start :], dtype=np.uint64)
 
-    def _key(self, board: Board, next_player: int) -> int:
-        return position_key(board, next_player, self.rules)
+    def remembered_passes(self, color: int) -> NDArray[np.uint64]:
+        """Return the situations, `color` to play, in which a second pass of the same side ends the phase.
+
+        Each is the hash of the stones, with WHITE_TO_PLAY_KEY mixed in for White and marks in a clean-up phase.
+        """
+        clears = self.rules.ko is Ko.SIMPLE or self.phase > 0
+        return np.array(sorted(self._state_for(color).passes) if clears else [], dtype=np.uint64)
+
+    def _state_for(self, color: int) -> State:
+        """Return the present state as it counts for a color, whose turn it need not be."""
+        return self._states[-1] if color == self.to_play else restarted(self._states[-1])
+
+    def facts(self, color: int) -> NDArray[np.int16]:
+        """Return the row of facts [FACTS] of the present position, `color` to play, see `engine.facts`."""
+        state = self._state_for(color)
+        row = np.zeros(FACTS, dtype=np.int16)
+        row[[KO_NOW, KO_BEFORE, KO_EARLIER]] = NO_POINT
+        movers = [color, *(move.color for move in reversed(self.moves[-2:]))]
+        for age, (board, mover) in enumerate(zip(self.recent_boards(3), movers, strict=False)):
+            if board[HEADER, TO_PLAY] == mover:
+                row[KO_NOW + age] = board[HEADER, KO_POINT]
+        row[PASS_EFFECT] = pass_effect(state, color, self.rules)
+        row[IS_OVER] = state.is_over or state.past_phase_end
+        row[ALTERNATING] = min(state.alternating, MOST_TURNS)
+        row[PHASE_TURNS] = min(state.turns, MOST_TURNS)
+        row[LEGAL_TURNS] = min(state.legal_turns, MOST_TURNS)
+        row[BUTTON], row[PHASE] = state.button, state.phase
+        return row
+
+    def clean_up(self, color: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Return (marks, colors at the start of the second clean-up phase), each [n] int8 by vertex.
+
+        Marks are the bits MARKED and BANNED, here all 0 in the first phase; the colors are EMPTY before the phase.
+        """
+        state = self._state_for(color)
+        marks = np.zeros(self.board.shape[1], dtype=np.int8)
+        marks[list(state.marks)] |= MARKED
+        marks[list(banned_points(state, color))] |= BANNED
+        start = state.second_encore_start
+        return marks, np.zeros_like(marks) if start is None else np.where(start == WALL, EMPTY, start).astype(np.int8)
 
     def legality(self, color: int, vertex: int) -> str | None:
         """Return None if the rules in force allow the move, else "occupied", "ko", "suicide" or "superko"."""
         if vertex == PASS:
             return None
+        if self.phase > 0:
+            return self._clean_up_legality(color, vertex)
         board, suicide = self.board, self.rules.suicide
         if board[COLOR, vertex] != EMPTY:
             return "occupied"
@@ -179,6 +249,16 @@ class Game:
             return "suicide"
         return "superko" if self._repeats(color, vertex) else None
 
+    def _clean_up_legality(self, color: int, vertex: int) -> str | None:
+        state = self._state_for(color)
+        if lifted_mark(state, vertex, color) != NO_POINT:
+            return None
+        if self.board[COLOR, vertex] != EMPTY:
+            return "occupied"
+        if not is_legal(self.board, vertex, color, self.rules.suicide):
+            return "suicide"
+        return "superko" if vertex in banned_points(state, color) else None
+
     def _stones_allow(self, color: int, vertex: int, suicide: bool) -> bool:
         if vertex == self.board[HEADER, KO_POINT]:
             return not is_suicide(self.board, vertex, color)
@@ -186,7 +266,7 @@ class Game:
 
     def _repeats(self, color: int, vertex: int) -> bool:
         """True if the superko rule forbids a move that the stones allow."""
-        if self.rules.ko is Ko.SIMPLE or self.phase > 0:
+        if self.rules.ko is Ko.SIMPLE:
             return False
         if not self._ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
             return False
@@ -200,7 +280,10 @@ class Game:
         return self.legality(color, vertex) is None
 
     def legal_vertices(self, color: int | None = None) -> list[int]:
-        """Return the points where a color may play, in policy order. A pass is always legal too."""
+        """Return the points where a color may play, in policy order. A pass is always legal too.
+
+        In a clean-up phase they include marked stones: see `engine.history`.
+        """
         mover = self.to_play if color is None else color
         return [vertex for vertex in points(self.width, self.height) if self.legality(mover, vertex) is None]
 
@@ -214,17 +297,25 @@ class Game:
         reason = self.legality(color, vertex)
         if reason and not (lenient and self._tolerable(color, vertex, reason)):
             raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: {reason}")
-        state = self._states[-1]
-        board = state.board.copy()
-        captured = int(play(board, PASS, color, True) if vertex == PASS else place(board, vertex, color))
-        self.moves.append(Move(color, vertex))
-        self._keys.append(self._key(board, opponent(color)))
-        if vertex == PASS:
-            self._states.append(after_pass(state, board, color, self.rules, self._keys, encore=self.encore))
+        before = self._state_for(color)
+        stone = NO_POINT if vertex == PASS else lifted_mark(before, vertex, color)
+        board = before.board.copy()
+        if vertex == PASS or stone != NO_POINT:
+            captured = int(play(board, PASS, color, True))
         else:
+            captured = int(place(board, vertex, color))
+        state = one_turn_later(before, board, legal=reason is None)
+        if vertex == PASS:
+            state = after_pass(state, color, self.rules, index=len(self._keys), encore=self.encore)
+        elif stone != NO_POINT:
+            state = after_pass_for_ko(state, stone)
+        else:
+            state = after_stone(state, vertex, color, self.rules, hash_before=int(position_hash(before.board)))
             self._ever_occupied = self._ever_occupied | (board[COLOR] != EMPTY)
             self._ever_occupied[vertex] = True
-            self._states.append(after_stone(state, board, color, self.rules, self._keys))
+        self._keys.append(position_key(state, opponent(color), self.rules))
+        self._states.append(state if vertex == PASS else judged(state, self.rules, self._keys))
+        self.moves.append(Move(color, vertex))
         return captured
 
     def _tolerable(self, color: int, vertex: int, reason: str) -> bool:
@@ -232,7 +323,7 @@ class Game:
 
     def pass_ends_phase(self, color: int) -> bool:
         """Return whether a pass of this color, now, would end the game or the phase."""
-        return pass_ends_phase(self._states[-1], color, self.rules)
+        return pass_effect(self._state_for(color), color, self.rules) != PASS_GOES_ON
 
     def undo(self) -> Move:
         """Take back the last move and return it. Raises IllegalMove at the start; setup stays."""
@@ -296,9 +387,3 @@ class Game:
         for name in ("moves", "setup_black", "setup_white", "_states", "_keys"):
             setattr(other, name, list(getattr(self, name)))
         return other
-
-    def evaluation_key(self, color: int) -> int:
-        """Return a hash of all that an evaluation of this position for `color` may depend on."""
-        parts = (self.recent_boards(8), self.moves[-8:], self.legal_vertices(color))
-        boards = tuple(int(position_hash(board)) for board in parts[0])
-        return hash((color, boards, tuple(parts[1]), tuple(parts[2]))) & 0xFFFFFFFFFFFFFFFF

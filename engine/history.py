@@ -1,7 +1,11 @@
 """What a game is in besides its stones: passes, phases, repeated situations, the button, bonuses.
 
-One `State` stands after each move; the functions here say which one follows. Legality, superko and
-the list of moves are `engine.game`'s.
+One `State` stands after each move; the functions here say which one follows. Legality in the first
+phase, superko and the list of moves are `engine.game`'s.
+
+In the clean-up phases of territory rules kos have rules of their own. A stone that has taken a ko is
+marked; the opponent's play at the ko then only lifts the mark and leaves the board as it is ("pass for
+ko"). And each ko may be taken by a side only once in the same position.
 """
 
 from dataclasses import dataclass, replace
@@ -9,10 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import position_hash
-from engine.board.layout import COLOR, Board
-from engine.color import BLACK, WHITE, opponent
+from engine.board.kernels import neighbor_offset, position_hash, zobrist
+from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, SIZE, STRIDE, Board
+from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
+from engine.facts import PASS_ENDS_GAME, PASS_ENDS_PHASE, PASS_GOES_ON, PASS_REPEATS
 from engine.rules import Ko, Rules
+from engine.vertex import NO_POINT
 
 WHITE_TO_PLAY_KEY = 0x9E3779B97F4A7C15
 """Mixed into a position's hash where the side to move matters (situational superko)."""
@@ -24,12 +30,16 @@ _OCCURRENCES_FOR_NO_RESULT = 3
 class State:
     """Everything that a move changes, except the lists that only grow.
 
+    passes: situations in which a side has passed in this phase, see `situation`.
     keys_start: index of the first of the game's keys that a repetition is looked for among.
+    marks, ko_captures: clean-up phases only, the marked stones, and (board's hash, point, color) of
+        each capture of a ko.
+    turns, legal_turns, alternating: as in `engine.facts`, but not bounded.
     """
 
     board: Board
     consecutive_passes: int = 0
-    passes: frozenset[tuple[int, int]] = frozenset()
+    passes: frozenset[int] = frozenset()
     phase: int = 0
     keys_start: int = 0
     move_bonus: int = 0
@@ -39,67 +49,193 @@ class State:
     past_phase_end: bool = False
     no_result: bool = False
     second_encore_start: NDArray[np.int8] | None = None
+    marks: frozenset[int] = frozenset()
+    ko_captures: frozenset[tuple[int, int, int]] = frozenset()
+    turns: int = 0
+    legal_turns: int = 0
+    alternating: int = 0
 
 
-def position_key(board: Board, next_player: int, rules: Rules) -> int:
-    """Return the key under which the ko rule in force remembers a position."""
-    key = int(position_hash(board))
-    if rules.ko is not Ko.POSITIONAL and next_player == WHITE:
-        key ^= WHITE_TO_PLAY_KEY
+def situation(state: State, color: int) -> int:
+    """Return a key of the stones, the marks and the side to move."""
+    key = int(position_hash(state.board)) ^ (WHITE_TO_PLAY_KEY if color == WHITE else 0)
+    for point in state.marks:
+        key ^= int(zobrist(point, EMPTY))
     return key
 
 
-def after_stone(state: State, board: Board, color: int, rules: Rules, keys: list[int]) -> State:
-    """Return the state after a stone. keys: of all positions of the game, that of `board` last."""
-    bonus = state.move_bonus
-    if not rules.is_area and state.phase < FINAL_PHASE:
-        bonus += 1 if color == BLACK else -1
-    repeated = rules.ko is Ko.SIMPLE and keys[state.keys_start :].count(keys[-1]) >= _OCCURRENCES_FOR_NO_RESULT
-    return replace(
-        state,
-        board=board,
-        consecutive_passes=0,
-        move_bonus=bonus,
-        is_over=repeated,
-        past_phase_end=False,
-        no_result=repeated,
-    )
+def position_key(state: State, color: int, rules: Rules) -> int:
+    """Return the key under which the ko rule in force remembers the position, `color` to play."""
+    if rules.ko is Ko.POSITIONAL and state.phase == 0:
+        return int(position_hash(state.board))
+    return situation(state, color)
 
 
-def after_pass(state: State, board: Board, color: int, rules: Rules, keys: list[int], *, encore: bool) -> State:
-    """Return the state after a pass. keys: as in `after_stone`. encore: territory rules have clean-up phases."""
-    if state.button:
-        bonus = 0.5 if color == WHITE else -0.5
-        return replace(state, board=board, button=False, button_bonus=bonus, keys_start=len(keys) - 1)
-    if rules.ko is Ko.SIMPLE or state.phase > 0:
-        # A cycle with a pass in it is no long cycle: it never makes the game void.
-        state = replace(state, keys_start=len(keys) - 1)
-    passes = state.consecutive_passes + 1
-    if not pass_ends_phase(state, color, rules):
-        remembered = state.passes | {(keys[-1], color)}
-        return replace(state, board=board, consecutive_passes=passes, passes=remembered)
-    if rules.is_area or state.phase == FINAL_PHASE:
-        return replace(state, board=board, consecutive_passes=passes, is_over=True)
-    if not encore:
-        return replace(state, board=board, consecutive_passes=passes, past_phase_end=True)
-    phase = state.phase + 1
+def restarted(state: State) -> State:
+    """Return the state as it counts for a side whose turn it is not.
+
+    Two moves of one color in a row are no course of play: passes before them end nothing, and what was
+    banned no longer is. Stones, phase, bonuses and the positions that superko forbids stay.
+    """
+    board = state.board.copy()
+    board[HEADER, KO_POINT] = NO_POINT
+    start = state.second_encore_start
     return replace(
         state,
         board=board,
         consecutive_passes=0,
         passes=frozenset(),
-        phase=phase,
-        keys_start=len(keys) - 1,
-        second_encore_start=board[COLOR].astype(np.int8) if phase == FINAL_PHASE else None,
+        is_over=False,
+        past_phase_end=False,
+        no_result=False,
+        second_encore_start=start if start is None else board[COLOR].astype(np.int8),
+        marks=frozenset(),
+        ko_captures=frozenset(),
+        turns=0,
+        legal_turns=0,
+        alternating=0,
     )
 
 
-def pass_ends_phase(state: State, color: int, rules: Rules) -> bool:
-    """Return whether a pass of this color, now, would end the game or the phase."""
-    if state.button:
-        return False
-    if state.consecutive_passes >= 1:
-        return True
+def one_turn_later(state: State, board: Board, *, legal: bool) -> State:
+    """Return the state with the board after a move and one turn more, nothing else changed.
+
+    legal: the rules in force allowed the move.
+    """
+    return replace(
+        state,
+        board=board,
+        turns=state.turns + 1,
+        legal_turns=state.legal_turns + 1 if legal else 0,
+        alternating=state.alternating + 1,
+        is_over=False,
+        past_phase_end=False,
+        no_result=False,
+    )
+
+
+def after_stone(state: State, vertex: int, color: int, rules: Rules, *, hash_before: int) -> State:
+    """Return the state after a stone, which is on the board of `state` already.
+
+    hash_before: the hash of the board before it. Repetition is judged by `judged`, for the game
+    knows the keys.
+    """
+    board = state.board
+    if not rules.is_area and state.phase < FINAL_PHASE:
+        state = replace(state, move_bonus=state.move_bonus + (1 if color == BLACK else -1))
+    if state.phase > 0:
+        marks, captures = state.marks, state.ko_captures
+        if board[HEADER, KO_POINT] != NO_POINT:
+            marks, captures = marks | {vertex}, captures | {(hash_before, vertex, color)}
+            board[HEADER, KO_POINT] = NO_POINT
+        marks = frozenset(point for point in marks if board[COLOR, point] != EMPTY)
+        state = replace(state, marks=marks, ko_captures=captures)
+    return replace(state, consecutive_passes=0)
+
+
+def after_pass_for_ko(state: State, stone: int) -> State:
+    """Return the state after a play that only lifts the mark of a stone."""
+    return replace(state, marks=state.marks - {stone}, consecutive_passes=0)
+
+
+def judged(state: State, rules: Rules, keys: list[int]) -> State:
+    """Return the state after a play, void if its position has occurred three times.
+
+    keys: of all positions of the game, the present one last.
+    """
     if rules.ko is not Ko.SIMPLE and state.phase == 0:
-        return False
-    return (position_key(state.board, opponent(color), rules), color) in state.passes
+        return state
+    if keys[state.keys_start :].count(keys[-1]) < _OCCURRENCES_FOR_NO_RESULT:
+        return state
+    return _ended(replace(state, is_over=True, no_result=True))
+
+
+def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bool) -> State:
+    """Return the state after a pass, whose turn has been counted.
+
+    index: of the position after the pass among the game's keys. encore: territory rules have clean-up phases.
+    """
+    if state.button:
+        bonus = 0.5 if color == WHITE else -0.5
+        return replace(
+            state, button=False, button_bonus=bonus, consecutive_passes=0, passes=frozenset(), keys_start=index
+        )
+    if _passes_clear_history(state, rules):
+        # A cycle with a pass in it is no long cycle: it never makes the game void.
+        state = replace(state, keys_start=index)
+    effect = pass_effect(state, color, rules)
+    state = replace(
+        state,
+        consecutive_passes=state.consecutive_passes + 1,
+        passes=state.passes | {situation(state, color)},
+    )
+    if effect == PASS_GOES_ON:
+        return state
+    if effect != PASS_ENDS_PHASE:
+        return _ended(replace(state, is_over=True))
+    if not encore:
+        return _ended(replace(state, past_phase_end=True))
+    phase = state.phase + 1
+    return replace(
+        state,
+        consecutive_passes=0,
+        passes=frozenset(),
+        phase=phase,
+        keys_start=index,
+        second_encore_start=state.board[COLOR].astype(np.int8) if phase == FINAL_PHASE else None,
+        marks=frozenset(),
+        ko_captures=frozenset(),
+        turns=0,
+    )
+
+
+def _ended(state: State) -> State:
+    return replace(state, turns=min(state.turns, 1), legal_turns=min(state.legal_turns, 1))
+
+
+def _passes_clear_history(state: State, rules: Rules) -> bool:
+    """True where a pass clears what repetition is judged by, and a repeated pass ends the phase."""
+    return rules.ko is Ko.SIMPLE or state.phase > 0
+
+
+def pass_effect(state: State, color: int, rules: Rules) -> int:
+    """Return what a pass of this color, now, would do: one of the constants of `engine.facts`."""
+    if state.button:
+        return PASS_GOES_ON
+    repeated = _passes_clear_history(state, rules) and situation(state, color) in state.passes
+    if state.consecutive_passes == 0 and not repeated:
+        return PASS_GOES_ON
+    if not rules.is_area and state.phase < FINAL_PHASE:
+        return PASS_ENDS_PHASE
+    return PASS_REPEATS if repeated or state.consecutive_passes > 1 else PASS_ENDS_GAME
+
+
+def lifted_mark(state: State, vertex: int, color: int) -> int:
+    """Return the marked stone whose mark a play would lift without changing the board, or NO_POINT.
+
+    That is a marked enemy stone, single and in atari, when it is played on or at the ko that takes it.
+    """
+    if not state.marks:
+        return NO_POINT
+    board, enemy = state.board, opponent(color)
+    if board[COLOR, vertex] != EMPTY:
+        head = board[HEAD, vertex]
+        single = board[COLOR, vertex] == enemy and board[SIZE, head] == 1 and board[LIBERTIES, head] == 1
+        return vertex if single and vertex in state.marks else NO_POINT
+    stone = NO_POINT
+    for direction in range(4):
+        neighbor = vertex + int(neighbor_offset(direction, board[HEADER, STRIDE]))
+        neighbor_color = board[COLOR, neighbor]
+        if neighbor_color not in (enemy, WALL):
+            return NO_POINT
+        if neighbor_color == enemy and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+            if stone != NO_POINT or board[SIZE, board[HEAD, neighbor]] != 1:
+                return NO_POINT
+            stone = neighbor
+    return stone if stone in state.marks else NO_POINT
+
+
+def banned_points(state: State, color: int) -> set[int]:
+    """Return where a side in a clean-up phase may not take a ko, having done so in this position before."""
+    present = int(position_hash(state.board))
+    return {point for before, point, mover in state.ko_captures if before == present and mover == color}
