@@ -17,6 +17,7 @@ from engine.board.layout import COLOR, HEAD
 from engine.board.tactics import is_eye
 from engine.color import BLACK, EMPTY, opponent
 from engine.evaluators.base import Evaluator
+from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -78,9 +79,13 @@ class _Judgement:
 
 
 class Player(Protocol):
-    """Chooses moves and judges finished games. `stop` may be called from any thread."""
+    """Chooses moves and judges finished games. `stop` may be called from any thread.
+
+    network: what it judges positions by, to be asked between searches; None for a player without one.
+    """
 
     name: str
+    network: RawNetwork | None
 
     def genmove(self, game: Game, color: int, limits: Limits) -> Decision:
         """Return a legal move for `color`; the game is not changed."""
@@ -108,6 +113,7 @@ class RandomPlayer:
     """Plays uniformly random legal moves that fill no one-point eye; judges no stone dead."""
 
     name = "random"
+    network = None
 
     def __init__(self, seed: int = 1) -> None:
         self._seed = seed
@@ -141,10 +147,13 @@ class RandomPlayer:
 
 
 class SearchPlayer:
-    """Plays by tree search over an evaluator."""
+    """Plays by tree search over an evaluator. network: the one below the evaluator, if there is one."""
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams, name: str = "Keima") -> None:
+    def __init__(
+        self, evaluator: Evaluator, params: SearchParams, name: str = "Keima", network: RawNetwork | None = None
+    ) -> None:
         self.name = name
+        self.network = network
         self.params = params
         self._evaluator = evaluator
         self.search = Search(evaluator, params)

@@ -60,7 +60,8 @@ class PlayerSeat:
         self.start_loading()
         self._settled.wait()
         if self._player is None:
-            raise GtpError(f"engine not available: {self._error or 'session ended'}")
+            reason = " ".join(str(self._error or "session ended").split())
+            raise GtpError(f"engine not available: {reason}")
         return self._player
 
     def if_ready(self) -> "Player | None":

@@ -193,6 +193,10 @@ def answer(state: GtpState, command: Command) -> str:
     except GtpError as error:
         return protocol.format_reply(command.id, str(error), ok=False)
     except Exception as error:
+        from engine.nets.spec import WeightsError
+
+        if isinstance(error, WeightsError):
+            return protocol.format_reply(command.id, str(error), ok=False)
         log.exception("%s failed", command.name)
         return protocol.format_reply(command.id, f"internal error: {error!r}", ok=False)
 

@@ -1,6 +1,6 @@
 """Every GTP command, from one file a family. `list_commands` is this table and nothing else."""
 
-from gtp.commands import admin, handicap, move, records, rules, scoring, setup, timing
+from gtp.commands import admin, handicap, move, networks, records, rules, scoring, setup, timing
 from gtp.state import Handler
 
 FAMILIES: tuple[dict[str, Handler], ...] = (
@@ -12,6 +12,7 @@ FAMILIES: tuple[dict[str, Handler], ...] = (
     timing.COMMANDS,
     scoring.COMMANDS,
     records.COMMANDS,
+    networks.COMMANDS,
 )
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engine.evaluators.raw import RawNetwork
     from engine.game import Game
     from engine.players import Decision, Limits
 
@@ -18,7 +19,8 @@ class FakePlayer:
 
     name = "fake"
 
-    def __init__(self, script: Sequence[str] = (), thinking: bool = False) -> None:
+    def __init__(self, script: Sequence[str] = (), thinking: bool = False, network: "RawNetwork | None" = None) -> None:
+        self.network = network
         self.script = list(script)
         self.limits: list[Limits] = []
         self.new_games = 0

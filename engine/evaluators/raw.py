@@ -1,0 +1,103 @@
+"""What a network says of one position, White's side: unsearched, uncached, as KataGo's `kata-raw-nn` reports it.
+
+Owns the turn from the side to move to White, which reports by this name always have. Formatting is
+the reader's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import WHITE
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.game import Game
+
+ROOT_OPTIMISM = 0.2
+"""Weight of the optimistic policy at the root of KataGo's search, and in its reports unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """What a session tells of the network in use.
+
+    file: as the user named it. name: what the network calls itself. version: of its format.
+    precision: "fp32", "bf16" or "fp16". imitates: True for networks that must be told who plays.
+    """
+
+    file: str
+    name: str
+    version: int
+    max_batch: int
+    precision: str
+    imitates: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RawEvaluation:
+    """Points of view are White's.
+
+    white_win, white_loss, no_result: probabilities. white_lead, white_score, score_square: points, the
+    latter two mean and mean square of the final score; None for a network without a score.
+    variance_time, value_error, score_error: -1 where the network does not tell them.
+    policy: [area + 1], pass last, NaN where a move is illegal. ownership: [area] in [-1, 1], or None.
+    """
+
+    symmetry: int
+    white_win: float
+    white_loss: float
+    no_result: float
+    white_lead: float | None
+    white_score: float | None
+    score_square: float | None
+    variance_time: float
+    value_error: float
+    score_error: float
+    policy: NDArray[np.float32]
+    ownership: NDArray[np.float32] | None
+
+
+class RawNetwork:
+    """A network that answers for single positions; shares its evaluator with a search, so one call at a time."""
+
+    def __init__(self, evaluator: Evaluator, facts: NetworkFacts) -> None:
+        self._evaluator = evaluator
+        self.facts = facts
+
+    def evaluate(self, game: Game, color: int, symmetry: int = 0, optimism: float = ROOT_OPTIMISM) -> RawEvaluation:
+        """Return what the network says of the present position, `color` to play.
+
+        symmetry: 0..7, how it sees the board; answers are turned back. Raises WeightsError on a
+        board that the network does not know.
+        """
+        positions = PositionBatch(1, game.width, game.height)
+        write_position(game, color, positions, 0)
+        positions.symmetry[0], positions.optimism[0] = symmetry, optimism
+        out = Evaluation(1, game.width, game.height)
+        self._evaluator.evaluate(positions, 1, out)
+        attributes = self._evaluator.attributes
+        return read_row(positions, out, 0, has_score=attributes.has_score, has_ownership=attributes.has_ownership)
+
+
+def read_row(
+    positions: PositionBatch, out: Evaluation, row: int, *, has_score: bool, has_ownership: bool
+) -> RawEvaluation:
+    """Return one row of an evaluation with details from White's side."""
+    sign = 1.0 if positions.to_play[row] == WHITE else -1.0
+    no_result, value = float(out.no_result[row]), sign * float(out.value[row])
+    mean, deviation = sign * float(out.score_mean[row]), float(out.score_stdev[row])
+    policy = np.where(positions.legal[row], out.policy[row], np.float32(np.nan))
+    return RawEvaluation(
+        symmetry=int(positions.symmetry[row]),
+        white_win=(1.0 - no_result + value) / 2,
+        white_loss=(1.0 - no_result - value) / 2,
+        no_result=no_result,
+        white_lead=sign * float(out.score[row]) if has_score else None,
+        white_score=mean if has_score else None,
+        score_square=mean * mean + deviation * deviation if has_score else None,
+        variance_time=float(out.variance_time[row]),
+        value_error=float(out.value_error[row]),
+        score_error=float(out.score_error[row]),
+        policy=policy,
+        ownership=np.float32(sign) * out.ownership[row] if has_ownership else None,
+    )

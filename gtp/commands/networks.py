@@ -1,0 +1,115 @@
+"""Commands about the network in use: what it is, and what it says of a position before any search.
+
+The text is KataGo's (v1.17), from White's side always; lines end without the spaces that KataGo leaves.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gtp.args import expect, parse_color, parse_float, syntax_error
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler
+
+if TYPE_CHECKING:
+    from engine.evaluators.raw import RawEvaluation, RawNetwork
+
+_ALL = "all"
+_SYMMETRIES = range(8)
+_ILLEGAL = "    NAN"
+
+
+def kata_raw_nn(state: GtpState, command: Command) -> str:
+    """Tell the network's evaluation: `[COLOR] SYMMETRY|all [OPTIMISM]`."""
+    color, symmetries, optimism = _arguments(command.args)
+    network = _network(state)
+    mover = state.game.to_play if color is None else color
+    settings = {} if optimism is None else {"optimism": optimism}
+    return "\n".join(
+        line
+        for symmetry in symmetries
+        for line in _report(network.evaluate(state.game, mover, symmetry, **settings), state.width)
+    )
+
+
+def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None]:
+    """Return (color, symmetries, optimism), None for those left out."""
+    color = None
+    if args and args[0][:1].isalpha() and args[0].lower() != _ALL:
+        color, args = parse_color(args[0]), args[1:]
+    expect(args, 1, 2)
+    if args[0].lower() == _ALL:
+        symmetries: Sequence[int] = _SYMMETRIES
+    elif args[0] in map(str, _SYMMETRIES):
+        symmetries = (int(args[0]),)
+    else:
+        syntax_error()
+    optimism = parse_float(args[1], least=0.0) if len(args) == 2 else None
+    if optimism is not None and optimism > 1.0:
+        syntax_error()
+    return color, symmetries, optimism
+
+
+def _network(state: GtpState) -> "RawNetwork":
+    network = state.seat.get().network
+    if network is None:
+        raise GtpError("no network is loaded")
+    return network
+
+
+def _report(raw: "RawEvaluation", width: int) -> Iterator[str]:
+    """Yield the lines for one symmetry."""
+    yield f"symmetry {raw.symmetry}"
+    yield f"whiteWin {_fixed(raw.white_win, 6)}"
+    yield f"whiteLoss {_fixed(raw.white_loss, 6)}"
+    yield f"noResult {_fixed(raw.no_result, 6)}"
+    for name, value in (
+        ("whiteLead", raw.white_lead),
+        ("whiteScoreSelfplay", raw.white_score),
+        ("whiteScoreSelfplaySq", raw.score_square),
+        ("varTimeLeft", raw.variance_time),
+        ("shorttermWinlossError", raw.value_error),
+        ("shorttermScoreError", raw.score_error),
+    ):
+        if value is not None:
+            yield f"{name} {_fixed(value, 3)}"
+    yield "policy"
+    yield from _rows([_ILLEGAL if math.isnan(chance) else f"{chance:8.6f}" for chance in raw.policy[:-1]], width)
+    yield f"policyPass {raw.policy[-1]:8.6f}"
+    if raw.ownership is not None:
+        yield "whiteOwnership"
+        yield from _rows([f"{owned:9.7f}" for owned in raw.ownership], width)
+
+
+def _fixed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
+
+
+def _rows(cells: list[str], width: int) -> Iterator[str]:
+    for start in range(0, len(cells), width):
+        yield " ".join(cells[start : start + width])
+
+
+def kata_get_models(state: GtpState, command: Command) -> str:
+    """List the networks in use as one line of JSON; the list is empty without one."""
+    network = state.seat.get().network
+    if network is None:
+        return "[]"
+    facts = network.facts
+    model = {
+        "internalName": facts.name,
+        "maxBatchSize": facts.max_batch,
+        "name": facts.file,
+        "usesHumanSLProfile": facts.imitates,
+        "usingFP16": "false" if facts.precision == "fp32" else "true",
+        "version": facts.version,
+    }
+    return json.dumps([model], separators=(",", ":"), ensure_ascii=False)
+
+
+COMMANDS: dict[str, Handler] = {
+    "kata-raw-nn": kata_raw_nn,
+    "kata-get-models": kata_get_models,
+}
