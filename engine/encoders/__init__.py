@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.encoders import agz, liberties, oneplane
+from engine.encoders import agz, katago, leela, liberties, oneplane
 from engine.encoders.base import Encoder
 
 __all__ = ["ENCODERS", "Encoder"]
 
 ENCODERS: Mapping[str, Encoder] = MappingProxyType(
-    {encoder.name: encoder for encoder in (agz.ENCODER, liberties.ENCODER, oneplane.ENCODER)}
+    {
+        encoder.name: encoder
+        for encoder in (agz.ENCODER, leela.ENCODER, liberties.ENCODER, oneplane.ENCODER, *katago.ENCODERS)
+    }
 )

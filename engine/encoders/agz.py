@@ -42,7 +42,7 @@ def encode_agz(
         planes[i, 2 * TURNS] = 1.0 if own == BLACK else 0.0
 
 
-def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
     encode_agz(positions.colors, positions.moves, positions.to_play, count, planes)
 
 

@@ -6,7 +6,7 @@ changed format is a new name.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,24 @@ from engine.evaluators.base import PositionBatch
 Inputs: TypeAlias = NDArray[np.float32]
 
 
+def _no_scratch(width: int, height: int) -> None:
+    """Stand for working memory where none is needed."""
+
+
 @dataclass(frozen=True)
 class Encoder:
     """One input format.
 
     plane_names, global_names: one name an input, in order.
     write: the format's own function; call `encode` instead, which checks the buffers.
+    new_scratch: makes the working memory of `write` for boards of a width and height, None for formats that need none.
     """
 
     name: str
     plane_names: tuple[str, ...]
     global_names: tuple[str, ...]
-    write: Callable[[PositionBatch, int, Inputs, Inputs], None]
+    write: Callable[[PositionBatch, int, Inputs, Inputs, Any], None]
+    new_scratch: Callable[[int, int], object] = _no_scratch
 
     @property
     def planes(self) -> int:
@@ -39,11 +45,15 @@ class Encoder:
         """Global inputs a position."""
         return len(self.global_names)
 
-    def encode(self, positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+    def encode(
+        self, positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: object = None
+    ) -> None:
         """Write the inputs of rows 0..count-1; other rows stay as they are.
 
         planes: [B, planes, height, width] float32, C-contiguous, row 0 the top row, B >= count.
         globals_: [B, globals] float32.
+        scratch: what `new_scratch` made for this board size. It remembers what was read on earlier boards,
+            and serves one call at a time; without it each call starts from nothing.
         Raises ValueError on buffers of another shape or type. Points of view are the side to move's.
         """
         shape = (self.planes, positions.height, positions.width)
@@ -59,4 +69,4 @@ class Encoder:
                 f"{', '.join(map(str, shape))}] and globals [>= {count}, {self.globals}], "
                 f"got {planes.dtype} {list(planes.shape)} and {globals_.dtype} {list(globals_.shape)}"
             )
-        self.write(positions, count, planes, globals_)
+        self.write(positions, count, planes, globals_, scratch)

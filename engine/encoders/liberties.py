@@ -57,7 +57,7 @@ def encode_liberties(
         globals_[i, 0] = (-white_bonus[i] if own == BLACK else white_bonus[i]) / KOMI_SCALE
 
 
-def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
     encode_liberties(
         positions.boards,
         positions.moves,

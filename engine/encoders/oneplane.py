@@ -24,7 +24,7 @@ def encode_oneplane(colors: NDArray[np.int8], to_play: NDArray[np.int8], count: 
                 planes[i, 0, row, column] = 1.0 if color == own else -1.0 if color == 3 - own else 0.0
 
 
-def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs) -> None:
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
     encode_oneplane(positions.colors, positions.to_play, count, planes)
 
 

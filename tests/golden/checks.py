@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.golden.board_checks import check_areas, check_final, check_ladders, check_legal, check_scores
+from tests.golden.feature_checks import check_features
 from tests.golden.records import Golden, Report
 
 CHECKS: dict[str, Callable[[Golden], Report]] = {
@@ -11,5 +12,6 @@ CHECKS: dict[str, Callable[[Golden], Report]] = {
     "ladders": check_ladders,
     "final": check_final,
     "scores": check_scores,
+    "features": check_features,
 }
 """By the `kind` of a file. A kind that is absent here is reported as not covered."""

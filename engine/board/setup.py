@@ -1,0 +1,50 @@
+"""Boards made at once from the colors of their points, without the moves that led there."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import add_stone
+from engine.board.layout import (
+    COLOR,
+    EMPTIES,
+    EMPTY_AT,
+    EMPTY_COUNT,
+    HEADER,
+    HEIGHT,
+    KO_POINT,
+    STRIDE,
+    TO_PLAY,
+    WIDTH,
+    Board,
+)
+from engine.color import EMPTY, WALL
+from engine.jit import kernel
+
+
+@kernel
+def build_board(like: Board, colors: NDArray[np.int8], ko_point: int, out: Board) -> None:
+    """Write the board with these colors [n]; no stones count as captured.
+
+    like: any board of the same size; the side to move is its. Chains may have other heads, and list
+    their stones in another order, than on a board that was played on.
+    """
+    stride, width, height = like[HEADER, STRIDE], like[HEADER, WIDTH], like[HEADER, HEIGHT]
+    out[HEADER, :] = 0
+    out[COLOR, :] = WALL
+    out[HEADER, WIDTH], out[HEADER, HEIGHT], out[HEADER, STRIDE] = width, height, stride
+    out[HEADER, TO_PLAY] = like[HEADER, TO_PLAY]
+    count = 0
+    for row in range(height):
+        for column in range(width):
+            point = (row + 1) * stride + column + 1
+            out[COLOR, point] = EMPTY
+            out[EMPTIES, count] = point
+            out[EMPTY_AT, point] = count
+            count += 1
+    out[HEADER, EMPTY_COUNT] = count
+    for row in range(height):
+        for column in range(width):
+            point = (row + 1) * stride + column + 1
+            if colors[point] != EMPTY:
+                add_stone(out, point, colors[point])
+    out[HEADER, KO_POINT] = ko_point

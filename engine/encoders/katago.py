@@ -1,0 +1,99 @@
+"""The inputs of KataGo's networks, versions 3 to 7, in its own numbering of planes and globals.
+
+A network of model version 3 or 4 reads "katago-v3", 5 "katago-v4", 6 "katago-v5", 7 "katago-v6", and 8
+to 17 "katago-v7", or "katago-v7-alive" if it wants pass-alive chains found as if suicide were legal.
+"""
+
+import numpy as np
+
+from engine.board.area import new_scratch
+from engine.board.ladders import new_ladder_scratch
+from engine.board.layout import new_board
+from engine.encoders.base import Encoder, Inputs
+from engine.encoders.katago_kernels import TURNS, KatagoScratch, RuleNumbers, encode_katago
+from engine.evaluators.base import PositionBatch
+from engine.rules import Ko, Tax
+
+_MEMO_BYTES = 4 << 20
+_TAX_NUMBERS = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
+
+_MOVE_PLANES = tuple(f"move {age} turns ago" for age in range(1, TURNS + 1))
+_PASS_GLOBALS = tuple(f"move {age} turns ago was a pass" for age in range(1, TURNS + 1))
+_START_PLANES = ("own stones at the second clean-up", "enemy stones at the second clean-up")
+_PLANES = (
+    *("on board", "own stones", "enemy stones", "1 liberty", "2 liberties", "3 liberties"),
+    *("repetition", "marked in clean-up", "unused", *_MOVE_PLANES),
+    *("in a ladder", "in a ladder 1 turn ago", "in a ladder 2 turns ago", "working ladder"),
+    *("own area", "enemy area", *_START_PLANES),
+)
+_SMALL_PLANES = (
+    *("on board", "own stones", "enemy stones", "repetition", "marked in clean-up", "unused"),
+    *(*_MOVE_PLANES, *_START_PLANES),
+)
+_PHASES = ("clean-up", "second clean-up")
+_KO_GLOBALS = ("superko", "positional or situational", "suicide", "territory")
+_OLD_GLOBALS = (*_PASS_GLOBALS, "komi for the side to move / 15", *_KO_GLOBALS, *_PHASES)
+_NEW_GLOBALS = (
+    *(*_PASS_GLOBALS, "komi for the side to move / 20", *_KO_GLOBALS),
+    *("tax in seki", "tax on all groups", *_PHASES, "a pass ends the phase"),
+)
+_FORMATS = {
+    3: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),
+    4: (_PLANES, (*_OLD_GLOBALS, "a pass ends the phase", "parity of komi")),
+    5: (_SMALL_PLANES, _OLD_GLOBALS),
+    6: (_PLANES, (*_NEW_GLOBALS, "parity of komi")),
+    7: (_PLANES, (*_NEW_GLOBALS, "unequal playouts", "own advantage in playouts", "button", "parity of komi")),
+}
+
+
+def new_katago_scratch(width: int, height: int) -> KatagoScratch:
+    """Return the working memory for boards of one size; it takes up to about 5 MiB."""
+    board = new_board(width, height)
+    n = board.shape[1]
+    entries = 1 << (_MEMO_BYTES // n).bit_length() - 1
+    return KatagoScratch(
+        ladders=new_ladder_scratch(board),
+        ladder_work=np.empty_like(board),
+        old_board=np.empty_like(board),
+        memo_keys=np.zeros(entries, dtype=np.uint64),
+        memo=np.zeros((entries, n), dtype=np.int8),
+        laddered=np.zeros(n, dtype=np.int8),
+        working=np.zeros(n, dtype=np.int8),
+        area=new_scratch(board),
+        owner=np.zeros(n, dtype=np.int8),
+        base=np.zeros(n, dtype=np.int8),
+        groups=np.zeros(3, dtype=np.int64),
+    )
+
+
+def _encoder(version: int, *, suicide_for_life: bool = False) -> Encoder:
+    def write(
+        positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: KatagoScratch | None
+    ) -> None:
+        p, rules = positions, positions.rules
+        numbers = RuleNumbers(
+            has_superko=rules.ko is not Ko.SIMPLE,
+            is_positional=rules.ko is Ko.POSITIONAL,
+            suicide=rules.suicide,
+            suicide_for_life=rules.suicide or suicide_for_life,
+            is_area=rules.is_area,
+            tax=_TAX_NUMBERS[rules.tax],
+            friendly_pass=rules.friendly_pass,
+            playout_doubling=float(p.playout_doubling),
+        )
+        encode_katago(
+            version,
+            *(p.boards, p.colors, p.board_hashes, p.moves, p.to_play, p.facts, p.marks, p.second_start, p.white_bonus),
+            numbers,
+            count,
+            new_katago_scratch(p.width, p.height) if scratch is None else scratch,
+            planes,
+            globals_,
+        )
+
+    planes, globals_ = _FORMATS[version]
+    name = f"katago-v{version}{'-alive' if suicide_for_life else ''}"
+    return Encoder(name, planes, globals_, write, new_katago_scratch)
+
+
+ENCODERS = (*(_encoder(version) for version in _FORMATS), _encoder(7, suicide_for_life=True))

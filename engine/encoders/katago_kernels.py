@@ -1,0 +1,319 @@
+"""The kernels that write KataGo's planes and globals, input versions 3 to 7.
+
+All versions are made of the same parts: stones, bans, history, ladders, area, globals. The version
+decides where a part goes, and what little differs in its meaning.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.area import area, independent_life, pass_alive
+from engine.board.ladders import LadderScratch, find_ladders
+from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
+from engine.board.setup import build_board
+from engine.color import BLACK, EMPTY, WHITE
+from engine.encoders.base import Inputs
+from engine.facts import (
+    ALTERNATING,
+    BANNED,
+    BUTTON,
+    IS_OVER,
+    KO_NOW,
+    LEGAL_TURNS,
+    MARKED,
+    PASS_EFFECT,
+    PASS_ENDS_GAME,
+    PASS_GOES_ON,
+    PHASE,
+    PHASE_TURNS,
+)
+from engine.jit import kernel
+from engine.vertex import NO_POINT, PASS
+
+TURNS = 5
+"""Moves that the inputs show."""
+_LADDERED = 1
+"""Bit of a point in a remembered row; the color of the chain that a working ladder attacks stands above it."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class RuleNumbers(NamedTuple):
+    """The rules as kernels read them, and what a batch has in common."""
+
+    has_superko: bool
+    is_positional: bool
+    suicide: bool
+    suicide_for_life: bool  # taken to be legal where pass-alive chains are found
+    is_area: bool
+    tax: int  # 0 none, 1 seki, 2 all
+    friendly_pass: bool
+    playout_doubling: float  # Black's
+
+
+class KatagoScratch(NamedTuple):
+    """Working memory for one board size, with the ladders of boards met before.
+
+    memo_keys, memo: [E] uint64 and [E, n] int8, one row a board by the low bits of its key; E is a power of two.
+    """
+
+    ladders: LadderScratch
+    ladder_work: Board
+    old_board: Board
+    memo_keys: NDArray[np.uint64]
+    memo: NDArray[np.int8]
+    laddered: NDArray[np.int8]  # [n]
+    working: NDArray[np.int8]  # [n]
+    area: NDArray[np.int16]
+    owner: NDArray[np.int8]  # [n]
+    base: NDArray[np.int8]  # [n]
+    groups: NDArray[np.int64]  # [3]
+
+
+@kernel
+def _write_stones(board: Board, own: int, has_liberties: bool, planes: Inputs) -> None:
+    """Write planes 0..2 of [P, height, width], with liberties also 3..5; all others become 0."""
+    height, width = planes.shape[1], planes.shape[2]
+    planes[1:] = 0.0
+    planes[0] = 1.0
+    for row in range(height):
+        for column in range(width):
+            vertex = (row + 1) * (width + 1) + column + 1
+            color = board[COLOR, vertex]
+            if color != EMPTY:
+                planes[1 if color == own else 2, row, column] = 1.0
+                liberties = board[LIBERTIES, board[HEAD, vertex]]
+                if has_liberties and liberties <= 3:
+                    planes[2 + liberties, row, column] = 1.0
+
+
+@kernel
+def _write_bans(facts: NDArray[np.int16], marks: NDArray[np.int8], bans: Inputs, marked: Inputs) -> None:
+    """Write the points [height, width] that repetition forbids, and the marked stones of a clean-up phase."""
+    height, width = bans.shape
+    for row in range(height):
+        for column in range(width):
+            mark = marks[(row + 1) * (width + 1) + column + 1]
+            if mark & BANNED:
+                bans[row, column] = 1.0
+            if mark & MARKED:
+                marked[row, column] = 1.0
+    ko = facts[KO_NOW]
+    if ko != NO_POINT:
+        bans[ko // (width + 1) - 1, ko % (width + 1) - 1] = 1.0
+
+
+@kernel
+def _is_pass_hidden(facts: NDArray[np.int16], rules: RuleNumbers) -> bool:
+    """True if a pass that ends the game is taken for one that does not: a friendly one, dead stones being left."""
+    return facts[PASS_EFFECT] == PASS_ENDS_GAME and rules.friendly_pass and rules.is_area
+
+
+@kernel
+def _turns_shown(version: int, facts: NDArray[np.int16], rules: RuleNumbers) -> int:
+    """Return how many of the last moves the inputs show."""
+    if _is_pass_hidden(facts, rules):
+        return 0
+    if version <= 5:
+        return 0 if facts[IS_OVER] else int(min(facts[ALTERNATING], TURNS))
+    turns = min(facts[ALTERNATING], facts[PHASE_TURNS])
+    if version == 6:
+        turns = min(turns, facts[LEGAL_TURNS])
+    return int(min(turns, 1 if facts[IS_OVER] else TURNS))
+
+
+@kernel
+def _write_moves(moves: NDArray[np.int16], turns: int, planes: Inputs, globals_: Inputs) -> None:
+    """Write the last moves as points into planes [TURNS, height, width], as passes into globals 0..4."""
+    width = planes.shape[2]
+    for age in range(TURNS):
+        globals_[age] = 0.0
+        if age < turns:
+            move = moves[age]
+            if move == PASS:
+                globals_[age] = 1.0
+            else:
+                planes[age, move // (width + 1) - 1, move % (width + 1) - 1] = 1.0
+
+
+@kernel
+def _ladder_row(
+    like: Board, colors: NDArray[np.int8], board_hash: np.uint64, ko_point: int, age: int, scratch: KatagoScratch
+) -> int:
+    """Return the row of the memo that holds the ladders of a board; read them if it is unknown.
+
+    like: the present board, which is the very board if age is 0. colors: [n], of the board.
+    """
+    key = (board_hash ^ np.uint64(ko_point + 2)) * _MIX
+    key = max(key ^ (key >> np.uint64(32)), np.uint64(1))
+    row = int(key & np.uint64(scratch.memo_keys.shape[0] - 1))
+    if scratch.memo_keys[row] == key:
+        return row
+    laddered, working = scratch.laddered, scratch.working
+    if age == 0:
+        find_ladders(like, scratch.ladders, scratch.ladder_work, laddered, working)
+    else:
+        build_board(like, colors, ko_point, scratch.old_board)
+        find_ladders(scratch.old_board, scratch.ladders, scratch.ladder_work, laddered, working)
+    for point in range(scratch.memo.shape[1]):
+        scratch.memo[row, point] = laddered[point] * _LADDERED + 2 * working[point]
+    scratch.memo_keys[row] = key
+    return row
+
+
+@kernel
+def _write_ladders(
+    board: Board,
+    colors: NDArray[np.int8],
+    board_hashes: NDArray[np.uint64],
+    facts: NDArray[np.int16],
+    own: int,
+    turns: int,
+    scratch: KatagoScratch,
+    planes: Inputs,
+) -> None:
+    """Write the laddered chains of three boards and the enemy's chains' working ladders into planes [4, height, width].
+
+    colors: [HISTORY, n]. A board that the shown moves do not reach is replaced by the one after it.
+    """
+    height, width = planes.shape[1], planes.shape[2]
+    memo, enemy = scratch.memo, 3 - own
+    for place in range(3):
+        age = min(place, turns)
+        found = _ladder_row(board, colors[age], board_hashes[age], facts[KO_NOW + age], age, scratch)
+        for row in range(height):
+            for column in range(width):
+                mark = memo[found, (row + 1) * (width + 1) + column + 1]
+                if mark & _LADDERED:
+                    planes[place, row, column] = 1.0
+                if place == 0 and (mark >> 1) & enemy:
+                    planes[3, row, column] = 1.0
+
+
+@kernel
+def _find_owners(
+    version: int, board: Board, phase: int, second_start: NDArray[np.int8], rules: RuleNumbers, scratch: KatagoScratch
+) -> bool:
+    """Write the owner of every point as the rules count them; False where there is nothing to show yet."""
+    suicide, owner, base = rules.suicide_for_life, scratch.owner, scratch.base
+    if version == 4 or (version == 3 and not rules.is_area):
+        pass_alive(board, suicide, scratch.area, owner)
+        return True
+    if version == 3 or (rules.is_area and rules.tax == 0):
+        area(board, suicide, True, scratch.area, owner)
+        return True
+    if not rules.is_area and phase < 2:
+        return False
+    area(board, suicide, True, scratch.area, base)
+    independent_life(board, base, scratch.area, scratch.groups, owner)
+    for point in range(owner.shape[0]):
+        if owner[point] != EMPTY:
+            continue
+        color = board[COLOR, point]
+        if rules.is_area:
+            if color == base[point]:
+                owner[point] = base[point]
+        elif rules.tax == 0 and color != base[point] and base[point] != EMPTY:
+            owner[point] = base[point]
+        elif color != EMPTY and second_start[point] == color:
+            owner[point] = color
+    return True
+
+
+@kernel
+def _write_colors(colors: NDArray[np.int8], own: int, planes: Inputs) -> None:
+    """Write a map of colors [n] into planes [2, height, width]: own points, enemy points."""
+    height, width = planes.shape[1], planes.shape[2]
+    for row in range(height):
+        for column in range(width):
+            color = colors[(row + 1) * (width + 1) + column + 1]
+            if color == own:
+                planes[0, row, column] = 1.0
+            elif color == 3 - own:
+                planes[1, row, column] = 1.0
+
+
+@kernel
+def komi_wave(komi: float, points: int) -> float:
+    """Return a triangular wave of period 2 that rises where one more point of komi can turn a loss into a draw.
+
+    komi: of the side to move. points: of the board; a draw needs a komi of the same parity.
+    """
+    parity = points % 2
+    over = komi - (2.0 * math.floor((komi - parity) / 2.0) + parity)
+    if over < 0.5:
+        return over
+    return 1.0 - over if over < 1.5 else over - 2.0
+
+
+@kernel
+def _write_globals(
+    version: int, facts: NDArray[np.int16], own: int, white_bonus: float, points: int, rules: RuleNumbers, out: Inputs
+) -> None:
+    """Write the globals from 5 on."""
+    bound = points + (20.0 if version == 7 else 1.0)
+    komi = min(max(white_bonus if own == WHITE else -white_bonus, -bound), bound)
+    out[5:] = 0.0
+    out[5] = komi / (15.0 if version <= 5 else 20.0)
+    if rules.has_superko:
+        out[6] = 1.0
+        out[7] = 0.5 if rules.is_positional else -0.5
+    out[8] = rules.suicide
+    out[9] = not rules.is_area
+    phase = 10 if version <= 5 else 12
+    if version >= 6:
+        out[10] = rules.tax >= 1
+        out[11] = rules.tax >= 2
+    out[phase] = facts[PHASE] >= 1
+    out[phase + 1] = facts[PHASE] >= 2
+    if version == 5:
+        return
+    hidden = _is_pass_hidden(facts, rules) or (version <= 4 and facts[IS_OVER])
+    out[phase + 2] = facts[PASS_EFFECT] != PASS_GOES_ON and not hidden
+    if version == 7:
+        if rules.playout_doubling != 0:
+            out[15] = 1.0
+            out[16] = 0.5 * (rules.playout_doubling if own == BLACK else -rules.playout_doubling)
+        out[17] = facts[BUTTON]
+    if rules.is_area or facts[PHASE] >= 2:
+        out[out.shape[0] - 1] = komi_wave(komi, points)
+
+
+@kernel
+def encode_katago(
+    version: int,
+    boards: NDArray[np.int16],
+    colors: NDArray[np.int8],
+    board_hashes: NDArray[np.uint64],
+    moves: NDArray[np.int16],
+    to_play: NDArray[np.int8],
+    facts: NDArray[np.int16],
+    marks: NDArray[np.int8],
+    second_start: NDArray[np.int8],
+    white_bonus: NDArray[np.float32],
+    rules: RuleNumbers,
+    count: int,
+    scratch: KatagoScratch,
+    planes: Inputs,
+    globals_: Inputs,
+) -> None:
+    """Write planes [B, P, height, width] and globals [B, G] of rows 0..count-1 of a `PositionBatch`."""
+    is_small = version == 5
+    bans, first_move, second = (3, 6, 11) if is_small else (6, 9, 20)
+    points = planes.shape[2] * planes.shape[3]
+    for i in range(count):
+        own, board, rows = to_play[i], boards[i], planes[i]
+        _write_stones(board, own, not is_small, rows)
+        _write_bans(facts[i], marks[i], rows[bans], rows[bans + 1])
+        turns = _turns_shown(version, facts[i], rules)
+        _write_moves(moves[i], turns, rows[first_move : first_move + TURNS], globals_[i])
+        phase = facts[i, PHASE]
+        if not is_small:
+            _write_ladders(board, colors[i], board_hashes[i], facts[i], own, turns, scratch, rows[14:18])
+            if _find_owners(version, board, phase, second_start[i], rules, scratch):
+                _write_colors(scratch.owner, own, rows[18:20])
+        if phase == 2:
+            _write_colors(second_start[i], own, rows[second : second + 2])
+        _write_globals(version, facts[i], own, white_bonus[i], points, rules, globals_[i])
