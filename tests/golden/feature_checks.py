@@ -3,7 +3,7 @@
 import numpy as np
 
 from engine.encoders import ENCODERS
-from tests.golden.positions import position_of
+from engine.netfile.records import positions_of
 from tests.golden.records import Golden, Report, records
 
 _TOLERANCES = {3: 2e-6, 4: 2e-6, 5: 2e-6, 6: 1e-6, 7: 1e-6}
@@ -18,7 +18,7 @@ def check_features(data: Golden) -> Report:
     report.same("planes", encoder.planes, data["num_planes"])
     report.same("globals", encoder.globals, data["num_globals"])
     for record in records(data):
-        positions = position_of(record)
+        positions = positions_of(record)
         planes = np.full((1, encoder.planes, positions.height, positions.width), np.nan, np.float32)
         globals_ = np.full((1, encoder.globals), np.nan, np.float32)
         encoder.encode(positions, 1, planes, globals_)

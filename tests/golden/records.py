@@ -1,19 +1,14 @@
-"""Golden files: finding and reading them, and what a check of one reports."""
+"""Golden files: finding them, and what a check of one reports."""
 
-import gzip
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from engine.color import BLACK, WHITE
-from engine.game import Game
-from engine.rules import TROMP_TAYLOR, Rules, parse_rules
-from engine.vertex import parse_vertex, points
+from engine.netfile.records import COLORS, Golden, play_record, read_golden, rules_of
+from engine.vertex import points
 
-Golden: TypeAlias = Mapping[str, Any]
-COLORS = {"B": BLACK, "W": WHITE}
+__all__ = ["COLORS", "Golden", "Report", "drawn", "golden_files", "play_record", "read_golden", "records", "rules_of"]
 _MARKS = ".XO"
 
 
@@ -44,32 +39,9 @@ def golden_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json.gz"))
 
 
-def read_golden(path: Path) -> Golden:
-    """Return the contents of one file."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        data: Golden = json.load(file)
-    return data
-
-
 def records(data: Golden) -> Iterator[Golden]:
     """Yield the records of a file."""
     yield from data["records"]
-
-
-def rules_of(value: object) -> Rules:
-    """Return the rules of a record: a name or an object, as `kata-set-rules` takes them."""
-    return parse_rules(value if isinstance(value, str) else json.dumps(value))
-
-
-def play_record(record: Golden, *, rules: Rules = TROMP_TAYLOR, encore: bool = False, lenient: bool = False) -> Game:
-    """Return the game that a record's handicap and moves lead to."""
-    width, height = record["size"]
-    game = Game(width, height, rules=rules, komi=record["komi"], encore=encore)
-    if record.get("handicap"):
-        game.place_handicap([parse_vertex(name, width, height) for name in record["handicap"]])
-    for color, name in record["moves"]:
-        game.play(COLORS[color], parse_vertex(name, width, height), lenient=lenient)
-    return game
 
 
 def drawn(owners: Any, width: int, height: int) -> list[str]:
