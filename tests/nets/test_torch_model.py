@@ -1,28 +1,36 @@
-"""The torch module against the naive network, and its masked softmax."""
+"""The torch module against the naive network, with and without folded norms."""
+
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
 
+from engine.nets.spec import DensePolicyHead, Norm, tensors
 from tests.nets.examples import EXAMPLES
 from tests.oracle import naive_net
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from engine.nets.torch_model import TorchModel, masked_softmax  # noqa: E402
+from engine.nets.torch_model import TorchModel  # noqa: E402
 
 SIZES = [(1, 1), (3, 5), (9, 9)]
+DENSE_SIZES = [(5, 5)]
+CASES = [
+    (name, *size)
+    for name, spec in EXAMPLES.items()
+    for size in (DENSE_SIZES if isinstance(spec.policy, DensePolicyHead) else SIZES)
+]
 
 
 def inputs(name: str, height: int, width: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     spec = EXAMPLES[name]
     generator = np.random.default_rng(height * 100 + width)
     planes = (generator.random((count, spec.planes, height, width)) < 0.3).astype(np.float32)
-    return planes, generator.normal(0, 0.5, (count, spec.globals)).astype(np.float32)
+    return planes, generator.normal(0, 0.5, (count, spec.globals + spec.metadata)).astype(np.float32)
 
 
 @pytest.mark.parametrize("fused", [False, True], ids=["as trained", "fused"])
-@pytest.mark.parametrize(("height", "width"), SIZES)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(("name", "height", "width"), CASES)
 def test_forward_equals_the_naive_network(name: str, height: int, width: int, fused: bool) -> None:
     model = TorchModel(EXAMPLES[name]).eval()
     model = model.fused(torch.float32) if fused else model
@@ -42,8 +50,6 @@ def test_forward_equals_the_naive_network(name: str, height: int, width: int, fu
 def test_every_parameter_of_the_spec_is_in_the_module(name: str) -> None:
     spec = EXAMPLES[name]
     model = TorchModel(spec)
-    from engine.nets.spec import Norm, tensors
-
     stored = sum(array.size for _, array in tensors(spec))
     norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
     held = sum(p.numel() for p in model.parameters()) + sum(2 * module.num_features for module in norms)
@@ -55,10 +61,6 @@ def test_every_parameter_of_the_spec_is_in_the_module(name: str) -> None:
 
 def _norms(node: object) -> list[object]:
     """Return every norm below a node of a spec."""
-    from dataclasses import fields, is_dataclass
-
-    from engine.nets.spec import Norm
-
     if isinstance(node, Norm):
         return [node]
     children = node if isinstance(node, tuple) else ()
@@ -75,23 +77,3 @@ def test_training_changes_no_weight_of_the_spec() -> None:
         for parameter in model.parameters():
             parameter.add_(1.0)
     assert np.array_equal(spec.stem.conv.weight, before)
-
-
-@pytest.mark.parametrize(
-    ("logits", "legal", "expected"),
-    [
-        ([0.0, 0.0, 5.0], [True, True, False], [0.5, 0.5, 0.0]),
-        ([-900.0, -900.0, 0.0], [True, True, False], [0.5, 0.5, 0.0]),
-        ([30.0, 20.0, -50.0], [False, False, True], [0.0, 0.0, 1.0]),
-        ([-1e30, 1e30, -1e30], [True, False, True], [0.5, 0.0, 0.5]),
-    ],
-    ids=["equal", "all legal logits very negative", "pass only", "huge"],
-)
-def test_illegal_moves_have_probability_exactly_zero(
-    logits: list[float], legal: list[bool], expected: list[float]
-) -> None:
-    policy = masked_softmax(torch.tensor([logits]), torch.tensor([legal]))
-    assert policy[0].tolist() == pytest.approx(expected, abs=1e-7)
-    assert [p for p, allowed in zip(policy[0].tolist(), legal, strict=True) if not allowed] == [
-        0.0 for allowed in legal if not allowed
-    ]

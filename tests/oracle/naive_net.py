@@ -10,13 +10,22 @@ from numpy.typing import NDArray
 
 from engine.nets.spec import (
     Activation,
+    AttentionBlock,
+    Block,
     Conv,
+    DensePolicyHead,
+    DenseValueHead,
+    FeedForwardBlock,
     GlobalPoolBlock,
     Linear,
+    NestedBottleneckBlock,
     NetSpec,
     Norm,
+    PolicyHead,
+    PostActivationBlock,
     ResidualBlock,
-    Score,
+    RmsNorm,
+    ValueHead,
 )
 
 Doubles = NDArray[np.float64]
@@ -40,14 +49,31 @@ def convolve(layer: Conv, x: Doubles) -> Doubles:
     return result
 
 
-def normalize(layer: Norm, x: Doubles) -> Doubles:
+def normalize(layer: Norm | RmsNorm, x: Doubles) -> Doubles:
     """Return x with every channel normalized."""
+    if isinstance(layer, RmsNorm):
+        return normalize_by_size(layer, x)
     result = np.empty_like(x)
     for channel in range(len(x)):
         scale = 1.0 if layer.scale is None else float(layer.scale[channel])
         bias = 0.0 if layer.bias is None else float(layer.bias[channel])
         deviation = math.sqrt(float(layer.variance[channel]) + layer.epsilon)
         result[channel] = (x[channel] - float(layer.mean[channel])) / deviation * scale + bias
+    return result
+
+
+def normalize_by_size(layer: RmsNorm, x: Doubles) -> Doubles:
+    """Return x divided by the root of its mean square, at each point or over all of them."""
+    result = np.empty_like(x)
+    _, height, width = x.shape
+    everywhere = float((x * x).sum()) / x.size
+    for row in range(height):
+        for column in range(width):
+            here = x[:, row, column]
+            square = everywhere if layer.spatial else float((here * here).sum()) / len(here)
+            result[:, row, column] = here / math.sqrt(square + layer.epsilon) * layer.weight
+            if layer.bias is not None:
+                result[:, row, column] += layer.bias
     return result
 
 
@@ -84,71 +110,152 @@ def value_pool(x: Doubles) -> Doubles:
 
 
 def residual(block: ResidualBlock, trunk: Doubles) -> Doubles:
-    """Return the trunk after an ordinary block."""
+    """Return what an ordinary block adds."""
     inner = convolve(block.conv1, activate(block.activation1, normalize(block.norm1, trunk)))
-    return trunk + convolve(block.conv2, activate(block.activation2, normalize(block.norm2, inner)))
+    return convolve(block.conv2, activate(block.activation2, normalize(block.norm2, inner)))
 
 
 def pooling(block: GlobalPoolBlock, trunk: Doubles) -> Doubles:
-    """Return the trunk after a global pooling block."""
+    """Return what a global pooling block adds."""
     inner = activate(block.activation1, normalize(block.norm1, trunk))
     features = activate(block.pool_activation, normalize(block.pool_norm, convolve(block.pool_conv, inner)))
     inner = convolve(block.conv1, inner) + multiply(block.pool_bias, global_pool(features))[:, None, None]
-    return trunk + convolve(block.conv2, activate(block.activation2, normalize(block.norm2, inner)))
+    return convolve(block.conv2, activate(block.activation2, normalize(block.norm2, inner)))
 
 
-def forward(spec: NetSpec, planes: Doubles, globals_: Doubles) -> dict[str, Doubles]:
-    """Return the raw outputs for one position: policy [P, area + 1], result, score, ownership [area]."""
-    trunk = convolve(spec.stem.conv, planes.astype(np.float64))
-    if spec.stem.globals is not None:
-        trunk = trunk + multiply(spec.stem.globals, globals_.astype(np.float64))[:, None, None]
-    for block in spec.blocks:
-        trunk = residual(block, trunk) if isinstance(block, ResidualBlock) else pooling(block, trunk)
-    trunk = activate(spec.tip.activation, normalize(spec.tip.norm, trunk))
+def nested(block: NestedBottleneckBlock, trunk: Doubles) -> Doubles:
+    """Return what a nested bottleneck block adds."""
+    inner = convolve(block.conv1, activate(block.activation1, normalize(block.norm1, trunk)))
+    for each in block.blocks:
+        inner = after_block(each, inner)
+    return convolve(block.conv2, activate(block.activation2, normalize(block.norm2, inner)))
 
-    head = spec.policy
+
+def rotate(block: AttentionBlock, vector: Doubles, kv_head: int, row: int, column: int) -> Doubles:
+    """Return a query or key with its channel pairs turned by the angles of its point."""
+    if block.rope is None:
+        return vector
+    result = vector.copy()
+    for pair, (by_column, by_row) in enumerate(block.rope[kv_head].astype(np.float64)):
+        turn = complex(math.cos(column * by_column + row * by_row), math.sin(column * by_column + row * by_row))
+        turned = complex(vector[2 * pair], vector[2 * pair + 1]) * turn
+        result[2 * pair], result[2 * pair + 1] = turned.real, turned.imag
+    return result
+
+
+def attention(block: AttentionBlock, trunk: Doubles) -> Doubles:
+    """Return what an attention block adds."""
+    channels, height, width = trunk.shape
+    h = normalize(block.norm, trunk)
+    points = [(row, column) for row in range(height) for column in range(width)]
+    query_width, value_width = block.query_width, block.value_width
+    mixed = {point: np.zeros(block.heads * value_width) for point in points}
+    for head in range(block.heads):
+        kv_head = head // (block.heads // block.kv_heads)
+        queries, keys, values = {}, {}, {}
+        for row, column in points:
+            x = h[:, row, column]
+            query = multiply(block.query, x)[head * query_width : (head + 1) * query_width]
+            key = multiply(block.key, x)[kv_head * query_width : (kv_head + 1) * query_width]
+            queries[row, column] = rotate(block, query, kv_head, row, column)
+            keys[row, column] = rotate(block, key, kv_head, row, column)
+            values[row, column] = multiply(block.value, x)[kv_head * value_width : (kv_head + 1) * value_width]
+        for point in points:
+            weights = [math.exp(float(queries[point] @ keys[other]) / math.sqrt(query_width)) for other in points]
+            answer = sum(weight * values[other] for weight, other in zip(weights, points, strict=True)) / sum(weights)
+            mixed[point][head * value_width : (head + 1) * value_width] = answer
+    added = np.empty((channels, height, width))
+    for row, column in points:
+        added[:, row, column] = multiply(block.output, mixed[row, column])
+    return added
+
+
+def feed_forward(block: FeedForwardBlock, trunk: Doubles) -> Doubles:
+    """Return what a feed forward block adds."""
+    h, added = normalize(block.norm, trunk), np.empty_like(trunk)
+    for row in range(trunk.shape[1]):
+        for column in range(trunk.shape[2]):
+            x = h[:, row, column]
+            inner = activate(block.activation, multiply(block.expand, x))
+            if block.gate is not None:
+                inner = inner * multiply(block.gate, x)
+            added[:, row, column] = multiply(block.contract, inner)
+    return added
+
+
+def post_activation(block: PostActivationBlock, trunk: Doubles) -> Doubles:
+    """Return the trunk after a block of AlphaGo Zero."""
+    inner = activate(block.activation1, normalize(block.norm1, convolve(block.conv1, trunk)))
+    return activate(block.activation2, trunk + normalize(block.norm2, convolve(block.conv2, inner)))
+
+
+def after_block(block: Block, trunk: Doubles) -> Doubles:
+    """Return the trunk after a block."""
+    match block:
+        case ResidualBlock():
+            return trunk + residual(block, trunk)
+        case GlobalPoolBlock():
+            return trunk + pooling(block, trunk)
+        case NestedBottleneckBlock():
+            return trunk + nested(block, trunk)
+        case AttentionBlock():
+            return trunk + attention(block, trunk)
+        case FeedForwardBlock():
+            return trunk + feed_forward(block, trunk)
+        case PostActivationBlock():
+            return post_activation(block, trunk)
+
+
+def stem(spec: NetSpec, planes: Doubles, globals_: Doubles) -> Doubles:
+    """Return the trunk before the first block."""
+    layer = spec.stem
+    trunk = convolve(layer.conv, planes.astype(np.float64))
+    if layer.globals is not None:
+        trunk = trunk + multiply(layer.globals, globals_[: spec.globals].astype(np.float64))[:, None, None]
+    if layer.metadata is not None:
+        who = layer.metadata
+        inner = activate(who.activation1, multiply(who.linear1, globals_[spec.globals :].astype(np.float64)))
+        inner = activate(who.activation2, multiply(who.linear2, inner))
+        trunk = trunk + multiply(who.linear3, inner)[:, None, None]
+    return trunk if layer.norm is None else activate(layer.activation, normalize(layer.norm, trunk))
+
+
+def policy(head: PolicyHead | DensePolicyHead, trunk: Doubles) -> Doubles:
+    """Return the logits [P, area + 1]."""
+    if isinstance(head, DensePolicyHead):
+        features = activate(head.activation, normalize(head.norm, convolve(head.conv, trunk)))
+        return multiply(head.linear, features.ravel())[None, :]
     pooled = global_pool(activate(head.pool_activation, normalize(head.pool_norm, convolve(head.pool_conv, trunk))))
     points = convolve(head.conv1, trunk) + multiply(head.pool_bias, pooled)[:, None, None]
     points = convolve(head.conv2, activate(head.activation, normalize(head.norm, points)))
     if head.pass_hidden is not None:
         pooled = activate(head.pass_activation, multiply(head.pass_hidden, pooled))
     passing = multiply(head.pass_linear, pooled)
-    policy = np.concatenate([points.reshape(len(points), -1), passing[:, None]], axis=1)
-
-    value = spec.value
-    features = activate(value.activation, normalize(value.norm, convolve(value.conv, trunk)))
-    hidden = activate(value.hidden_activation, multiply(value.hidden, value_pool(features)))
-    nothing = np.zeros(0)
-    return {
-        "policy": policy,
-        "result": multiply(value.result, hidden),
-        "score": nothing if value.score is None else multiply(value.score, hidden),
-        "ownership": nothing if value.ownership is None else convolve(value.ownership, features).ravel(),
-    }
+    return np.concatenate([points.reshape(len(points), -1), passing[:, None]], axis=1)
 
 
-def evaluate(
-    spec: NetSpec, planes: Doubles, globals_: Doubles, legal: NDArray[np.bool_], no_result: bool
-) -> tuple[Doubles, float, float, Doubles]:
-    """Return (policy, value, score, ownership) for one position, as an evaluator reports them.
+def value(head: ValueHead | DenseValueHead, trunk: Doubles) -> dict[str, Doubles]:
+    """Return result, score and ownership [area], the last two empty where the network has none."""
+    features = activate(head.activation, normalize(head.norm, convolve(head.conv, trunk)))
+    dense = isinstance(head, DenseValueHead)
+    pooled = features.ravel() if dense else value_pool(features)
+    hidden = activate(head.hidden_activation, multiply(head.hidden, pooled))
+    outputs = {"result": multiply(head.result, hidden), "score": np.zeros(0), "ownership": np.zeros(0)}
+    if isinstance(head, ValueHead) and head.score is not None:
+        outputs["score"] = multiply(head.score, hidden)
+    if isinstance(head, ValueHead) and head.ownership is not None:
+        outputs["ownership"] = convolve(head.ownership, features).ravel()
+    return outputs
 
-    no_result: the rules allow a game without a result.
+
+def forward(spec: NetSpec, planes: Doubles, globals_: Doubles) -> dict[str, Doubles]:
+    """Return the raw outputs for one position: policy [P, area + 1], result, score, ownership [area].
+
+    globals_: the global inputs and, after them, the metadata.
     """
-    outputs = forward(spec, planes, globals_)
-    logits = outputs["policy"][0]
-    best = max(float(logit) for logit, allowed in zip(logits, legal, strict=True) if allowed)
-    weights = [math.exp(float(logit) - best) if allowed else 0.0 for logit, allowed in zip(logits, legal, strict=True)]
-    policy = np.array(weights) / sum(weights)
-    result, certain = [float(v) for v in outputs["result"]], 1.0
-    if spec.value.meaning == "tanh":
-        value = math.tanh(result[0])
-    else:
-        chances = [math.exp(v) for v in (result if no_result else result[:2])]
-        value = (chances[0] - chances[1]) / sum(chances)
-        certain = (chances[0] + chances[1]) / sum(chances)
-    score = (
-        float(outputs["score"][spec.value.scores.index(Score.LEAD)]) * spec.value.scales.lead * certain
-        if spec.value.score
-        else 0.0
-    )
-    return policy, value, score, np.tanh(outputs["ownership"])
+    trunk = stem(spec, planes, globals_)
+    for block in spec.blocks:
+        trunk = after_block(block, trunk)
+    if spec.tip is not None:
+        trunk = activate(spec.tip.activation, normalize(spec.tip.norm, trunk))
+    return {"policy": policy(spec.policy, trunk)} | value(spec.value, trunk)
