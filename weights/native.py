@@ -19,6 +19,7 @@ import safetensors.numpy
 
 from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
 from weights.architecture import from_json, to_json
+from weights.files import write_atomically
 
 METADATA_KEY = "keima-net"
 VERSION = 1
@@ -37,16 +38,7 @@ def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
     net = to_json(spec)
     document = {"version": VERSION, "crc32": _checksum(net, arrays), "net": net}
     data = safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_atomically(path, data)
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:

@@ -1,4 +1,4 @@
-"""Every network format by what its files start with, and the one `load` that chooses."""
+"""Every network format by what its files start with, whatever their names, and the one `load` that chooses."""
 
 import os
 from collections.abc import Callable
@@ -6,21 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.nets.spec import NetSpec, WeightsError
-from weights import native
+from weights import katago, leela, native
+from weights.token_reader import GZIP_MAGIC, unpacked_start
 
-_SNIFFED = 64
+_SNIFFED = 4096
 
 
 @dataclass(frozen=True)
 class Format:
-    """One file format: recognized by its first bytes, whatever the file's name."""
+    """One file format, recognized by its first bytes.
+
+    packed: whether its files may be gzipped; the bytes are then the unpacked ones.
+    """
 
     name: str
     recognizes: Callable[[bytes], bool]
     read: Callable[[str | os.PathLike[str]], NetSpec]
+    packed: bool = False
 
 
-FORMATS: tuple[Format, ...] = (Format("Keima network (safetensors)", native.looks_native, native.read),)
+FORMATS: tuple[Format, ...] = (
+    Format("Keima network (safetensors)", native.looks_native, native.read),
+    Format("Leela Zero network", leela.looks_leela, leela.read, packed=True),
+    Format("KataGo network", katago.looks_katago, katago.read, packed=True),
+)
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
@@ -30,8 +39,10 @@ def format_of(path: str | os.PathLike[str]) -> Format:
             start = file.read(_SNIFFED)
     except OSError as error:
         raise WeightsError(f"cannot be read: {error.strerror or error}", file=os.fspath(path)) from None
+    gzipped = start.startswith(GZIP_MAGIC)
+    unpacked = unpacked_start(start)
     for each in FORMATS:
-        if each.recognizes(start):
+        if (each.packed or not gzipped) and each.recognizes(unpacked):
             return each
     known = " or ".join(each.name for each in FORMATS)
     shown = f"bytes {start[:12].hex(' ')}" if start else "an empty file"

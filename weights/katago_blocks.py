@@ -1,0 +1,164 @@
+"""The blocks of KataGo's network files, each kind by the word it begins with."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.nets.spec import (
+    Array,
+    AttentionBlock,
+    Block,
+    Conv,
+    FeedForwardBlock,
+    GlobalPoolBlock,
+    NestedBottleneckBlock,
+    ResidualBlock,
+)
+from weights.katago_layers import LayerReader
+from weights.token_reader import shown
+
+MAX_BLOCKS = 4096
+"""Blocks of one network, inner ones included."""
+MAX_DEPTH = 8
+"""Nested blocks within nested blocks."""
+MAX_HEADS = 1024
+
+
+class BlockReader:
+    """Reads the blocks of one file."""
+
+    def __init__(self, layers: LayerReader) -> None:
+        self._layers, self._tokens = layers, layers.tokens
+        self._left = MAX_BLOCKS
+        self._depth = 0
+
+    def count(self) -> int:
+        """Return how many blocks the file says there are."""
+        count = self._tokens.integer("number of blocks", 1, self._left)
+        self._left -= count
+        return count
+
+    def block(self, channels: int) -> Block:
+        """Return the next block, on a trunk of so many channels."""
+        start = self._tokens.offset
+        kind = self._tokens.word("the kind of a block")
+        if kind not in _KINDS:
+            raise self._tokens.error("unknown block", " or ".join(_KINDS), shown(kind), start)
+        self._layers.begin("a block")
+        return _KINDS[kind](self, channels)
+
+    def ordinary(self, channels: int) -> Block:
+        """norm, activation, convolution, twice."""
+        read = self._layers
+        norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
+        norm2, activation2 = read.norm(conv1.outputs), read.activation()
+        return ResidualBlock(norm1, conv1, norm2, read.conv(conv1.outputs, channels), activation1, activation2)
+
+    def dilated(self, channels: int) -> Block:
+        """Like the ordinary block, its first convolution in two parts of which the second is dilated."""
+        read = self._layers
+        norm1, activation1 = read.norm(channels), read.activation()
+        conv1 = _side_by_side(read.conv(channels), read.conv(channels))
+        norm2, activation2 = read.norm(conv1.outputs), read.activation()
+        return ResidualBlock(norm1, conv1, norm2, read.conv(conv1.outputs, channels), activation1, activation2)
+
+    def global_pool(self, channels: int) -> Block:
+        """Like the ordinary block, with a pool over the points added before the second norm."""
+        read = self._layers
+        norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
+        pool_conv = read.conv(channels)
+        pool_norm, pool_activation = read.norm(pool_conv.outputs), read.activation()
+        pool_bias = read.pooled_matmul(pool_conv.outputs, conv1.outputs)
+        norm2, activation2 = read.norm(conv1.outputs), read.activation()
+        conv2 = read.conv(conv1.outputs, channels)
+        return GlobalPoolBlock(
+            norm1, conv1, pool_conv, pool_norm, pool_bias, norm2, conv2, activation1, pool_activation, activation2
+        )
+
+    def nested(self, channels: int) -> Block:
+        """Blocks of a smaller width between two convolutions."""
+        read = self._layers
+        start = self._tokens.offset
+        count = self.count()
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._tokens.error("too many levels of nested blocks", f"at most {MAX_DEPTH}", self._depth, start)
+        norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
+        inner = tuple(self.block(conv1.outputs) for _ in range(count))
+        self._depth -= 1
+        norm2, activation2 = read.norm(conv1.outputs), read.activation()
+        conv2 = read.conv(conv1.outputs, channels)
+        return NestedBottleneckBlock(norm1, conv1, inner, norm2, conv2, activation1, activation2)
+
+    def attention(self, channels: int) -> Block:
+        """Heads of attention, with rotary embedding or without."""
+        read = self._layers
+        heads = self._tokens.integer("heads", 1, MAX_HEADS)
+        kv_heads = self._tokens.integer("key heads", 1, heads)
+        if heads % kv_heads != 0:
+            raise self._tokens.error("bad key heads", f"a divisor of {heads}", kv_heads)
+        query_width, value_width = read.size("query width"), read.size("value width")
+        turned, learned = read.flag("rope flag"), read.flag("learned rope flag")
+        if turned and query_width % 2 != 0:
+            raise self._tokens.error("bad query width", "an even number", query_width)
+        return AttentionBlock(
+            norm=read.block_rms_norm(channels),
+            query=read.matmul(channels, heads * query_width),
+            key=read.matmul(channels, kv_heads * query_width),
+            value=read.matmul(channels, kv_heads * value_width),
+            output=read.matmul(heads * value_width, channels),
+            heads=heads,
+            kv_heads=kv_heads,
+            rope=self._rope(kv_heads, query_width // 2, learned) if turned else None,
+        )
+
+    def _rope(self, kv_heads: int, pairs: int, learned: bool) -> Array:
+        """Return radians a column and a row, [kv_heads, pairs, 2], as `AttentionBlock` has them."""
+        self._layers.begin("a rope")
+        if learned:
+            for what, size in (("key heads", kv_heads), ("pairs", pairs), ("directions", 2)):
+                self._layers.size(what, size)
+            return self._tokens.array("frequencies", kv_heads, pairs, 2)
+        start = self._tokens.offset
+        theta = np.float32(self._tokens.number("theta"))
+        if not theta > 0.0:
+            raise self._tokens.error("bad theta", "> 0", theta, start)
+        vertical = pairs // 2
+        rope = np.zeros((pairs, 2), np.float32)
+        # The first half of the pairs turns with the row, the rest with the column.
+        for first, last, axis in ((0, vertical, 1), (vertical, pairs, 0)):
+            exponents = 2.0 * np.arange(last - first, dtype=np.float32) / np.float32(pairs)
+            rope[first:last, axis] = 1.0 / theta ** exponents.astype(np.float32)
+        return np.tile(rope, (kv_heads, 1, 1))
+
+    def feed_forward(self, channels: int) -> Block:
+        """Two matrices with a gate between them (SwiGLU)."""
+        read = self._layers
+        read.size("channels", channels)
+        width = read.size("hidden channels")
+        # Without the gate no program says which activation is meant.
+        self._tokens.integer("gate flag", 1, 1)
+        norm = read.block_rms_norm(channels)
+        expand, gate = read.matmul(channels, width), read.matmul(channels, width)
+        return FeedForwardBlock(norm, expand, read.matmul(width, channels), gate)
+
+
+def _side_by_side(first: Conv, second: Conv) -> Conv:
+    """Return one convolution whose outputs are those of both, kernels centred and filled up with zeros."""
+    height = max(conv.weight.shape[2] for conv in (first, second))
+    width = max(conv.weight.shape[3] for conv in (first, second))
+    parts = []
+    for conv in (first, second):
+        rows, columns = (height - conv.weight.shape[2]) // 2, (width - conv.weight.shape[3]) // 2
+        parts.append(np.pad(conv.weight, ((0, 0), (0, 0), (rows, rows), (columns, columns))))
+    return Conv(np.concatenate(parts))
+
+
+_KINDS: dict[str, Callable[[BlockReader, int], Block]] = {
+    "ordinary_block": BlockReader.ordinary,
+    "dilated_block": BlockReader.dilated,
+    "gpool_block": BlockReader.global_pool,
+    "nested_bottleneck_block": BlockReader.nested,
+    "transformer_attention_block": BlockReader.attention,
+    "transformer_ffn_block": BlockReader.feed_forward,
+}

@@ -1,0 +1,146 @@
+"""The layers of KataGo's network files: the order of their words and numbers, and the checks on them.
+
+Every layer begins with its name, which errors then carry. Sizes that follow from the layers before
+are demanded where they are read, so that a wrong one is found there.
+"""
+
+import numpy as np
+
+from engine.nets.spec import MAX_SIDE, POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
+from weights.token_reader import TokenReader
+
+ACTIVATIONS = {
+    "ACTIVATION_IDENTITY": Activation.IDENTITY,
+    "ACTIVATION_RELU": Activation.RELU,
+    "ACTIVATION_MISH": Activation.MISH,
+    "ACTIVATION_SILU": Activation.SILU,
+}
+MAX_CHANNELS = 1 << 16
+MAX_KERNEL = 2 * MAX_SIDE - 1
+"""Side of a convolution that reaches from every point of the largest board to every other."""
+MAX_DILATION = 4
+NAMED_ACTIVATIONS = 11
+"""First version whose files say which activation it is; before, all are ReLU."""
+
+
+class LayerReader:
+    """Reads the layers of one file of one version, in order."""
+
+    def __init__(self, tokens: TokenReader, version: int) -> None:
+        self.tokens, self.version = tokens, version
+
+    def begin(self, what: str) -> str:
+        """Read the name of a layer or a group of them; errors name it from here on."""
+        self.tokens.layer = self.tokens.word(f"the name of {what}")
+        return self.tokens.layer
+
+    def size(self, what: str, wanted: int | None = None) -> int:
+        """Return a number of channels; `wanted` if that is known."""
+        low, high = (1, MAX_CHANNELS) if wanted is None else (wanted, wanted)
+        return self.tokens.integer(what, low, high)
+
+    def flag(self, what: str) -> bool:
+        """Return a 0 or 1."""
+        return self.tokens.integer(what, 0, 1) == 1
+
+    def reserved(self, count: int) -> None:
+        """Read fields that no known version uses: all 0."""
+        for _ in range(count):
+            self.tokens.integer("reserved field", 0, 0)
+
+    def epsilon(self) -> float:
+        """Return a norm's epsilon."""
+        start = self.tokens.offset
+        value = self.tokens.number("epsilon")
+        if not value > 0.0:
+            raise self.tokens.error("bad epsilon", "> 0", value, start)
+        return value
+
+    def conv(self, inputs: int, outputs: int | None = None, kernel: int | None = None) -> Conv:
+        """Return a convolution; kernel: its side, if that is known.
+
+        A dilated one is returned as the ordinary one that computes the same, with zeros in between.
+        """
+        self.begin("a convolution")
+        low, high = (1, MAX_KERNEL) if kernel is None else (kernel, kernel)
+        height, width = (self.tokens.integer(f"kernel {side}", low, high) for side in ("height", "width"))
+        if height % 2 == 0 or width % 2 == 0:
+            raise self.tokens.error("bad kernel", "odd sides", f"{height}x{width}")
+        shape = (height, width, self.size("input channels", inputs), self.size("output channels", outputs))
+        dilations = [self.tokens.integer("dilation", 1, MAX_DILATION) for _ in range(2)]
+        weight = self.tokens.array("weights", *shape).transpose(3, 2, 0, 1)
+        return Conv(np.ascontiguousarray(_dilated(weight, *dilations)))
+
+    def norm(self, channels: int) -> Norm:
+        """Return a batch norm."""
+        self.begin("a norm")
+        self.size("channels", channels)
+        epsilon = self.epsilon()
+        has_scale, has_bias = self.flag("scale flag"), self.flag("bias flag")
+        mean = self.tokens.array("means", channels)
+        start = self.tokens.offset
+        variance = self.tokens.array("variances", channels)
+        if float(variance.min()) < 0.0:
+            raise self.tokens.error("bad variances", ">= 0", variance.min(), start)
+        scale = self.tokens.array("scales", channels) if has_scale else None
+        bias = self.tokens.array("biases", channels) if has_bias else None
+        return Norm(mean, variance, scale, bias, epsilon)
+
+    def block_rms_norm(self, channels: int) -> RmsNorm:
+        """Return the norm of a transformer block."""
+        self.begin("a norm")
+        self.size("channels", channels)
+        epsilon = self.epsilon()
+        return RmsNorm(self.tokens.array("weights", channels), None, epsilon)
+
+    def tip_rms_norm(self, channels: int) -> RmsNorm:
+        """Return the norm at the end of a transformer's trunk."""
+        self.begin("a norm")
+        self.size("channels", channels)
+        epsilon = self.epsilon()
+        spatial = self.flag("spatial flag")
+        self.tokens.integer("group size", 0, 0)
+        weight = self.tokens.array("weights", channels)
+        return RmsNorm(weight, self.tokens.array("biases", channels), epsilon, spatial)
+
+    def activation(self) -> Activation:
+        """Return an activation."""
+        self.begin("an activation")
+        if self.version < NAMED_ACTIVATIONS:
+            return Activation.RELU
+        start = self.tokens.offset
+        kind = self.tokens.word("the kind of activation")
+        if kind not in ACTIVATIONS:
+            raise self.tokens.error("unknown activation", " or ".join(ACTIVATIONS), kind[:60], start)
+        return ACTIVATIONS[kind]
+
+    def matmul(self, inputs: int, outputs: int | None = None) -> Linear:
+        """Return a matrix without a bias."""
+        self.begin("a matrix")
+        shape = (self.size("inputs", inputs), self.size("outputs", outputs))
+        return Linear(self.tokens.array("weights", *shape))
+
+    def bias(self, channels: int) -> Array:
+        """Return a bias."""
+        self.begin("a bias")
+        self.size("channels", channels)
+        return self.tokens.array("biases", channels)
+
+    def linear(self, inputs: int, outputs: int | None = None) -> Linear:
+        """Return a matrix and the bias that follows it."""
+        matrix = self.matmul(inputs, outputs)
+        return Linear(matrix.weight, self.bias(matrix.outputs))
+
+    def pooled_matmul(self, channels: int, outputs: int | None = None) -> Linear:
+        """Return a matrix on a pool over so many channels."""
+        return self.matmul(POOLS * channels, outputs)
+
+
+def _dilated(weight: Array, vertical: int, horizontal: int) -> Array:
+    """Return the kernel [out, in, ky, kx] spread out with zeros between its entries."""
+    if vertical == horizontal == 1:
+        return weight
+    outputs, inputs, height, width = weight.shape
+    spread = np.zeros((outputs, inputs, (height - 1) * vertical + 1, (width - 1) * horizontal + 1), np.float32)
+    spread[:, :, ::vertical, ::horizontal] = weight
+    return spread

@@ -1,0 +1,286 @@
+"""Words and numbers out of a network file, gzipped or not, in bounded memory and time.
+
+Knows no grammar. Offsets count bytes of the unpacked file. What a file declares costs nothing: an
+array takes no more memory than the file can hold, which is a fixed multiple of its length, and
+everything that is wrong raises `WeightsError` with the layer that was being read.
+"""
+
+import gzip
+import math
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from engine.nets.spec import Array, WeightsError
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_RATIO = 16
+"""Bytes that a byte of a gzipped file may become: random weights as text become 3, as binary 1."""
+FREE_SIZE = 1 << 24
+"""Bytes that any gzipped file may become: tiny networks are mostly zeros and words, which pack better."""
+MAX_WORD = 1024
+_CHUNK = 1 << 16
+MARK = b"@BIN@"
+_SKIPPED = 100
+"""Characters that may stand between a layer's last word and the mark of its binary numbers."""
+_WORD = re.compile(rb"\S+")
+_SPACE = re.compile(rb"\s*")
+_SPACES = (b" ", b"\n", b"\t", b"\r", b"\v", b"\f")
+_INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class TokenReader:
+    """The words, numbers and arrays of one file, in order.
+
+    layer: what errors name; whoever reads sets it. binary: whether arrays are binary, None before the
+    first one, whose first character decides for all.
+    """
+
+    def __init__(self, stream: BinaryIO, limit: int) -> None:
+        """stream: the unpacked file. limit: the bytes of it that may be read."""
+        self._stream, self._limit = stream, limit
+        self._buffer, self._position = b"", 0
+        self._start = 0
+        self._cut = False
+        self.layer = "header"
+        self.binary: bool | None = None
+
+    @property
+    def offset(self) -> int:
+        """Bytes of the unpacked file before what is read next."""
+        return self._start + self._position
+
+    def error(self, message: str, expected: object, got: object, offset: int | None = None) -> WeightsError:
+        """Return an error that names the present layer and, unless told otherwise, the present offset."""
+        place = self.offset if offset is None else offset
+        return WeightsError(message, layer=shown(self.layer), offset=place, expected=expected, got=got)
+
+    def word(self, what: str) -> str:
+        """Return the next word; `what` it should be is for the error when there is none."""
+        return self._word(what).decode("ascii", "backslashreplace")
+
+    def integer(self, what: str, low: int, high: int) -> int:
+        """Return the next word as an integer between two bounds, both allowed."""
+        word = self._word(what)
+        value = int(word) if _INTEGER.fullmatch(word) else None
+        if value is None or not low <= value <= high:
+            wanted = str(low) if low == high else f"{low} to {high}"
+            raise self.error(f"bad {what}", wanted, shown(word), self.offset - len(word))
+        return value
+
+    def number(self, what: str) -> float:
+        """Return the next word as a finite number that float32 can hold."""
+        word = self._word(what)
+        value = _float(word)
+        if not abs(value) <= _LARGEST:
+            raise self.error(f"bad {what}", "a finite number", shown(word), self.offset - len(word))
+        return value
+
+    def array(self, what: str, *shape: int) -> Array:
+        """Return the next numbers in the given shape, the last index running fastest; all are finite."""
+        count = math.prod(shape)
+        self._skip_space()
+        if self.binary is None:
+            self.binary = self._peek(1) == b"@"
+        values = self._binary_array(what, count) if self.binary else self._text_array(what, count)
+        return values.reshape(shape)
+
+    def line(self, what: str, most: int) -> Array:
+        """Return the numbers up to the end of the line, between 1 and `most` of them, as one vector."""
+        start = self.offset
+        values = self._text(what, most + 1, by_line=True)
+        if not 1 <= len(values) <= most:
+            got = len(values) if len(values) <= most else f"more than {most}"
+            raise self.error(f"wrong number of {what}", f"1 to {most}", got, start)
+        self._position = min(self._position + 1, len(self._buffer))
+        return values
+
+    def at_end(self) -> bool:
+        """True if only white space is left; the file is then known to be whole."""
+        self._skip_space()
+        if self._peek(1):
+            return False
+        if self._cut:
+            raise self.error("truncated", "the end of the gzip data", "the end of the file")
+        return True
+
+    def _word(self, what: str) -> bytes:
+        self._skip_space()
+        while True:
+            match = _WORD.match(self._buffer, self._position)
+            end = match.end() if match else self._position
+            if end - self._position > MAX_WORD:
+                raise self.error(f"bad {what}", f"at most {MAX_WORD} characters", "more")
+            if end < len(self._buffer) or not self._fill():
+                break
+        if match is None:
+            raise self.error("truncated", what, "the end of the file")
+        self._position = match.end()
+        return match[0]
+
+    def _skip_space(self) -> None:
+        while True:
+            match = _SPACE.match(self._buffer, self._position)
+            self._position = match.end() if match else self._position
+            if self._position < len(self._buffer) or not self._fill():
+                return
+
+    def _peek(self, count: int) -> bytes:
+        """Return the next bytes, fewer at the end of the file."""
+        while len(self._buffer) - self._position < count and self._fill():
+            pass
+        return self._buffer[self._position : self._position + count]
+
+    def _fill(self) -> bool:
+        """Drop what was read and append a chunk to the buffer; return whether there was one."""
+        self._start, self._buffer, self._position = self.offset, self._buffer[self._position :], 0
+        chunk = self._read(_CHUNK)
+        self._buffer += chunk
+        return bool(chunk)
+
+    def _read(self, size: int) -> bytes:
+        """Return the next bytes of the stream, b"" at its end or where it breaks off."""
+        used = self._start + len(self._buffer)
+        try:
+            chunk = self._stream.read(size)
+        except EOFError:
+            self._cut = True
+            return b""
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise self.error("damaged", "valid gzip data", error, used) from None
+        if used + len(chunk) > self._limit:
+            raise self.error("too long when unpacked", f"at most {self._limit} bytes", "more", used)
+        return chunk
+
+    def _check_room(self, what: str, count: int, room: int) -> None:
+        """Raise WeightsError unless so many numbers can follow in so many of the smallest."""
+        if count > room:
+            raise self.error(f"more {what} than the file can hold", f"at most {max(0, room)} numbers", count)
+
+    def _binary_array(self, what: str, count: int) -> Array:
+        ahead = self._peek(_SKIPPED + len(MARK))
+        place = ahead.find(MARK[:1])
+        if not 0 <= place <= _SKIPPED or not ahead.startswith(MARK, place):
+            raise self.error(f"no binary {what}", MARK.decode(), shown(ahead[: 2 * len(MARK)]))
+        self._position += place + len(MARK)
+        start = self.offset
+        self._check_room(what, count, (self._limit - start) // 4)
+        values = np.empty(count, "<f4")
+        target = values.view(np.uint8)
+        have = min(len(target), len(self._buffer) - self._position)
+        target[:have] = np.frombuffer(self._buffer, np.uint8, have, self._position)
+        self._position += have
+        while have < len(target):
+            self._start, self._buffer, self._position = self.offset, b"", 0
+            self._buffer = self._read(min(_CHUNK, len(target) - have))
+            if not self._buffer:
+                raise self.error("truncated", f"{count} numbers of {what}", have // 4)
+            target[have : have + len(self._buffer)] = np.frombuffer(self._buffer, np.uint8)
+            self._position = len(self._buffer)
+            have += len(self._buffer)
+        if not np.isfinite(values).all():
+            index = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise self.error(f"bad {what}", "finite numbers", values[index], start + 4 * index)
+        return values.astype(np.float32, copy=False)
+
+    def _text_array(self, what: str, count: int) -> Array:
+        self._check_room(what, count, (self._limit - self.offset + 1) // 2)
+        values = self._text(what, count, by_line=False)
+        if len(values) < count:
+            raise self.error("truncated", f"{count} numbers of {what}", len(values))
+        return values
+
+    def _text(self, what: str, most: int, by_line: bool) -> Array:
+        """Return at most so many numbers: those up to the end of the line, or of the file."""
+        pieces: list[Array] = [np.empty(0, np.float32)]
+        left, done = most, False
+        while left > 0 and not done:
+            end = self._buffer.find(b"\n", self._position) if by_line else -1
+            done = end >= 0
+            if not done:
+                end = max(self._buffer.rfind(space, self._position) for space in _SPACES)
+            if end <= self._position and not done:
+                if len(self._buffer) - self._position > MAX_WORD:
+                    raise self.error(f"bad {what}", "a number", shown(self._peek(MAX_WORD)))
+                if self._fill():
+                    continue
+                end, done = len(self._buffer), True
+            pieces.append(self._text_piece(what, end, left))
+            left -= len(pieces[-1])
+        return np.concatenate(pieces)
+
+    def _text_piece(self, what: str, end: int, most: int) -> Array:
+        """Return at most so many of the numbers that stand whole in the buffer before `end`."""
+        words = self._buffer[self._position : end].split(None, most)
+        rest = words.pop() if len(words) > most else b""
+        values = _floats(words)
+        if not np.isfinite(values).all():
+            index = int(np.flatnonzero(~np.isfinite(values))[0])
+            places = [match.start() for match in _WORD.finditer(self._buffer, self._position, end)]
+            raise self.error(f"bad {what}", "a finite number", shown(words[index]), self._start + places[index])
+        self._position = end - len(rest)
+        return values
+
+
+def _float(word: bytes) -> float:
+    """Return a number, NaN for what is none."""
+    try:
+        return float(word) if b"_" not in word else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _floats(words: list[bytes]) -> Array:
+    """Return numbers, NaN for words that are none, infinity for those that float32 cannot hold."""
+    with np.errstate(over="ignore"):
+        try:
+            values = np.fromiter(map(float, words), np.float32, len(words))
+        except ValueError:
+            return np.fromiter(map(_float, words), np.float32, len(words))
+    # Python alone reads 1_000 as a number.
+    if b"_" in b"".join(words):
+        return np.fromiter(map(_float, words), np.float32, len(words))
+    return values
+
+
+def shown(value: str | bytes) -> str:
+    """Return a word of a file for an error message: printable, and of readable length."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    text = "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in text[:64])
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@contextmanager
+def tokens_of(path: str | os.PathLike[str]) -> Iterator[TokenReader]:
+    """Open a file, gzipped or not, and yield its tokens. Raises WeightsError that names the file."""
+    try:
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            zipped = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+            file.seek(0)
+            if zipped:
+                with gzip.GzipFile(fileobj=file) as stream:
+                    yield TokenReader(stream, max(FREE_SIZE, MAX_RATIO * size))  # type: ignore[arg-type]
+            else:
+                yield TokenReader(file, size)
+    except WeightsError as error:
+        raise error.in_file(os.fspath(path)) from None
+    except OSError as error:
+        raise WeightsError(f"cannot be read: {error.strerror or error}", file=os.fspath(path)) from None
+
+
+def unpacked_start(start: bytes) -> bytes:
+    """Return what the first bytes of a gzipped file unpack to, as far as they can be; others as they are."""
+    if not start.startswith(GZIP_MAGIC):
+        return start
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, _CHUNK)
+    except zlib.error:
+        return b""
