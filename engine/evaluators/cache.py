@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.base import DETAILS, Evaluation, Evaluator, PositionBatch
 from engine.jit import kernel
 from engine.rules import Rules
 
@@ -152,6 +152,7 @@ class CachedEvaluator:
         self._fresh = Evaluation(capacity, width, height)
         columns = [area + 1, 1]
         columns += [1] if self.attributes.has_score else []
+        columns += [DETAILS] if self.attributes.has_details else []
         columns += [area] if self.attributes.has_ownership else []
         bucket_bytes = WAYS * (8 + 4 * sum(columns)) + 1
         buckets = 1 << max(0, (self._bytes // bucket_bytes).bit_length() - 1)
@@ -164,6 +165,7 @@ class CachedEvaluator:
         """Return the parts that the inner evaluator writes, each as [B, k], in the tables' order."""
         parts = [evaluation.policy, evaluation.value[:, None]]
         parts += [evaluation.score[:, None]] if self.attributes.has_score else []
+        parts += [evaluation.details] if self.attributes.has_details else []
         parts += [evaluation.ownership] if self.attributes.has_ownership else []
         return parts
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluators.base import DETAILS, Attributes, Evaluation, PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
@@ -16,7 +16,7 @@ class Counting:
     """Answers every position with numbers made from its key, legal moves and komi, and counts."""
 
     def __init__(self, max_batch: int = 64, *, optional: bool = True, first_play: bool = False) -> None:
-        self.attributes = Attributes("counting", 8, max_batch, optional, optional, first_play)
+        self.attributes = Attributes("counting", 8, max_batch, optional, optional, first_play, optional)
         self.calls = self.evaluations = 0
         self.closed = False
 
@@ -31,6 +31,7 @@ class Counting:
             if self.attributes.has_score:
                 out.score[row] = float(positions.white_bonus[row]) + positions.to_play[row]
                 out.ownership[row] = generator.uniform(-1, 1, out.ownership.shape[1])
+                out.details[row] = generator.uniform(-1, 1, DETAILS)
 
     def close(self) -> None:
         self.closed = True
@@ -43,7 +44,7 @@ def evaluated(evaluator: CachedEvaluator | Counting, positions: PositionBatch) -
 
 
 def assert_same(got: Evaluation, expected: Evaluation) -> None:
-    for name in ("policy", "value", "score", "ownership"):
+    for name in ("policy", "value", "score", "ownership", "details"):
         assert np.array_equal(getattr(got, name), getattr(expected, name)), name
 
 
@@ -104,7 +105,7 @@ def test_the_side_to_move_and_the_komi_make_another_position() -> None:
 def test_the_table_stays_within_its_memory(megabytes: float, optional: bool) -> None:
     cached = CachedEvaluator(Counting(optional=optional), megabytes)
     evaluated(cached, batch_of([Game(19)]))
-    entry_bytes = 8 + 4 * (362 + 1 + (362 if optional else 0))
+    entry_bytes = 8 + 4 * (362 + 1 + (362 + DETAILS if optional else 0))
     bucket_bytes = entry_bytes * WAYS + 1
     assert cached.table_bytes == cached.entries * entry_bytes + cached.entries // WAYS
     assert cached.table_bytes <= max(megabytes * 2**20, bucket_bytes)
