@@ -20,7 +20,11 @@ LAYERS = [
     {"gtp", "engine.match", "engine.netfile", "engine.play", "engine.bench"},
     {"keima"},
 ]
-ONLY_IMPORTER = {"numba": {"engine.jit"}, "llvmlite": {"engine.jit"}}
+ONLY_IMPORTER = {
+    "numba": {"engine.jit"},
+    "llvmlite": {"engine.jit"},
+    "openvino": {"engine.nets.openvino_runtime"},
+}
 WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors"}
 
 
@@ -73,7 +77,7 @@ def test_no_import_cycle() -> None:
     TopologicalSorter(graph).prepare()  # raises CycleError with the cycle
 
 
-def test_only_one_module_imports_numba() -> None:
+def test_only_one_module_imports_a_numerical_library() -> None:
     for library, allowed in ONLY_IMPORTER.items():
         found = {name for name in TREES if any(each.split(".")[0] == library for each in imports(name))}
         assert found == allowed
