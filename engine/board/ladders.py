@@ -1,7 +1,7 @@
 """Ladder reading: which chains are, or can be put, in inescapable atari.
 
 An exact AND/OR search on the two-liberty game, with the bounds of KataGo's reader so that network
-inputs agree with it. Positions on the search path are snapshots in the caller's memory.
+inputs agree with it. Moves are played on a copy of the board and taken back.
 """
 
 from typing import NamedTuple
@@ -9,36 +9,33 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import chain_liberties, is_legal, neighbor_offset, place
+from engine.board.kernels import chain_liberties, is_legal, neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
+from engine.board.tactics import last_liberty
+from engine.board.undo import new_journal, take_back, try_stone
 from engine.color import EMPTY, WALL
 from engine.jit import kernel
 from engine.vertex import NO_POINT
 
 MAX_MOVES = 25_000
-"""Moves played in one search after which it is given up as "not captured"."""
+"""Moves played in one search at which it is given up as "not captured"."""
 
 
 class LadderScratch(NamedTuple):
-    """Working memory: one board, move list and position in it for each ply."""
+    """Working memory: the moves of each ply of a search, and what takes them back."""
 
-    boards: NDArray[np.int16]  # [plies, ROWS, n]
     moves: NDArray[np.int16]  # [plies, n]
-    counts: NDArray[np.int16]  # [plies]
-    next_move: NDArray[np.int16]  # [plies]
-    liberties: NDArray[np.int16]  # [n]
+    plies: NDArray[np.int32]  # [plies, 3]: how many moves, which is next, entries of the journal before it
+    journal: NDArray[np.int16]  # see `engine.board.undo`
 
 
 def new_ladder_scratch(board: Board) -> LadderScratch:
     """Return the working memory of `find_ladders` for boards of this size."""
-    plies = int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT]) * 3 // 2 + 2
-    rows, n = board.shape
+    plies = int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT]) * 3 // 2 + 1
     return LadderScratch(
-        boards=np.empty((plies, rows, n), dtype=np.int16),
-        moves=np.empty((plies, n), dtype=np.int16),
-        counts=np.empty(plies, dtype=np.int16),
-        next_move=np.empty(plies, dtype=np.int16),
-        liberties=np.empty(n, dtype=np.int16),
+        moves=np.empty((plies, board.shape[1]), dtype=np.int16),
+        plies=np.empty((plies, 3), dtype=np.int32),
+        journal=new_journal(board, plies + 1),
     )
 
 
@@ -72,24 +69,23 @@ def _liberty_bounds(board: Board, point: int, color: int) -> tuple[int, int]:
 
 
 @kernel
-def _defender_moves(board: Board, head: int, moves: NDArray[np.int16], liberties: NDArray[np.int16]) -> int:
-    """List captures of attackers in atari, then the chain's own liberty; return how many, without repeats."""
+def _defender_moves(board: Board, head: int, moves: NDArray[np.int16]) -> int:
+    """List captures of attackers in atari, then the chain's only liberty; return how many, without repeats."""
     stride = board[HEADER, STRIDE]
     attacker = 3 - board[COLOR, head]
-    count = 0
+    count, liberty = 0, NO_POINT
     stone = head
     while True:
         for direction in range(4):
             neighbor = stone + neighbor_offset(direction, stride)
-            if board[COLOR, neighbor] != attacker or board[LIBERTIES, board[HEAD, neighbor]] != 1:
-                continue
-            chain_liberties(board, board[HEAD, neighbor], liberties)
-            count = _add_new(moves, count, liberties[0])
+            color = board[COLOR, neighbor]
+            if color == EMPTY:
+                liberty = neighbor
+            elif color == attacker and board[LIBERTIES, board[HEAD, neighbor]] == 1:
+                count = _add_new(moves, count, last_liberty(board, board[HEAD, neighbor]))
         stone = board[NEXT, stone]
         if stone == head:
-            break
-    chain_liberties(board, head, liberties)
-    return _add_new(moves, count, liberties[0])
+            return _add_new(moves, count, liberty)
 
 
 @kernel
@@ -134,18 +130,25 @@ def _has_attacker_in_atari(board: Board, head: int) -> bool:
 
 
 @kernel
-def _liberties_after(board: Board, point: int, color: int, work: Board) -> int:
-    """Return the liberties that a stone on an empty point would have; work: a board to try it on."""
-    work[:, :] = board
-    place(work, point, color)
-    return work[LIBERTIES, work[HEAD, point]] if work[COLOR, point] == color else 0
+def _is_double_ko(board: Board, head: int, a: int, b: int, journal: NDArray[np.int16], used: int) -> bool:
+    """True if both liberties of a chain are kos: whichever the defender fills, the attacker takes the other."""
+    defender = board[COLOR, head]
+    if not (_is_ko_capture(board, a, 3 - defender) and _is_ko_capture(board, b, 3 - defender)):
+        return False
+    for point in (a, b):
+        after = try_stone(board, point, defender, journal, used)
+        gains = board[COLOR, point] == defender and board[LIBERTIES, board[HEAD, point]] > 2
+        take_back(board, journal, after, used)
+        if gains:
+            return False
+    return not _has_attacker_in_atari(board, head)
 
 
 @kernel
 def _promise(board: Board, point: int, defender: int) -> int:
-    """Return how promising an attacking move is: it should take the defender's larger outlet."""
+    """Return how much a defender's stone would connect to; the attacker should take the larger outlet."""
     stride = board[HEADER, STRIDE]
-    value = 2 * _empty_neighbors(board, point)
+    value = 0
     for direction in range(4):
         neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == defender:
@@ -155,24 +158,32 @@ def _promise(board: Board, point: int, defender: int) -> int:
     return value
 
 
+@kernel
+def _escapes_by(board: Board, point: int, attack: int, defender: int) -> bool:
+    """True if it is plain that a defender's stone has three liberties after the attack on the other liberty."""
+    stride = board[HEADER, STRIDE]
+    empty = 0
+    for direction in range(4):
+        neighbor = point + neighbor_offset(direction, stride)
+        color = board[COLOR, neighbor]
+        if color == EMPTY:
+            empty += neighbor != attack
+        elif color == defender and board[LIBERTIES, board[HEAD, neighbor]] >= 5:
+            return True
+    return empty >= 3
+
+
 _ESCAPED, _CAPTURED, _OPEN = range(3)
 
 
 @kernel
-def _attacker_moves(
-    board: Board, head: int, moves: NDArray[np.int16], liberties: NDArray[np.int16], work: Board
-) -> int:
+def _attacker_moves(board: Board, head: int, moves: NDArray[np.int16], journal: NDArray[np.int16], used: int) -> int:
     """List the attacker's tries on a chain with two liberties, best first; 0 if escaped, -1 if captured."""
-    defender = board[COLOR, head]
-    attacker = 3 - defender
-    chain_liberties(board, head, liberties)
-    a, b = liberties[0], liberties[1]
+    chain_liberties(board, head, moves)
+    a, b = moves[0], moves[1]
     empty_a, empty_b = _empty_neighbors(board, a), _empty_neighbors(board, b)
-    if empty_a == 0 and empty_b == 0 and _is_ko_capture(board, a, attacker) and _is_ko_capture(board, b, attacker):
-        # Two kos: whichever the defender fills, the attacker takes the other.
-        gains = _liberties_after(board, a, defender, work) > 2 or _liberties_after(board, b, defender, work) > 2
-        if not gains and not _has_attacker_in_atari(board, head):
-            return -1
+    if empty_a == 0 and empty_b == 0 and _is_double_ko(board, head, a, b, journal, used):
+        return -1
     step = abs(a - b)
     if step != 1 and step != board[HEADER, STRIDE]:
         if empty_a >= 3 and empty_b >= 3:
@@ -180,75 +191,100 @@ def _attacker_moves(
         if empty_a >= 3 or empty_b >= 3:
             moves[0] = a if empty_a >= 3 else b
             return 1
-    a_first = _promise(board, a, defender) >= _promise(board, b, defender)
-    moves[0], moves[1] = (a, b) if a_first else (b, a)
+    defender = board[COLOR, head]
+    if 2 * empty_a + _promise(board, a, defender) < 2 * empty_b + _promise(board, b, defender):
+        moves[0], moves[1] = b, a
     return 2
 
 
 @kernel
-def _judge_ply(scratch: LadderScratch, ply: int, stone: int, is_defender: bool) -> int:
-    """Decide a position at once where that is possible, else list its moves."""
-    board = scratch.boards[ply]
+def _judge(
+    board: Board, stone: int, is_defender: bool, moves: NDArray[np.int16], journal: NDArray[np.int16], used: int
+) -> tuple[int, int]:
+    """Decide a position at once where that is possible, else list its moves; return verdict and their number."""
     head = board[HEAD, stone]
     liberties = board[LIBERTIES, head]
-    if ply >= scratch.boards.shape[0] - 1:
-        return _CAPTURED
     if not is_defender:
         if liberties <= 1:
-            return _CAPTURED
+            return _CAPTURED, 0
         if liberties >= 3:
-            return _ESCAPED
-        count = _attacker_moves(board, head, scratch.moves[ply], scratch.liberties, scratch.boards[ply + 1])
+            return _ESCAPED, 0
+        count = _attacker_moves(board, head, moves, journal, used)
         if count <= 0:
-            return _ESCAPED if count == 0 else _CAPTURED
-    else:
-        if liberties >= 2 or board[HEADER, KO_POINT] != NO_POINT:
-            return _ESCAPED
-        count = _defender_moves(board, head, scratch.moves[ply], scratch.liberties)
-        lower, upper = _liberty_bounds(board, scratch.moves[ply, count - 1], board[COLOR, head])
-        if lower >= 3:
-            return _ESCAPED
-        if count == 1 and upper <= 1:
-            return _CAPTURED
-    scratch.counts[ply] = count
-    scratch.next_move[ply] = 0
-    return _OPEN
+            return (_ESCAPED if count == 0 else _CAPTURED), 0
+        return _OPEN, count
+    if liberties >= 2 or board[HEADER, KO_POINT] != NO_POINT:
+        return _ESCAPED, 0
+    count = _defender_moves(board, head, moves)
+    lower, upper = _liberty_bounds(board, moves[count - 1], board[COLOR, head])
+    if lower >= 3:
+        return _ESCAPED, 0
+    if count == 1 and upper <= 1:
+        return _CAPTURED, 0
+    return _OPEN, count
 
 
 @kernel
-def _is_captured(board: Board, stone: int, scratch: LadderScratch) -> bool:
-    """True if the chain at a stone, in atari with its owner to move, cannot escape."""
-    scratch.boards[0, :, :] = board
-    scratch.boards[0, HEADER, KO_POINT] = NO_POINT
+def _is_captured(
+    board: Board,
+    stone: int,
+    moves: NDArray[np.int16],
+    plies: NDArray[np.int32],
+    journal: NDArray[np.int16],
+    start: int,
+) -> bool:
+    """True if the chain at a stone, in atari with its owner to move, cannot escape.
+
+    start: entries of the journal in use. The board is changed and restored.
+    """
     defender = board[COLOR, stone]
-    ply, played = 0, 0
-    verdict = _judge_ply(scratch, 0, stone, True)
-    while True:
+    ko = board[HEADER, KO_POINT]
+    board[HEADER, KO_POINT] = NO_POINT
+    verdict, count = _judge(board, stone, True, moves[0], journal, start)
+    plies[0, 0], plies[0, 1] = count, 0
+    ply, played, used = 0, 0, start
+    while verdict == _OPEN or ply > 0:
         is_defender = ply % 2 == 0
         if verdict != _OPEN:
-            if ply == 0:
-                return verdict == _CAPTURED
             ply -= 1
+            take_back(board, journal, used, plies[ply, 2])
+            used = plies[ply, 2]
             # The side that moved from the ply above has what it wants, or tries its next move.
-            is_defender = ply % 2 == 0
+            is_defender = not is_defender
             if verdict == (_ESCAPED if is_defender else _CAPTURED):
                 continue
         verdict = _OPEN
-        if scratch.next_move[ply] == scratch.counts[ply]:
+        if plies[ply, 1] == plies[ply, 0]:
             verdict = _CAPTURED if is_defender else _ESCAPED
             continue
-        move = scratch.moves[ply, scratch.next_move[ply]]
-        scratch.next_move[ply] += 1
+        move = moves[ply, plies[ply, 1]]
+        plies[ply, 1] += 1
         color = defender if is_defender else 3 - defender
-        if not is_legal(scratch.boards[ply], move, color, False):
+        if not is_legal(board, move, color, False):
             continue
         played += 1
-        if played > MAX_MOVES:
-            return False
-        scratch.boards[ply + 1, :, :] = scratch.boards[ply]
+        if played == MAX_MOVES:
+            take_back(board, journal, used, start)
+            verdict = _ESCAPED
+            break
+        plies[ply, 2] = used
+        used = try_stone(board, move, color, journal, used)
         ply += 1
-        place(scratch.boards[ply], move, color)
-        verdict = _judge_ply(scratch, ply, stone, not is_defender)
+        if ply == plies.shape[0] - 1:
+            verdict = _CAPTURED
+            continue
+        verdict, count = _judge(board, stone, not is_defender, moves[ply], journal, used)
+        plies[ply, 0], plies[ply, 1] = count, 0
+    board[HEADER, KO_POINT] = ko
+    return verdict == _CAPTURED
+
+
+@kernel
+def _copy(board: Board, work: Board) -> None:
+    """Copy the rows that reading needs."""
+    for row in range(SIZE + 1):
+        for place in range(board.shape[1]):
+            work[row, place] = board[row, place]
 
 
 @kernel
@@ -259,45 +295,35 @@ def find_ladders(
 
     laddered: [n] int8, 1 on the stones of chains that are, or can be put, in inescapable atari.
     working: [n] int8, on the points where the attacker starts a working ladder the color of the chain
-        attacked (3 where chains of both colors are). work: a board of the same size.
+        attacked (3 where chains of both colors are). work: memory like a board of the same size, not a
+        whole board afterwards.
     """
+    moves, plies, journal = scratch.moves, scratch.plies, scratch.journal
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    _copy(board, work)
     laddered[:] = 0
     working[:] = EMPTY
-    for row in range(height):
-        for column in range(width):
-            stone = (row + 1) * stride + column + 1
-            color = board[COLOR, stone]
-            if color == EMPTY or not _is_first_stone(board, stone):
+    for row in range(1, height + 1):
+        for head in range(row * stride + 1, row * stride + 1 + width):
+            color = work[COLOR, head]
+            if color == EMPTY or work[HEAD, head] != head or work[LIBERTIES, head] > 2:
                 continue
-            head = board[HEAD, stone]
             found = False
-            if board[LIBERTIES, head] == 1:
-                found = _is_captured(board, stone, scratch)
-            elif board[LIBERTIES, head] == 2:
-                chain_liberties(board, head, scratch.liberties)
-                first, second = scratch.liberties[0], scratch.liberties[1]
-                for move in (first, second):
-                    if not is_legal(board, move, 3 - color, False):
+            if work[LIBERTIES, head] == 1:
+                found = _is_captured(work, head, moves, plies, journal, 0)
+            else:
+                chain_liberties(work, head, moves[0])
+                a, b = moves[0, 0], moves[0, 1]
+                for move, other in ((a, b), (b, a)):
+                    if _escapes_by(work, other, move, color) or not is_legal(work, move, 3 - color, False):
                         continue
-                    work[:, :] = board
-                    place(work, move, 3 - color)
-                    if _is_captured(work, stone, scratch):
+                    used = try_stone(work, move, 3 - color, journal, 0)
+                    if _is_captured(work, head, moves, plies, journal, used):
                         found = True
                         working[move] |= color
+                    take_back(work, journal, used, 0)
             if found:
-                _mark_chain(board, head, laddered)
-
-
-@kernel
-def _is_first_stone(board: Board, stone: int) -> bool:
-    """True if no stone of its chain comes earlier, row by row."""
-    other = board[NEXT, stone]
-    while other != stone:
-        if other < stone:
-            return False
-        other = board[NEXT, other]
-    return True
+                _mark_chain(work, head, laddered)
 
 
 @kernel
