@@ -18,6 +18,7 @@ from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from tests.nets.examples import EXAMPLES
+from tests.weights.examples import assert_equal
 from weights import native
 from weights.architecture import to_json
 from weights.registry import load
@@ -26,17 +27,6 @@ SMALL = replace(
     random_spec(2, 4, ENCODERS["liberties"], 1, pool_every=2, head_channels=3),
     provenance={"made by": "a test", "note": 'äö "quoted"\nline'},
 )
-
-
-def assert_equal(got: NetSpec, expected: NetSpec) -> None:
-    """Fail unless both networks agree in every array and everything else."""
-    pairs = list(zip(tensors(got), tensors(expected), strict=True))
-    assert pairs
-    for (name, array), (wanted_name, wanted) in pairs:
-        assert name == wanted_name
-        assert array.dtype == np.float32
-        assert np.array_equal(array, wanted), name
-    assert to_json(got) == to_json(expected)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
