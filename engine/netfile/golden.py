@@ -16,6 +16,7 @@ from engine.errors import GoError
 from engine.evaluators.base import Evaluation, Evaluator
 from engine.evaluators.raw import RawEvaluation, read_row
 from engine.netfile.records import Golden, positions_of
+from engine.symmetry import FLIP_ROWS, compose
 
 Numbers = float | NDArray[np.float64]
 
@@ -185,7 +186,7 @@ def _evaluated(evaluator: Evaluator, record: Golden) -> Iterator[tuple[Golden, R
     for start in range(0, len(outputs), attributes.max_batch):
         chunk = outputs[start : start + attributes.max_batch]
         positions = positions_of(record, len(chunk))
-        positions.symmetry[:] = [each["symmetry"] for each in chunk]
+        positions.symmetry[:] = [_symmetry(each) for each in chunk]
         positions.optimism[:] = [each.get("optimism") or 0.0 for each in chunk]
         legal = positions.legal.copy()
         if "winrate" in chunk[0]:
@@ -197,6 +198,12 @@ def _evaluated(evaluator: Evaluator, record: Golden) -> Iterator[tuple[Golden, R
         for row, expected in enumerate(chunk):
             raw = read_row(positions, out, row, has_score=attributes.has_score, has_ownership=attributes.has_ownership)
             yield expected, raw
+
+
+def _symmetry(expected: Golden) -> int:
+    """Return the symmetry of an expected output: Leela Zero's rows count from the bottom."""
+    symmetry: int = expected["symmetry"]
+    return compose(compose(FLIP_ROWS, symmetry), FLIP_ROWS) if "winrate" in expected else symmetry
 
 
 def _compare_katago(comparison: Comparison, name: str, raw: RawEvaluation, expected: Golden) -> None:

@@ -1,0 +1,35 @@
+"""A wrapper that tells a network which imitates people whom it is to imitate."""
+
+import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.encoders.human import human_metadata
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+
+
+class ProfiledEvaluator:
+    """Evaluates positions as played by the people of a profile, see `engine.encoders.human`.
+
+    Raises GoError on an unknown profile.
+    """
+
+    def __init__(self, inner: Evaluator, profile: str) -> None:
+        self.attributes = inner.attributes
+        self._inner, self._profile = inner, profile
+        self._metadata: dict[tuple[int, int], NDArray[np.float32]] = {}
+        human_metadata(profile, 19, 19)
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the evaluation of rows 0..count-1, whatever metadata the positions bring along."""
+        size = (positions.width, positions.height)
+        if size not in self._metadata:
+            self._metadata[size] = human_metadata(self._profile, *size)
+        view = copy.copy(positions)
+        view.metadata = self._metadata[size]
+        self._inner.evaluate(view, count, out)
+
+    def close(self) -> None:
+        """Close the inner evaluator."""
+        self._inner.close()

@@ -1,0 +1,97 @@
+"""From what the user named to a network that answers: the file, the people it imitates, the backend."""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import GoError
+from engine.evaluators.base import Evaluator
+from engine.evaluators.profile import ProfiledEvaluator
+from engine.evaluators.raw import NetworkFacts, RawNetwork
+from engine.nets.spec import NetSpec, WeightsError
+from weights.registry import format_of, load
+
+AUTO = "auto"
+"""Let the machine decide: the fastest backend here, the precision that it computes fastest in."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Computing:
+    """How a network is computed. threads: None for all cores."""
+
+    backend: str = AUTO
+    precision: str = AUTO
+    threads: int | None = None
+
+
+def find_network(path: str | os.PathLike[str]) -> Path:
+    """Return a file itself, or the newest network file of a folder, others passed over.
+
+    Raises GoError where there is none.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return place
+    try:
+        found = [each for each in place.iterdir() if each.is_file()]
+        newest_first = sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
+    except OSError as error:
+        raise GoError(f"{place}: cannot be read: {error.strerror or error}") from None
+    for each in newest_first:
+        try:
+            kind = format_of(each).name
+        except WeightsError as error:
+            _LOG.debug("passed over: %s", error)
+        else:
+            _LOG.info("%s is the newest network of %s: %s", each.name, place, kind)
+            return each
+    raise GoError(f"{place}: no network file among the {len(newest_first)} files of this folder")
+
+
+def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:
+    """Return the network of a file, or of the newest one of a folder, ready to evaluate.
+
+    profile: the people that a human network imitates, see `engine.encoders.human`.
+    Raises GoError or WeightsError, one line that says what is wrong with which file.
+    """
+    file = find_network(path)
+    spec = load(file)
+    check_profile(spec, profile)
+    evaluator, precision = make_evaluator(spec, computing)
+    if profile is not None:
+        evaluator = ProfiledEvaluator(evaluator, profile)
+    facts = NetworkFacts(
+        file=os.fspath(file),
+        name=spec.name,
+        version=spec.version,
+        max_batch=evaluator.attributes.max_batch,
+        precision=precision,
+        imitates=spec.metadata > 0,
+    )
+    return RawNetwork(evaluator, facts)
+
+
+def check_profile(spec: NetSpec, profile: str | None) -> None:
+    """Raise GoError unless a profile is given exactly where the network asks for one."""
+    if spec.metadata and profile is None:
+        raise GoError(
+            f"network {spec.name} imitates people: say whom with --human-profile rank_5k (9d to 20k), "
+            "rank_3d_1k (Black's and White's), preaz_5k (before 2017), or proyear_1985 (1800 to 2023)"
+        )
+    if profile is not None and not spec.metadata:
+        raise GoError(f"network {spec.name} imitates nobody: --human-profile is for human networks")
+
+
+def make_evaluator(spec: NetSpec, computing: Computing) -> tuple[Evaluator, str]:
+    """Return the evaluator of a network and its precision, "fp32", "bf16" or "fp16"."""
+    from engine.evaluators.network import NetworkEvaluator
+
+    try:
+        from engine.evaluators.torch import TorchBackend
+    except ModuleNotFoundError as error:
+        raise GoError(f"networks need torch ({error}): make install EXTRAS=torch") from error
+    precision = "fp32" if computing.precision == AUTO else computing.precision
+    return NetworkEvaluator(spec, TorchBackend(spec, precision, threads=computing.threads)), precision  # type: ignore[arg-type]
