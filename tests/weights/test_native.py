@@ -16,7 +16,7 @@ import safetensors.numpy
 
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
-from engine.nets.spec import NetSpec, WeightsError, tensors
+from engine.nets.spec import WeightsError, tensors
 from tests.nets.examples import EXAMPLES
 from tests.weights.examples import assert_equal
 from weights import native
