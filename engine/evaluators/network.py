@@ -10,7 +10,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from engine.evaluators.postprocess import (
     write_values,
 )
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
+
+Precision: TypeAlias = Literal["fp32", "bf16", "fp16"]
+"""What a backend's convolutions compute in; results are float32."""
 
 _LOG = logging.getLogger(__name__)
 

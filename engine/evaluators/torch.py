@@ -7,16 +7,14 @@ compared with, and computes in the thread that asks.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor
 
-from engine.evaluators.network import RawOutputs, Slot
+from engine.evaluators.network import Precision, RawOutputs, Slot
 from engine.nets.spec import NetSpec
 from engine.nets.torch_model import Outputs, TorchModel
-
-Precision: TypeAlias = Literal["fp32", "bf16", "fp16"]
 
 _LOG = logging.getLogger(__name__)
 _PREFERRED = {"cpu": 16, "cuda": 256}

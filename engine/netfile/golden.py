@@ -61,7 +61,7 @@ ROUGH: Mapping[str, Tolerance] = {
 """What 16-bit arithmetic may differ by before something is wrong."""
 DEEP_BLOCKS, DEEP_FACTOR = 15, 5.0
 """Networks of so many blocks round more often, and by so much more."""
-_NN_FIELDS = {
+_NN_FIELDS: Mapping[str, tuple[str, ...]] = {
     "winrate": ("whiteWin", "whiteLoss", "noResult"),
     "lead": ("whiteLead",),
     "score": ("whiteScoreSelfplay", "whiteScore"),
@@ -222,6 +222,21 @@ def _compare_katago(comparison: Comparison, name: str, raw: RawEvaluation, expec
     if raw.ownership is not None and expected.get("whiteOwnership") is not None:
         owned = np.array([each for row in expected["whiteOwnership"] for each in row])
         comparison.compare("ownership", name, raw.ownership.astype(np.float64), owned)
+
+
+def compare_answers(comparison: Comparison, name: str, found: RawEvaluation, expected: RawEvaluation) -> None:
+    """Compare what two evaluators say of one position."""
+    for kind, fields in _NN_FIELDS.items():
+        names = dict.fromkeys(_FIELD_OF[each] for each in fields)
+        wanted = {each: getattr(expected, each) for each in names if getattr(expected, each) is not None}
+        if wanted:
+            numbers = np.array([getattr(found, each) for each in wanted])
+            comparison.compare(kind, name, numbers, np.array(list(wanted.values())))
+    legal = ~np.isnan(expected.policy)
+    comparison.compare("policy", name, found.policy[legal].astype(np.float64), expected.policy[legal])
+    if found.ownership is not None and expected.ownership is not None:
+        comparison.compare("ownership", name, found.ownership.astype(np.float64), expected.ownership)
+    comparison.evaluations += 1
 
 
 def _compare_leela(comparison: Comparison, name: str, raw: RawEvaluation, expected: Golden, *, white: bool) -> None:

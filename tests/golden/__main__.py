@@ -1,9 +1,16 @@
-"""Checks every golden file: `python -m tests.golden`, for `make test-golden`."""
+"""Checks golden files: `python -m tests.golden`, for `make test-golden`.
 
+Networks are checked by the backend and in the precision that are asked for; rounding to 16 bits is
+measured rather than judged, with tolerances that only a mistake exceeds.
+"""
+
+import argparse
 import sys
 import time
+from functools import partial
 
 from tests.golden.checks import CHECKS
+from tests.golden.net_checks import BACKENDS, check_networks
 from tests.golden.records import golden_files, read_golden
 from tests.shared import SHARED
 
@@ -11,14 +18,29 @@ _SHOWN = 10
 """Differences printed for a file."""
 
 
+def options() -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.golden", description="Check golden files.")
+    parser.add_argument("only", nargs="*", help="names of files to check, such as nn-b6c96; all if none")
+    parser.add_argument("--backend", choices=BACKENDS, default="torch", help="what computes networks")
+    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
+    return parser.parse_args()
+
+
 def main() -> int:
-    """Print records checked and the largest difference by file; return 1 if any differs or none was checked."""
+    """Print records checked and the largest differences by file; return 1 if any differs or none was checked."""
+    asked = options()
+    checks = CHECKS | dict.fromkeys(
+        ("nn", "lz"), partial(check_networks, backend=asked.backend, precision=asked.precision)
+    )
     folder = SHARED / "golden"
     checked = wrong = 0
     for path in golden_files(folder):
-        data = read_golden(path)
         name = path.name.removesuffix(".json.gz")
-        check = CHECKS.get(data["kind"])
+        if asked.only and name not in asked.only:
+            continue
+        data = read_golden(path)
+        check = checks.get(data["kind"])
         if check is None:
             print(f"{name}: kind {data['kind']}, {len(data['records'])} records, not yet covered")
             continue
@@ -31,7 +53,7 @@ def main() -> int:
             f"largest difference {report.largest:g}, {len(report.wrong)} wrong, {time.perf_counter() - start:.1f} s",
             flush=True,
         )
-        for line in report.wrong[:_SHOWN]:
+        for line in report.lines + report.wrong[:_SHOWN]:
             print(f"  {line}")
     if not checked:
         print(f"nothing was checked: no golden file of a known kind in {folder}", file=sys.stderr)

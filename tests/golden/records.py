@@ -14,11 +14,15 @@ _MARKS = ".XO"
 
 @dataclass
 class Report:
-    """What a check found: records checked, the largest difference met, and the records that differ."""
+    """What a check found: records checked, the largest difference met, and the records that differ.
+
+    lines: more to tell, one line each.
+    """
 
     checked: int = 0
     largest: float = 0.0
     wrong: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
 
     def number(self, name: str, found: float, expected: float, tolerance: float = 0.0) -> None:
         """Compare one number."""

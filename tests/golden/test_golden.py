@@ -1,17 +1,33 @@
-"""The golden files that there are checks for, all records of each."""
+"""The golden files that there are checks for: all records, and of networks, which take long, some of each."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.golden.checks import CHECKS
+from tests.golden.net_checks import BACKENDS, check_networks
 from tests.golden.records import Report, golden_files, read_golden
 from tests.shared import SHARED, require_shared
 
 FILES = golden_files(SHARED / "golden")
+OF_NETWORKS = [path for path in FILES if path.name.startswith(("nn-", "lz"))]
+EVERY = 12
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def name_of(path: Path) -> str:
+    return path.name.removesuffix(".json.gz")
+
+
+@pytest.mark.parametrize("path", OF_NETWORKS, ids=name_of)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_networks_agree_on_some_records(path: Path, backend: str) -> None:
+    pytest.importorskip(backend, reason=f"{backend} is not installed")
+    report = check_networks(read_golden(path), backend, every=EVERY)
+    assert report.wrong == []
+    assert report.checked > 0
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path not in OF_NETWORKS], ids=name_of)
 def test_every_record_agrees(path: Path) -> None:
     data = read_golden(path)
     if data["kind"] not in CHECKS:
