@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.evaluators.base import Evaluator
-    from engine.evaluators.torch import Precision
+    from engine.evaluators.network import Precision
     from engine.players import Player
     from engine.search.params import SearchParams
 

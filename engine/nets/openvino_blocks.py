@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from engine.nets.openvino_layers import (
     activate,
+    activate_vector,
     add_vector,
     channels_of,
     constant,
@@ -122,7 +123,7 @@ def _nest(inner: Node, block: NestedBottleneckBlock, board: Board) -> Node:
 
 def _feed_forward(rows: Node, block: FeedForwardBlock) -> Node:
     """Return what a feed forward block adds to the rows that it sees normalized."""
-    hidden = activate(multiply(rows, block.expand), block.activation)
+    hidden = activate_vector(multiply(rows, block.expand), block.activation)
     if block.gate is not None:
         hidden = ops.multiply(hidden, multiply(rows, block.gate))
     return multiply(hidden, block.contract)

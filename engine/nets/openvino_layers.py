@@ -13,6 +13,8 @@ from engine.nets.openvino_runtime import Node, ops
 from engine.nets.spec import POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
 
 _POINT_AXES = (2, 3)
+_MISH_LINEAR = 20.0
+"""From here on mish(x) is x in float32, and e^(2x) is still finite."""
 
 
 def constant(array: Array) -> Node:
@@ -89,6 +91,19 @@ def activate(node: Node, kind: Activation) -> Node:
             return ops.mish(node)
         case Activation.SILU:
             return ops.swish(node)
+
+
+def activate_vector(vectors: Node, kind: Activation) -> Node:
+    """Return the activation of vectors or rows.
+
+    Mish is spelled out: OpenVINO takes a chain of such layers for one kernel from batch 4 on, and then fails
+    to compile it with Mish as an operation of its own.
+    """
+    if kind is not Activation.MISH:
+        return activate(vectors, kind)
+    power = ops.exp(ops.minimum(vectors, constant(np.array(_MISH_LINEAR))))
+    ratio = ops.multiply(power, ops.add(power, constant(np.array(2.0))))  # tanh(log(1 + p)) = r / (r + 2)
+    return ops.multiply(vectors, ops.divide(ratio, ops.add(ratio, constant(np.array(2.0)))))
 
 
 def add_vector(points: Node, vector: Node) -> Node:

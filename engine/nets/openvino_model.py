@@ -7,6 +7,7 @@ A board fills its model exactly, so that nothing is masked.
 from engine.nets.openvino_blocks import Board, Trunk, add_block
 from engine.nets.openvino_layers import (
     activate,
+    activate_vector,
     add_vector,
     convolve,
     folded,
@@ -87,8 +88,8 @@ def _stem(planes: Node, vector: Node, spec: NetSpec) -> Node:
 
 def _metadata(vector: Node, encoder: MetadataEncoder, norm: Norm | None) -> Node:
     """Return what the metadata add to the stem's points."""
-    hidden = activate(multiply(vector, encoder.linear1), encoder.activation1)
-    hidden = activate(multiply(hidden, encoder.linear2), encoder.activation2)
+    hidden = activate_vector(multiply(vector, encoder.linear1), encoder.activation1)
+    hidden = activate_vector(multiply(hidden, encoder.linear2), encoder.activation2)
     return multiply(hidden, scaled(encoder.linear3, norm))
 
 
@@ -113,7 +114,7 @@ def _policy(points: Node, head: PolicyHead | DensePolicyHead, board: Board) -> N
     if head.pass_hidden is None:
         passing = multiply(pooled, global_pooled(head.pass_linear, board.area))
     else:
-        hidden = activate(multiply(pooled, global_pooled(head.pass_hidden, board.area)), head.pass_activation)
+        hidden = activate_vector(multiply(pooled, global_pooled(head.pass_hidden, board.area)), head.pass_activation)
         passing = multiply(hidden, head.pass_linear)
     return ops.concat([logits, ops.unsqueeze(passing, integers(2))], 2)
 
@@ -122,10 +123,10 @@ def _value(points: Node, head: ValueHead | DenseValueHead, board: Board) -> dict
     """Return the outputs other than the policy by name."""
     points = activate(convolve(points, folded(head.conv, head.norm)), head.activation)
     if isinstance(head, DenseValueHead):
-        hidden = activate(multiply(_flat(points), head.hidden), head.hidden_activation)
+        hidden = activate_vector(multiply(_flat(points), head.hidden), head.hidden_activation)
         return {"result": multiply(hidden, head.result)}
     hidden = multiply(value_pool(points), value_pooled(head.hidden, board.area))
-    hidden = activate(hidden, head.hidden_activation)
+    hidden = activate_vector(hidden, head.hidden_activation)
     outputs = {"result": multiply(hidden, head.result)}
     if head.score is not None:
         outputs["score"] = multiply(hidden, head.score)

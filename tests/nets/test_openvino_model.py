@@ -66,7 +66,7 @@ def test_the_model_equals_torch(name: str) -> None:
     from engine.nets.torch_model import TorchModel
 
     spec = EXAMPLES[name]
-    planes, globals_ = inputs(spec, *boards(spec)[-1], 3)
+    planes, globals_ = inputs(spec, *boards(spec)[-1], 8)
     with torch.inference_mode():
         expected = TorchModel(spec).fused(torch.float32)(torch.from_numpy(planes), torch.from_numpy(globals_))
     for field, values in infer(spec, planes, globals_).items():

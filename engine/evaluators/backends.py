@@ -1,0 +1,88 @@
+"""Which framework computes a network here: torch on a GPU, OpenVINO on the CPU, or torch where there is no OpenVINO.
+
+Frameworks are imported only when they are chosen: a machine without a GPU never waits for torch.
+"""
+
+import ctypes
+import importlib.util
+import logging
+import sys
+from typing import get_args
+
+from engine.errors import GoError
+from engine.evaluators.network import Backend, NetworkEvaluator, Precision
+from engine.nets.spec import NetSpec
+
+AUTO = "auto"
+"""Let the machine decide."""
+BACKENDS = (AUTO, "openvino", "torch")
+PRECISIONS = (AUTO, *get_args(Precision))
+INSTALL = {
+    "openvino": "make install, or pip install openvino",
+    "torch": "make install EXTRAS=torch, or pip install torch",
+}
+
+_LOG = logging.getLogger(__name__)
+
+
+def network_evaluator(
+    spec: NetSpec, backend: str = AUTO, precision: str = AUTO, threads: int | None = None
+) -> NetworkEvaluator:
+    """Return the evaluator of a network.
+
+    backend, precision: one of `BACKENDS` and of `PRECISIONS`. threads: threads that compute on a CPU; None for
+    one a core. Raises GoError, saying what to do, where the backend is not installed or does not compute in the
+    precision; WeightsError when the network does not fit its encoder.
+    """
+    for what, value, known in (("backend", backend, BACKENDS), ("precision", precision, PRECISIONS)):
+        if value not in known:
+            raise GoError(f"unknown {what} {value!r}, expected {' or '.join(known)}")
+    chosen = choose(backend)
+    wanted: Precision | None = None if precision == AUTO else precision  # type: ignore[assignment]
+    made = _openvino(spec, wanted, threads) if chosen == "openvino" else _torch(spec, wanted, threads)
+    _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
+    return NetworkEvaluator(spec, made)
+
+
+def choose(backend: str = AUTO) -> str:
+    """Return "openvino" or "torch": what was asked for or, if that is left open, the faster one here.
+
+    Raises GoError where it, or any of them, is not installed.
+    """
+    installed = [name for name in INSTALL if importlib.util.find_spec(name) is not None]
+    if backend != AUTO:
+        if backend not in installed:
+            raise GoError(f"{backend} is not installed: {INSTALL[backend]}")
+        return backend
+    if not installed:
+        raise GoError(f"a network needs openvino or torch, and neither is installed: {INSTALL['openvino']}")
+    if "torch" in installed and has_gpu():
+        return "torch"
+    return installed[0]
+
+
+def has_gpu() -> bool:
+    """True if torch computes on a GPU here. Imports torch only where there is a driver with a device."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    devices = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(devices)) != 0 or devices.value == 0:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
+    from engine.evaluators.openvino import OpenVinoBackend
+
+    return OpenVinoBackend(spec, precision, threads=threads)
+
+
+def _torch(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
+    """Return torch's backend; by itself it computes in bf16 on a GPU and in fp32 on a CPU."""
+    from engine.evaluators.torch import TorchBackend
+
+    return TorchBackend(spec, precision or ("bf16" if has_gpu() else "fp32"), threads=threads)

@@ -1,0 +1,174 @@
+"""Networks computed by OpenVINO on the CPU.
+
+Owns the compiled models, one for each board size and batch, and the requests that infer in the memory of
+the slots, without copies. A stream is a thread of its own, and streams work side by side: two streams of
+one thread each do more a second than one of two threads, and do so with smaller batches.
+"""
+
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.errors import GoError
+from engine.evaluators.network import Precision, RawOutputs, Slot
+from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES, build_model
+from engine.nets.openvino_runtime import openvino
+from engine.nets.spec import Array, NetSpec, parameters
+
+_LOG = logging.getLogger(__name__)
+_HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
+_CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16"}
+"""What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
+_ROWS = 8
+"""Positions of a slot, at which a thread's throughput is about full."""
+_MAX_STREAMS = 8
+"""Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
+_WEIGHTS_MEMORY = 512 * 2**20
+"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
+
+
+@dataclass(eq=False)
+class OpenVinoSlot(Slot):
+    """A slot with its requests by batch, and the one that runs."""
+
+    requests: dict[int, Any] = field(default_factory=dict)
+    running: Any = None
+
+
+class OpenVinoBackend:
+    """Computes one network; see `engine.evaluators.network.Backend`.
+
+    precision: None takes bf16 where the CPU computes in it and otherwise fp32. It is never fp16 by itself:
+        some networks' numbers exceed the range of fp16.
+    threads: threads that infer; None for one a core.
+    emulate: allow a precision that the CPU only imitates, slowly, to find out how exact it is.
+    Raises GoError when the CPU does not compute in the precision.
+    """
+
+    def __init__(
+        self, spec: NetSpec, precision: Precision | None = None, *, threads: int | None = None, emulate: bool = False
+    ) -> None:
+        self._core = openvino.Core()
+        precision = self._choose(precision, emulate)
+        threads = threads or os.cpu_count() or 1
+        self._spec, self._streams = spec, min(threads, _MAX_STREAMS)
+        self._properties = {
+            "INFERENCE_PRECISION_HINT": _HINTS[precision],
+            "NUM_STREAMS": self._streams,
+            "INFERENCE_NUM_THREADS": threads,
+            # A convolution of 22 planes also computes with memory that nobody wrote, and throws the result
+            # away; where that memory holds denormal numbers it took 18 times as long.
+            "CPU_DENORMALS_OPTIMIZATION": True,
+            # Most models rest while one works, and other programs work, too: no stream may insist on a core.
+            "ENABLE_CPU_PINNING": False,
+        }
+        self.preferred_batch, self.max_batch = _ROWS * self._streams, 4 * _ROWS * self._streams
+        self.name = f"openvino-cpu-{precision}"
+        self._batches = _batches(4 * parameters(spec))
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * len(self._batches)))
+        self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
+        self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._size, self._slots = (0, 0), list[OpenVinoSlot]()
+        _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
+
+    def _choose(self, precision: Precision | None, emulate: bool) -> Precision:
+        """Return the precision to compute in."""
+        able = self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if precision is None:
+            return "bf16" if _CAPABILITIES["bf16"] in able else "fp32"
+        if precision not in _HINTS:
+            raise ValueError(f"unknown precision {precision!r}, expected one of {' '.join(_HINTS)}")
+        if _CAPABILITIES[precision] not in able and not emulate:
+            possible = " or ".join(each for each, name in _CAPABILITIES.items() if name in able)
+            raise GoError(f"this CPU does not compute in {precision} by itself: choose {possible}")
+        return precision
+
+    def prepare(self, width: int, height: int) -> None:
+        """Begin to compile for a board size in the background: small batches first, for an early first answer."""
+        self._board_models(width, height)
+
+    def _board_models(self, width: int, height: int) -> dict[int, Future[Any]]:
+        """Return the models of a board size by batch; forget the boards that were used longest ago."""
+        size = (width, height)
+        with self._lock:
+            if size not in self._models:
+                while len(self._models) >= self._boards_kept:
+                    for waiting in self._models.popitem(last=False)[1].values():
+                        waiting.cancel()
+                submit = self._compiler.submit
+                self._models[size] = {batch: submit(self._compile, batch, *size) for batch in self._batches}
+            self._models.move_to_end(size)
+            return self._models[size]
+
+    def _compile(self, batch: int, width: int, height: int) -> Any:
+        return self._core.compile_model(build_model(self._spec, batch, width, height), "CPU", self._properties)
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        """Return one slot a stream. What is not compiled yet is waited for when it is needed."""
+        self.prepare(width, height)
+        if (width, height) != self._size:
+            self._slots = [self._slot(width, height) for _ in range(self._streams)]
+            self._size = (width, height)
+        return self._slots
+
+    def _slot(self, width: int, height: int) -> OpenVinoSlot:
+        spec, area = self._spec, width * height
+
+        def array(*shape: int) -> Array:
+            return np.zeros((self._batches[-1], *shape), dtype=np.float32)
+
+        outputs = RawOutputs(
+            array(spec.policy.policies, area + 1),
+            array(spec.value.result.outputs),
+            array(len(spec.scores)),
+            array(area if spec.has_ownership else 0),
+        )
+        return OpenVinoSlot(array(spec.planes, height, width), array(spec.globals + spec.metadata), outputs)
+
+    def start(self, slot: Slot, count: int) -> None:
+        """Begin to infer rows 0..count-1, and as many more as the next larger batch has."""
+        assert isinstance(slot, OpenVinoSlot)
+        batch = next(each for each in self._batches if each >= count)
+        request = slot.requests.get(batch)
+        if request is None:
+            height, width = slot.planes.shape[2:]
+            model = self._board_models(width, height)[batch].result()
+            request = slot.requests[batch] = _request(model, slot, batch)
+        slot.running = request
+        request.start_async()
+
+    def wait(self, slot: Slot) -> None:
+        """Return when the outputs are there."""
+        assert isinstance(slot, OpenVinoSlot)
+        if slot.running is not None:
+            slot.running.wait()
+            slot.running = None
+
+    def close(self) -> None:
+        """Stop compiling and release the models; the backend must not be used again."""
+        self._compiler.shutdown(cancel_futures=True)
+        self._slots.clear()
+        self._models.clear()
+
+
+def _batches(weights: int) -> tuple[int, ...]:
+    """Return the batches to compile for, smallest first; every one takes the weights' bytes again."""
+    return (1, 2, 4, _ROWS) if 4 * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
+
+
+def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:
+    """Return a request that reads and writes the first rows of a slot's own memory."""
+    request = model.create_infer_request()
+    arrays = {PLANES: slot.planes, GLOBALS: slot.globals, **dict(zip(OUTPUTS, slot.outputs, strict=True))}
+    for port in (*model.inputs, *model.outputs):
+        name = port.get_any_name()
+        request.set_tensor(name, openvino.Tensor(arrays[name][:batch], shared_memory=True))
+    return request

@@ -1,0 +1,104 @@
+"""The OpenVINO backend against plain loops on real positions: board sizes, batches, streams and precisions."""
+
+import numpy as np
+import pytest
+
+from engine.encoders import ENCODERS
+from engine.errors import GoError
+from engine.evaluators.network import NetworkEvaluator, Precision
+from engine.nets.random import random_spec
+from engine.nets.spec import DensePolicyHead, NetSpec, WeightsError
+from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
+from tests.nets.examples import EXAMPLES
+from tests.positions import batch_of, random_game
+
+pytest.importorskip("openvino", reason="openvino is not installed")
+
+import engine.evaluators.openvino as backend_module
+from engine.evaluators.openvino import OpenVinoBackend
+from engine.nets.openvino_runtime import openvino
+
+ABLE = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def openvino_evaluator(spec: NetSpec, precision: Precision = "fp32", threads: int = 2) -> NetworkEvaluator:
+    return NetworkEvaluator(spec, OpenVinoBackend(spec, precision, threads=threads, emulate=True))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_evaluation_equals_plain_loops(name: str) -> None:
+    spec = EXAMPLES[name]
+    width = 5 if isinstance(spec.policy, DensePolicyHead) else 6
+    positions = batch_of([random_game(seed, width, 5, moves=35) for seed in range(3)])
+    assert_close(evaluated(openvino_evaluator(spec), positions), evaluated(naive_evaluator(spec), positions), 1e-5)
+
+
+def test_every_count_up_to_the_largest_is_evaluated_alike_on_every_number_of_streams() -> None:
+    spec = EXAMPLES["pooling mish"]
+    games = [random_game(seed, 5, moves=10) for seed in range(64)]
+    evaluators = [openvino_evaluator(spec, threads=threads) for threads in (1, 2)]
+    whole = evaluated(evaluators[1], batch_of(games))
+    for evaluator in evaluators:
+        for count in (1, 2, 3, 5, 8, 9, 15, 17, 32):
+            part = evaluated(evaluator, batch_of(games[:count]))
+            np.testing.assert_allclose(part.policy, whole.policy[:count], atol=1e-6)
+            np.testing.assert_allclose(part.value, whole.value[:count], atol=1e-6)
+            np.testing.assert_allclose(part.ownership, whole.ownership[:count], atol=1e-6)
+
+
+def test_one_evaluator_serves_every_board_size_in_turn() -> None:
+    evaluator = openvino_evaluator(EXAMPLES["softmax silu"])
+    sizes = [(5, 5), (9, 4), (5, 5), (13, 13)]
+    first, _, again, _ = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
+    assert np.array_equal(first.policy, again.policy)
+
+
+def test_models_beyond_the_bound_of_memory_are_forgotten_and_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    evaluator = openvino_evaluator(EXAMPLES["softmax silu"])
+    sizes = [(5, 5), (9, 4), (5, 5)]
+    first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
+    assert np.array_equal(first.policy, again.policy)
+
+
+def test_a_network_is_compiled_before_it_is_asked() -> None:
+    spec = EXAMPLES["softmax silu"]
+    backend = OpenVinoBackend(spec, "fp32", threads=1)
+    backend.prepare(7, 7)
+    backend._compiler.shutdown()
+    (slot,) = backend.slots(7, 7)
+    for count in (1, 2, 3, 8):
+        backend.start(slot, count)
+        backend.wait(slot)
+    assert np.isfinite(slot.outputs.policy).all()
+    assert slot.outputs.policy.any()
+
+
+def test_a_board_that_the_network_is_not_for_is_refused() -> None:
+    spec = random_spec(1, 4, ENCODERS["liberties"], 1, board_sizes=(9, 13))
+    with pytest.raises(WeightsError, match="sides of 9 to 13"):
+        openvino_evaluator(spec).prepare(19, 19)
+
+
+def test_rounding_to_bf16_is_close_to_fp32() -> None:
+    spec = random_spec(4, 32, ENCODERS["liberties"], 9, pool_every=2)
+    positions = batch_of([random_game(seed, 9, moves=60) for seed in range(8)])
+    exact, rough = (evaluated(openvino_evaluator(spec, each), positions) for each in ("fp32", "bf16"))
+    assert np.abs(exact.policy - rough.policy).max() < 0.01
+    assert np.abs(exact.value - rough.value).max() < 0.05
+    assert np.abs(exact.ownership - rough.ownership).max() < 0.05
+    assert not np.array_equal(exact.policy, rough.policy)
+
+
+def test_the_best_precision_of_the_cpu_is_chosen() -> None:
+    best = "bf16" if "BF16" in ABLE else "fp32"
+    assert OpenVinoBackend(EXAMPLES["softmax silu"]).name == f"openvino-cpu-{best}"
+
+
+@pytest.mark.parametrize(("precision", "capability"), [("bf16", "BF16"), ("fp16", "FP16")])
+def test_a_precision_that_the_cpu_only_imitates_is_refused(precision: Precision, capability: str) -> None:
+    if capability in ABLE:
+        assert OpenVinoBackend(EXAMPLES["softmax silu"], precision).name == f"openvino-cpu-{precision}"
+    else:
+        with pytest.raises(GoError, match=f"does not compute in {precision}.*choose .*fp32"):
+            OpenVinoBackend(EXAMPLES["softmax silu"], precision)
