@@ -191,6 +191,13 @@ class Game:
         """Return the keys of all positions that the superko rule in force forbids to repeat."""
         if self.rules.ko is Ko.SIMPLE or self.phase > 0:
             return np.zeros(0, dtype=np.uint64)
+        return self._present_keys()
+
+    def keys_since_pass(self) -> NDArray[np.uint64]:
+        """Return the keys of all positions of which, under simple ko, the third occurrence makes the game void."""
+        return self._present_keys() if self.rules.ko is Ko.SIMPLE else np.zeros(0, dtype=np.uint64)
+
+    def _present_keys(self) -> NDArray[np.uint64]:
         return np.array(self._keys[self._states[-1].keys_start :], dtype=np.uint64)
 
     def remembered_passes(self, color: int) -> NDArray[np.uint64]:

@@ -11,11 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import place, play, position_hash
-from engine.board.layout import COLOR
+from engine.board.layout import COLOR, HEADER, KO_POINT
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluators.base import HISTORY, black_value, outcome_value
+from engine.evaluators.base import HISTORY, black_value, outcome_value, row_hash
 from engine.jit import kernel
-from engine.search.position import MAX_DEPTH, WHITE_KEY, Root, Scratch, count_score, write_legal
+from engine.search.position import (
+    CLOSED,
+    MAX_DEPTH,
+    WHITE_KEY,
+    Root,
+    Scratch,
+    count_score,
+    occurs_thrice,
+    pass_repeats,
+    stone_bonus,
+    write_facts,
+    write_legal,
+)
 from engine.search.tree import (
     COLLISIONS,
     EXPANDED,
@@ -33,9 +45,6 @@ from engine.search.tree import (
 )
 from engine.vertex import PASS
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
 _INDEX_BITS = 10
 _INDEX_RANGE = 1 << _INDEX_BITS
 """More than the moves of the largest board; with 16 bits of prior it fills less than an int32."""
@@ -47,9 +56,13 @@ class Batch(NamedTuple):
 
     boards: NDArray[np.int16]
     colors: NDArray[np.int8]
+    board_hashes: NDArray[np.uint64]
     moves: NDArray[np.int16]
     to_play: NDArray[np.int8]
     legal: NDArray[np.bool_]
+    facts: NDArray[np.int16]
+    marks: NDArray[np.int8]
+    second_start: NDArray[np.int8]
     hashes: NDArray[np.uint64]
     seeds: NDArray[np.uint64]
     white_bonus: NDArray[np.float32]
@@ -141,34 +154,43 @@ def _withdraw(tree: Tree, leaf: int) -> None:
 def _write_leaf(
     tree: Tree, root: Root, scratch: Scratch, batch: Batch, row: int, leaf: int, depth: int, bonus: float, seed: int
 ) -> None:
-    """Write the position at the end of a walk into one row of the batch."""
-    board = scratch.board
+    """Write the position at the end of a walk into one row of the batch, all but its facts."""
+    board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
     color = tree.to_play[leaf]
     batch.boards[row, :, :] = board
-    key = position_hash(board) * _MIX
     for age in range(HISTORY):
         if age < depth:
-            batch.moves[row, age] = scratch.path_vertex[depth - 1 - age]
-        else:
-            batch.moves[row, age] = root.moves[age - depth]
-        if age < depth:
+            moves[age] = scratch.path_vertex[depth - 1 - age]
+            hashes[age] = scratch.path_hash[depth - age]
             batch.colors[row, age] = scratch.path_colors[(depth - age) % HISTORY]
         else:
+            moves[age] = root.moves[age - depth]
+            hashes[age] = root.hashes[age - depth]
             batch.colors[row, age] = root.colors[age - depth]
-        key = (key ^ np.uint64(batch.moves[row, age] + 2)) * _MIX
-        key ^= key >> np.uint64(29)
     batch.to_play[row] = color
     batch.white_bonus[row] = bonus
     batch.seeds[row] = np.uint64(seed)
+    batch.second_start[row] = root.second_start
     if depth == 0:
         batch.legal[row] = root.legal
+        batch.marks[row] = root.marks
     else:
-        write_legal(root, scratch, depth, color, batch.legal[row])
-    for index in range(batch.legal.shape[1]):
-        if batch.legal[row, index]:
-            key = (key ^ np.uint64(index)) * _MIX
-    batch.hashes[row] = (key ^ np.uint64(color)) * _MIX
+        write_legal(root, scratch, depth, color, batch.legal[row], batch.marks[row])
     batch.leaf[row] = leaf
+
+
+@kernel
+def _hash_leaf(batch: Batch, row: int) -> None:
+    """Write the hash of a row whose every other array is written."""
+    batch.hashes[row] = row_hash(
+        batch.board_hashes[row],
+        batch.moves[row],
+        batch.legal[row],
+        batch.facts[row],
+        batch.marks[row],
+        batch.second_start[row],
+        batch.to_play[row],
+    )
 
 
 @kernel
@@ -185,7 +207,7 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
     while rows < wanted and ended < wanted:
         board[:, :] = root.board
         node, depth, passes, button = ROOT, 0, root.passes, root.button
-        bonus = root.white_bonus
+        bonus, handicap, remembered, cycle_start, is_void = root.white_bonus, root.handicap, 0, 0, False
         if root.superko.shape[0] > 1:
             scratch.occupied[:] = root.occupied
         tree.pending[ROOT] += 1
@@ -201,41 +223,52 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
             else:
                 node = _child_at(tree, node, edge)
             tree.pending[node] += 1
+            ended_here, is_void = False, False
             if vertex == PASS:
+                ended_here = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, color)
+                cycle_start = depth + 1
                 play(board, PASS, color, True)
                 if button:
                     bonus += 0.5 if color == WHITE else -0.5
+                    remembered = depth + 1
                 button, passes = False, 0 if button else passes + 1
             else:
                 place(board, vertex, color)
                 passes = 0
                 scratch.occupied[vertex] = True
-                if not root.is_area:
-                    bonus += 1.0 if color == BLACK else -1.0
+                bonus += stone_bonus(color, root.counts_moves, handicap, root.handicap_less)
+                handicap = CLOSED if handicap == CLOSED or color == WHITE else handicap + 1
             scratch.path_vertex[depth] = vertex
             key = position_hash(board)
+            scratch.path_hash[depth + 1] = key
+            scratch.path_ko[depth + 1] = board[HEADER, KO_POINT]
             if root.situational and color == BLACK:
                 key ^= WHITE_KEY
             scratch.path_key[depth] = key
             depth += 1
+            if root.can_be_void and vertex != PASS:
+                is_void = occurs_thrice(root, scratch, depth, cycle_start, 3 - color)
             scratch.path_colors[depth % HISTORY, :] = board[COLOR]
-            if tree.stage[node] == NEW and passes >= 2:
+            if tree.stage[node] == NEW and (passes >= 2 or ended_here or is_void):
                 tree.stage[node] = TERMINAL
         if tree.stage[node] == NEW:
             tree.stage[node] = PENDING
             _write_leaf(tree, root, scratch, batch, rows, node, depth, bonus, weights.seed + started + rows)
+            repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, tree.to_play[node])
+            write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
+            _hash_leaf(batch, rows)
             rows += 1
         elif tree.stage[node] == PENDING:
             _withdraw(tree, node)
             tree.counters[COLLISIONS] += 1
             break
         elif tree.stage[node] == TERMINAL:
-            score = count_score(root, scratch, board, bonus)
+            score = 0.0 if is_void else count_score(root, scratch, board, bonus)
             _propagate(tree, node, outcome_value(score), score)
             tree.counters[TERMINAL_PLAYOUTS] += 1
             ended += 1
         elif depth >= MAX_DEPTH - 1:
-            # Only endless ko fights under simple ko get here; like a repeated position they have no result.
+            # Only endless fights get here; like a position repeated under simple ko they have no result.
             _propagate(tree, node, 0.0, 0.0)
             ended += 1
         else:

@@ -9,13 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life
-from engine.board.kernels import hash_after, is_legal, is_suicide, remove_chain
+from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
+from engine.facts import (
+    ALTERNATING,
+    BANNED,
+    BUTTON,
+    IS_OVER,
+    KO_NOW,
+    LEGAL_TURNS,
+    MOST_TURNS,
+    PASS_EFFECT,
+    PASS_ENDS_GAME,
+    PASS_ENDS_PHASE,
+    PASS_GOES_ON,
+    PASS_REPEATS,
+    PHASE,
+    PHASE_TURNS,
+)
 from engine.history import WHITE_TO_PLAY_KEY
 from engine.jit import kernel
+from engine.vertex import PASS
 
 MAX_DEPTH = 1024
+CLOSED = -1
 WHITE_KEY = np.uint64(WHITE_TO_PLAY_KEY)
 _TAX_PER_GROUP = 2
 
@@ -25,6 +43,14 @@ class Root(NamedTuple):
 
     superko: open-addressed set of forbidden keys, 0 marks a free place, length a power of two;
         length 1 when the rules know no superko.
+    marks, second_start, facts: as in a `PositionBatch`. In the clean-up phases, which no search of this
+        program starts from, the marks stay what they are at the root.
+    passes_before: set of keys, like `superko`, of situations in which a pass would be the side's second one.
+    seen, seen_twice: sets of keys, like `superko`, of situations since the last pass, and of those that occurred
+        twice or more. can_be_void: the third occurrence of one ends the game without a result.
+    remembers_passes: such a second pass ends the phase. pass_ends_game: what ends the phase ends the game.
+    handicap: black stones at the start so far, if more may follow and each is worth a point to White from the
+        second on (less `handicap_less`); else CLOSED. counts_moves: a stone is worth a point to the opponent.
     dead: [n] int8, color of stones at the root that players would agree to be dead when the game ends.
     color: to play at the root. cautious: the game must be won with and without the dead stones, because
         nobody has agreed yet; under territory rules they are always taken off.
@@ -32,7 +58,14 @@ class Root(NamedTuple):
 
     board: Board
     colors: NDArray[np.int8]  # [HISTORY, n]
+    hashes: NDArray[np.uint64]  # [HISTORY] of these boards
     moves: NDArray[np.int16]  # [HISTORY]
+    facts: NDArray[np.int16]  # [FACTS]
+    marks: NDArray[np.int8]  # [n]
+    second_start: NDArray[np.int8]  # [n]
+    passes_before: NDArray[np.uint64]
+    seen: NDArray[np.uint64]
+    seen_twice: NDArray[np.uint64]
     superko: NDArray[np.uint64]
     occupied: NDArray[np.bool_]  # [n]
     legal: NDArray[np.bool_]  # [area + 1] at the root
@@ -40,6 +73,12 @@ class Root(NamedTuple):
     white_bonus: float
     passes: int
     button: bool
+    handicap: int
+    handicap_less: int
+    counts_moves: bool
+    can_be_void: bool
+    remembers_passes: bool
+    pass_ends_game: bool
     situational: bool
     suicide: bool
     is_area: bool
@@ -49,14 +88,16 @@ class Root(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of one walk."""
+    """Working memory of one walk. path_hash and path_ko tell of the board after so many moves, from 1 on."""
 
     board: Board
     path_vertex: NDArray[np.int16]  # [MAX_DEPTH]
+    path_hash: NDArray[np.uint64]  # [MAX_DEPTH]
+    path_ko: NDArray[np.int16]  # [MAX_DEPTH]
     path_key: NDArray[np.uint64]  # [MAX_DEPTH]
     path_colors: NDArray[np.int8]  # [HISTORY, n], ring
     occupied: NDArray[np.bool_]  # [n]
-    area: NDArray[np.int16]
+    area: NDArray[np.int32]
     owner: NDArray[np.int8]  # [n]
     life: NDArray[np.int8]  # [n]
     groups: NDArray[np.int64]  # [3]
@@ -105,12 +146,18 @@ def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) 
 
 
 @kernel
-def write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_]) -> None:
-    """Write the moves that the rules allow at the end of a walk of `depth` moves, in policy order."""
+def write_legal(
+    root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_], marks: NDArray[np.int8]
+) -> None:
+    """Write the moves that the rules allow at the end of a walk of `depth` moves, in policy order.
+
+    marks: [n] int8, receives BANNED where superko alone forbids to play.
+    """
     # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
     board, occupied, suicide = scratch.board, scratch.occupied, root.suicide
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     has_superko = root.superko.shape[0] > 1
+    marks[:] = 0
     index = 0
     for row in range(height):
         for column in range(width):
@@ -118,9 +165,80 @@ def write_legal(root: Root, scratch: Scratch, depth: int, color: int, legal: NDA
             allowed = is_legal(board, point, color, suicide)
             if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
                 allowed = not _repeats(root, scratch, depth, point, color)
+                if not allowed:
+                    marks[point] = BANNED
             legal[index] = allowed
             index += 1
     legal[index] = True
+
+
+@kernel
+def _handicap_bonus(stones: int, less: int) -> int:
+    return stones - less if stones >= 2 else 0
+
+
+@kernel
+def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> float:
+    """Return what White's bonus gains by a stone. handicap: see `Root`, before the stone."""
+    gained = 0.0
+    if counts_moves:
+        gained = 1.0 if color == BLACK else -1.0
+    if handicap != CLOSED and color == BLACK:
+        gained += _handicap_bonus(handicap + 1, less) - _handicap_bonus(handicap, less)
+    return gained
+
+
+@kernel
+def pass_repeats(root: Root, scratch: Scratch, depth: int, remembered: int, color: int) -> bool:
+    """True if the side to move has passed in this very situation before.
+
+    remembered: moves of the walk before which passes are forgotten.
+    """
+    present = position_hash(scratch.board)
+    if _in_set(root.passes_before, present ^ WHITE_KEY if color == WHITE else present):
+        return True
+    for earlier in range(depth - 2, remembered - 1, -2):
+        before = root.hashes[0] if earlier == 0 else scratch.path_hash[earlier]
+        if scratch.path_vertex[earlier] == PASS and before == present:
+            return True
+    return False
+
+
+@kernel
+def occurs_thrice(root: Root, scratch: Scratch, depth: int, start: int, color: int) -> bool:
+    """True if the position at the end of the walk, `color` to play, has occurred twice before.
+
+    start: moves of the walk before which positions are forgotten, because a pass followed them.
+    """
+    present = scratch.path_hash[depth]
+    seen = 0
+    if start == 0:
+        key = present ^ WHITE_KEY if color == WHITE else present
+        seen = 2 if _in_set(root.seen_twice, key) else int(_in_set(root.seen, key))
+    for earlier in range(depth - 2, max(start, 1) - 1, -2):
+        seen += scratch.path_hash[earlier] == present
+    return seen >= 2
+
+
+@kernel
+def write_facts(
+    root: Root, scratch: Scratch, depth: int, passes: int, button: bool, repeats: bool, facts: NDArray[np.int16]
+) -> None:
+    """Write the row of facts at the end of a walk. repeats: see `pass_repeats`."""
+    start, path_ko = root.facts, scratch.path_ko
+    for age in range(3):
+        facts[KO_NOW + age] = path_ko[depth - age] if depth > age else start[KO_NOW + age - depth]
+    facts[PASS_EFFECT] = PASS_GOES_ON
+    if not button and (passes > 0 or repeats):
+        if not root.pass_ends_game:
+            facts[PASS_EFFECT] = PASS_ENDS_PHASE
+        else:
+            facts[PASS_EFFECT] = PASS_REPEATS if repeats or passes > 1 else PASS_ENDS_GAME
+    facts[IS_OVER] = start[IS_OVER] if depth == 0 else 0
+    for column in (ALTERNATING, PHASE_TURNS, LEGAL_TURNS):
+        facts[column] = min(start[column] + depth, MOST_TURNS)
+    facts[BUTTON] = button
+    facts[PHASE] = start[PHASE]
 
 
 @kernel

@@ -1,18 +1,23 @@
 """What is special at the root: the position in kernel form, noise, and the choice of a move."""
 
 from collections.abc import Collection
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.layout import COLOR
-from engine.evaluators.base import HISTORY
+from engine.board.kernels import position_hash
+from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
+from engine.color import BLACK, WHITE
+from engine.evaluators.base import HISTORY, legality_of
+from engine.facts import KO_NOW
 from engine.game import Game
-from engine.rules import Ko, Tax
+from engine.history import FINAL_PHASE
+from engine.rules import HandicapBonus, Ko, Tax
 from engine.search.params import SearchParams
-from engine.search.position import Root, put_in_set
+from engine.search.position import CLOSED, Root, put_in_set
 from engine.search.tree import PRIOR_SCALE, ROOT, Tree, child_nodes
-from engine.vertex import NO_POINT, policy_index
+from engine.vertex import NO_POINT, PASS, policy_index
 
 _TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
@@ -23,9 +28,11 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
     legal: the points that the root may play; pass is always added.
     dead: vertices of stones that count as dead in positions that end the game.
     """
-    boards = game.recent_boards(HISTORY)
+    boards, facts = game.recent_boards(HISTORY), game.facts(color)
+    boards += boards[-1:] * (HISTORY - len(boards))
     board = boards[0].copy()
-    colors = np.stack([boards[min(age, len(boards) - 1)][COLOR].astype(np.int8) for age in range(HISTORY)])
+    board[HEADER, TO_PLAY], board[HEADER, KO_POINT] = color, facts[KO_NOW]
+    colors = np.stack([each[COLOR].astype(np.int8) for each in boards])
     moves = np.full(HISTORY, NO_POINT, dtype=np.int16)
     for age, move in enumerate(reversed(game.moves[-HISTORY:])):
         moves[age] = move.vertex
@@ -35,17 +42,32 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
     dead_colors = np.zeros(board.shape[1], dtype=np.int8)
     for vertex in dead:
         dead_colors[vertex] = board[COLOR, vertex]
+    _, marks, second_start = legality_of(game, color)
+    seen, times = np.unique(game.keys_since_pass(), return_counts=True)
     return Root(
         board=board,
         colors=colors,
+        hashes=np.array([position_hash(each) for each in boards], dtype=np.uint64),
         moves=moves,
+        facts=facts,
+        marks=marks,
+        second_start=second_start,
+        passes_before=_key_set(game.remembered_passes(color)),
+        seen=_key_set(seen),
+        seen_twice=_key_set(seen[times > 1]),
         superko=_key_set(game.superko_keys()),
         occupied=game.ever_occupied.copy(),
         legal=mask,
         dead=dead_colors,
         white_bonus=float(game.white_bonus),
-        passes=int(game.consecutive_passes),
+        passes=int(game.consecutive_passes) if color == game.to_play else 0,
         button=bool(game.has_button),
+        handicap=_open_handicap(game, color),
+        handicap_less=1 if game.rules.handicap_bonus is HandicapBonus.N_MINUS_ONE else 0,
+        counts_moves=not game.rules.is_area and game.phase < FINAL_PHASE,
+        can_be_void=game.rules.ko is Ko.SIMPLE,
+        remembers_passes=game.rules.ko is Ko.SIMPLE or game.phase > 0,
+        pass_ends_game=game.rules.is_area or game.phase == FINAL_PHASE,
         situational=game.rules.ko is Ko.SITUATIONAL,
         suicide=game.rules.suicide,
         is_area=game.rules.is_area,
@@ -53,6 +75,15 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
         color=color,
         cautious=game.rules.friendly_pass and len(dead) > 0,
     )
+
+
+def _open_handicap(game: Game, color: int) -> int:
+    """Return how many black stones stand at the start if Black's next stone may be one more, else CLOSED."""
+    is_closed = game.setup_white or any(move.color == WHITE and move.vertex != PASS for move in game.moves)
+    colors = [*(move.color for move in game.moves), color]
+    if game.rules.handicap_bonus is HandicapBonus.ZERO or is_closed or (WHITE, WHITE) in pairwise(colors):
+        return CLOSED
+    return len(game.setup_black) + sum(move.color == BLACK and move.vertex != PASS for move in game.moves)
 
 
 def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -46,9 +46,8 @@ class _Slot:
         self.evaluation = Evaluation(capacity, game.width, game.height)
         self.rows = 0
         self.future: Future[None] | None = None
-        p = self.positions
-        leaf = np.zeros(capacity, dtype=np.int32)
-        self.batch = Batch(p.boards, p.colors, p.moves, p.to_play, p.legal, p.hashes, p.seeds, p.white_bonus, leaf)
+        shared = {name: getattr(self.positions, name) for name in Batch._fields if name != "leaf"}
+        self.batch = Batch(**shared, leaf=np.zeros(capacity, dtype=np.int32))
 
 
 class Search:
@@ -86,7 +85,7 @@ class Search:
 
     def play_on(self) -> None:
         """Let no number of passes end the game in this position's tree: for judging life and death."""
-        self.root = self.root._replace(passes=_NEVER_ENDING)
+        self.root = self.root._replace(passes=_NEVER_ENDING, remembers_passes=False)
 
     def _allocate(self, game: Game) -> None:
         area, rave = game.width * game.height, self._has_rave()
@@ -100,6 +99,8 @@ class Search:
         self._scratch = Scratch(
             board=board.copy(),
             path_vertex=np.zeros(MAX_DEPTH, dtype=np.int16),
+            path_hash=np.zeros(MAX_DEPTH, dtype=np.uint64),
+            path_ko=np.zeros(MAX_DEPTH, dtype=np.int16),
             path_key=np.zeros(MAX_DEPTH, dtype=np.uint64),
             path_colors=np.zeros((HISTORY, n), dtype=np.int8),
             occupied=np.zeros(n, dtype=np.bool_),
