@@ -87,8 +87,8 @@ class _Model:
         self._tokens.integer("number of global inputs", globals_, globals_)
         scales = Scales()
         if self._version >= 13:
-            self._scale("td score scale")
-            scales = Scales(**{name: self._scale(f"{name} scale") for name in SCALES})
+            self._layers.positive("td score scale")
+            scales = Scales(**{name: self._layers.positive(f"{name} scale") for name in SCALES})
         human = False
         if self._version >= 15:
             human = self._layers.flag("metadata encoder version")
@@ -114,13 +114,6 @@ class _Model:
             version=self._version,
             provenance=MappingProxyType({"numbers": "binary" if self._tokens.binary else "text"}),
         )
-
-    def _scale(self, what: str) -> float:
-        start = self._tokens.offset
-        value = self._tokens.number(what)
-        if not value > 0.0:
-            raise self._tokens.error(f"bad {what}", "> 0", value, start)
-        return value
 
     def _trunk(self, planes: int, globals_: int, human: bool) -> tuple[Stem, tuple[Block, ...], Tip]:
         read = self._layers
@@ -186,10 +179,9 @@ class _Model:
         """Return how many policy channels there are, reading it where the file says so."""
         if self._version < 17:
             return 4 if self._version == 16 else 2 if self._version >= 12 else 1
-        start = self._tokens.offset
         policies = self._tokens.integer("policy channels", 2, 4)
         if policies == 3:
-            raise self._tokens.error("bad policy channels", "2 or 4", policies, start)
+            raise self._tokens.error("bad policy channels", "2 or 4", policies, self._tokens.word_offset)
         self._layers.reserved(3)
         return policies
 

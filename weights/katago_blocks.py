@@ -40,10 +40,9 @@ class BlockReader:
 
     def block(self, channels: int) -> Block:
         """Return the next block, on a trunk of so many channels."""
-        start = self._tokens.offset
         kind = self._tokens.word("the kind of a block")
         if kind not in _KINDS:
-            raise self._tokens.error("unknown block", " or ".join(_KINDS), shown(kind), start)
+            raise self._tokens.error("unknown block", " or ".join(_KINDS), shown(kind), self._tokens.word_offset)
         self._layers.begin("a block")
         return _KINDS[kind](self, channels)
 
@@ -78,11 +77,10 @@ class BlockReader:
     def nested(self, channels: int) -> Block:
         """Blocks of a smaller width between two convolutions."""
         read = self._layers
-        start = self._tokens.offset
         count = self.count()
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._tokens.error("too many levels of nested blocks", f"at most {MAX_DEPTH}", self._depth, start)
+            raise self._tokens.error("too many levels of nested blocks", f"at most {MAX_DEPTH}", self._depth)
         norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
         inner = tuple(self.block(conv1.outputs) for _ in range(count))
         self._depth -= 1
@@ -96,7 +94,7 @@ class BlockReader:
         heads = self._tokens.integer("heads", 1, MAX_HEADS)
         kv_heads = self._tokens.integer("key heads", 1, heads)
         if heads % kv_heads != 0:
-            raise self._tokens.error("bad key heads", f"a divisor of {heads}", kv_heads)
+            raise self._tokens.error("bad key heads", f"a divisor of {heads}", kv_heads, self._tokens.word_offset)
         query_width, value_width = read.size("query width"), read.size("value width")
         turned, learned = read.flag("rope flag"), read.flag("learned rope flag")
         if turned and query_width % 2 != 0:
@@ -119,10 +117,7 @@ class BlockReader:
             for what, size in (("key heads", kv_heads), ("pairs", pairs), ("directions", 2)):
                 self._layers.size(what, size)
             return self._tokens.array("frequencies", kv_heads, pairs, 2)
-        start = self._tokens.offset
-        theta = np.float32(self._tokens.number("theta"))
-        if not theta > 0.0:
-            raise self._tokens.error("bad theta", "> 0", theta, start)
+        theta = np.float32(self._layers.positive("theta"))
         vertical = pairs // 2
         rope = np.zeros((pairs, 2), np.float32)
         # The first half of the pairs turns with the row, the rest with the column.

@@ -7,7 +7,7 @@ are demanded where they are read, so that a wrong one is found there.
 import numpy as np
 
 from engine.nets.spec import MAX_SIDE, POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
-from weights.token_reader import TokenReader
+from weights.token_reader import TokenReader, shown
 
 ACTIVATIONS = {
     "ACTIVATION_IDENTITY": Activation.IDENTITY,
@@ -48,13 +48,16 @@ class LayerReader:
         for _ in range(count):
             self.tokens.integer("reserved field", 0, 0)
 
+    def positive(self, what: str) -> float:
+        """Return a number above 0."""
+        value = self.tokens.number(what)
+        if not value > 0.0:
+            raise self.tokens.error(f"bad {what}", "> 0", value, self.tokens.word_offset)
+        return value
+
     def epsilon(self) -> float:
         """Return a norm's epsilon."""
-        start = self.tokens.offset
-        value = self.tokens.number("epsilon")
-        if not value > 0.0:
-            raise self.tokens.error("bad epsilon", "> 0", value, start)
-        return value
+        return self.positive("epsilon")
 
     def conv(self, inputs: int, outputs: int | None = None, kernel: int | None = None) -> Conv:
         """Return a convolution; kernel: its side, if that is known.
@@ -65,7 +68,7 @@ class LayerReader:
         low, high = (1, MAX_KERNEL) if kernel is None else (kernel, kernel)
         height, width = (self.tokens.integer(f"kernel {side}", low, high) for side in ("height", "width"))
         if height % 2 == 0 or width % 2 == 0:
-            raise self.tokens.error("bad kernel", "odd sides", f"{height}x{width}")
+            raise self.tokens.error("bad kernel", "odd sides", f"{height}x{width}", self.tokens.word_offset)
         shape = (height, width, self.size("input channels", inputs), self.size("output channels", outputs))
         dilations = [self.tokens.integer("dilation", 1, MAX_DILATION) for _ in range(2)]
         weight = self.tokens.array("weights", *shape).transpose(3, 2, 0, 1)
@@ -108,10 +111,11 @@ class LayerReader:
         self.begin("an activation")
         if self.version < NAMED_ACTIVATIONS:
             return Activation.RELU
-        start = self.tokens.offset
         kind = self.tokens.word("the kind of activation")
         if kind not in ACTIVATIONS:
-            raise self.tokens.error("unknown activation", " or ".join(ACTIVATIONS), kind[:60], start)
+            raise self.tokens.error(
+                "unknown activation", " or ".join(ACTIVATIONS), shown(kind), self.tokens.word_offset
+            )
         return ACTIVATIONS[kind]
 
     def matmul(self, inputs: int, outputs: int | None = None) -> Linear:

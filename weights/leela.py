@@ -37,8 +37,8 @@ _GROUP = 4
 """Lines of a convolution with its norm."""
 _HEAD_LINES = 14
 MAX_BLOCKS = 256
-MAX_LINE = 1 << 24
-"""Numbers of one line; a convolution between 1,024 channels has 9 * 2^20."""
+MAX_LINE = 1 << 22
+"""Numbers of one line: a convolution between 512 channels has 9 * 2^18."""
 _START = re.compile(rb"[0-9]{1,4}[ \t]*\r?\n\s*[-+.0-9][-+.0-9eE]*[ \t]")
 
 

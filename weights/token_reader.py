@@ -39,8 +39,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 class TokenReader:
     """The words, numbers and arrays of one file, in order.
 
-    layer: what errors name; whoever reads sets it. binary: whether arrays are binary, None before the
-    first one, whose first character decides for all.
+    layer: what errors name; whoever reads sets it. word_offset: where the last word began. binary: whether
+    arrays are binary, None before the first one, whose first character decides for all.
     """
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
@@ -50,6 +50,7 @@ class TokenReader:
         self._start = 0
         self._cut = False
         self.layer = "header"
+        self.word_offset = 0
         self.binary: bool | None = None
 
     @property
@@ -72,7 +73,7 @@ class TokenReader:
         value = int(word) if _INTEGER.fullmatch(word) else None
         if value is None or not low <= value <= high:
             wanted = str(low) if low == high else f"{low} to {high}"
-            raise self.error(f"bad {what}", wanted, shown(word), self.offset - len(word))
+            raise self.error(f"bad {what}", wanted, shown(word), self.word_offset)
         return value
 
     def number(self, what: str) -> float:
@@ -80,7 +81,7 @@ class TokenReader:
         word = self._word(what)
         value = _float(word)
         if not abs(value) <= _LARGEST:
-            raise self.error(f"bad {what}", "a finite number", shown(word), self.offset - len(word))
+            raise self.error(f"bad {what}", "a finite number", shown(word), self.word_offset)
         return value
 
     def array(self, what: str, *shape: int) -> Array:
@@ -122,7 +123,7 @@ class TokenReader:
                 break
         if match is None:
             raise self.error("truncated", what, "the end of the file")
-        self._position = match.end()
+        self.word_offset, self._position = self.offset, match.end()
         return match[0]
 
     def _skip_space(self) -> None:
