@@ -8,54 +8,101 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import neighbor_offset
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, NEXT, STRIDE, WIDTH, Board
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.jit import kernel
-from engine.vertex import NO_POINT
 
-SCRATCH_ROWS = 12
-_REGION, _POINTS, _START, _COUNTS, _SAFE, _HAS_ENEMY, _FAR, _ALIVE, _VITAL = range(9)
+_BLACK_ROWS, _WHITE_ROWS, _START, _END, _ROOT, _FACTS, _FAR, _CANDIDATES, _VITAL = range(9)
 _VITAL_CHAINS = 4
 """A region's first empty point touches at most four chains, so no more can be vital to it."""
+_COUNTS = _VITAL + _VITAL_CHAINS
+_SCRATCH_ROWS = _COUNTS + 1
+_GROUP, _POINTS = range(2)
+_HAS_EMPTY, _HAS_ENEMY, _IS_OPEN, _IS_SAFE = 1, 2, 4, 8
+_BIT = np.zeros(37, dtype=np.int8)
+"""The place of a single bit, at that bit modulo 37: 2 is a primitive root of 37, so no two of 36 collide."""
+for _bit in range(36):
+    _BIT[2**_bit % 37] = _bit
 
 
-def new_scratch(board: Board) -> NDArray[np.int16]:
-    """Return the working memory [SCRATCH_ROWS + 1, n] of the kernels below for boards of this size."""
-    return np.zeros((SCRATCH_ROWS + 1, board.shape[1]), dtype=np.int16)
+def new_scratch(board: Board) -> NDArray[np.int32]:
+    """Return the working memory of the kernels below for boards of this size."""
+    return np.zeros((_SCRATCH_ROWS, board.shape[1]), dtype=np.int32)
 
 
 @kernel
-def _collect_regions(board: Board, color: int, scratch: NDArray[np.int16]) -> int:
-    """Number the regions 1.. : maximal connected sets of points not of `color`; return how many.
+def _draw_rows(board: Board, scratch: NDArray[np.int32]) -> None:
+    """Write the stones of each color as one bit mask a row, at row + 1 between two empty rows."""
+    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    for row in (0, height + 1):
+        scratch[_BLACK_ROWS, row], scratch[_WHITE_ROWS, row] = 0, 0
+    for row in range(1, height + 1):
+        first = row * stride + 1
+        black, white = 0, 0
+        for column in range(width):
+            color = board[COLOR, first + column]
+            black |= (color & BLACK) << column
+            white |= (color // WHITE) << column
+        scratch[_BLACK_ROWS, row], scratch[_WHITE_ROWS, row] = black, white
 
-    Region r's points are _POINTS[_START[r] : _START[r + 1]].
+
+@kernel
+def _root(run: int, scratch: NDArray[np.int32]) -> int:
+    while scratch[_ROOT, run] != run:
+        run = scratch[_ROOT, run]
+    return run
+
+
+@kernel
+def _collect_runs(board: Board, color: int, suicide: bool, scratch: NDArray[np.int32]) -> int:
+    """Divide the points not of `color` into horizontal runs and join those that touch; return how many.
+
+    Run r covers the vertices _START[r] to _END[r]; the first run of its region is _ROOT[r], and that
+    one has the region's _FACTS and how many of its points are _FAR from `color` (2 stands for more).
+    A region is open if a point that must be next to a vital chain is next to no stone of `color`:
+    an empty point, with suicide any point.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    scratch[_REGION, :] = 0
-    regions, end = 0, 0
-    for row in range(height):
-        for column in range(width):
-            first = (row + 1) * stride + column + 1
-            if board[COLOR, first] == color or scratch[_REGION, first] != 0:
-                continue
-            regions += 1
-            scratch[_START, regions] = end
-            scratch[_REGION, first] = regions
-            scratch[_POINTS, end] = first
-            next_point = end
-            end += 1
-            while next_point < end:
-                point = scratch[_POINTS, next_point]
-                next_point += 1
-                for direction in range(4):
-                    neighbor = point + neighbor_offset(direction, stride)
-                    neighbor_color = board[COLOR, neighbor]
-                    if neighbor_color <= 2 and neighbor_color != color and scratch[_REGION, neighbor] == 0:
-                        scratch[_REGION, neighbor] = regions
-                        scratch[_POINTS, end] = neighbor
-                        end += 1
-    scratch[_START, regions + 1] = end
-    return regions
+    own_rows, enemy_rows = _BLACK_ROWS + color - BLACK, _BLACK_ROWS + WHITE - color
+    runs, above_end, above = 0, 0, 0
+    for row in range(1, height + 1):
+        own, enemy = scratch[own_rows, row], scratch[enemy_rows, row]
+        free = ((1 << width) - 1) & ~own
+        far_bits = free & ~(own << 1 | own >> 1 | scratch[own_rows, row - 1] | scratch[own_rows, row + 1])
+        open_bits = far_bits if suicide else far_bits & ~enemy
+        first = row * stride + 1
+        above, above_end = above_end, runs
+        while free != 0:
+            low = free & -free
+            run = free & ~(free + low)
+            free &= ~run
+            start, end = first + _BIT[low % 37], first + _BIT[(run + low) % 37]
+            far = run & far_bits
+            scratch[_START, runs], scratch[_END, runs] = start, end
+            scratch[_FAR, runs] = (far != 0) + (far & (far - 1) != 0)
+            scratch[_FACTS, runs] = (
+                _HAS_EMPTY * (run & ~enemy != 0) | _HAS_ENEMY * (run & enemy != 0) | _IS_OPEN * (run & open_bits != 0)
+            )
+            while above < above_end and scratch[_END, above] <= start - stride:
+                above += 1
+            root = runs
+            scratch[_ROOT, runs] = root
+            other = above
+            while other < above_end and scratch[_START, other] < end - stride:
+                other_root = _root(other, scratch)
+                larger = max(root, other_root)
+                root = min(root, other_root)
+                scratch[_ROOT, larger] = root
+                other += 1
+            runs += 1
+    for run in range(runs):
+        # Roots come before the runs they stand for, so one step from each run is enough.
+        root = scratch[_ROOT, scratch[_ROOT, run]]
+        scratch[_ROOT, run] = root
+        if root != run:
+            scratch[_FACTS, root] |= scratch[_FACTS, run]
+            scratch[_FAR, root] += scratch[_FAR, run]
+    return runs
 
 
 @kernel
@@ -70,166 +117,163 @@ def _touches(board: Board, point: int, head: int) -> bool:
 
 
 @kernel
-def _describe_region(board: Board, color: int, suicide: bool, region: int, scratch: NDArray[np.int16]) -> None:
-    """Write one region's facts: whether it counts, has enemy stones, points far from `color`, vital chains.
+def _narrow_vital(board: Board, color: int, point: int, region: int, scratch: NDArray[np.int32]) -> None:
+    """Keep those of a region's candidates for vital chains that touch a point; the first point names them."""
+    kept = 0
+    if scratch[_CANDIDATES, region] < 0:
+        stride = board[HEADER, STRIDE]
+        for direction in range(4):
+            neighbor = point + neighbor_offset(direction, stride)
+            if board[COLOR, neighbor] == color:
+                head = board[HEAD, neighbor]
+                known = False
+                for k in range(kept):
+                    known = known or scratch[_VITAL + k, region] == head
+                if not known:
+                    scratch[_VITAL + kept, region] = head
+                    kept += 1
+    else:
+        for k in range(scratch[_CANDIDATES, region]):
+            head = scratch[_VITAL + k, region]
+            if _touches(board, point, head):
+                scratch[_VITAL + kept, region] = head
+                kept += 1
+    scratch[_CANDIDATES, region] = kept
+
+
+@kernel
+def _find_vital(board: Board, color: int, suicide: bool, runs: int, scratch: NDArray[np.int32]) -> bool:
+    """List each region's vital chains, and count each chain's regions; return True if a chain has two.
 
     A region counts at all only if it holds an empty point. A chain is vital to it if every empty
     point of it (with suicide: every point) is next to the chain.
     """
-    stride = board[HEADER, STRIDE]
-    has_empty, has_enemy, far, candidates = False, False, 0, -1
-    for i in range(scratch[_START, region], scratch[_START, region + 1]):
-        point = scratch[_POINTS, i]
-        is_empty = board[COLOR, point] == EMPTY
-        has_empty = has_empty or is_empty
-        has_enemy = has_enemy or not is_empty
-        is_near = False
-        for direction in range(4):
-            is_near = is_near or board[COLOR, point + neighbor_offset(direction, stride)] == color
-        if not is_near:
-            far += 1
-        if not (is_empty or suicide):
-            continue
-        if candidates < 0:
-            candidates = 0
-            for direction in range(4):
-                neighbor = point + neighbor_offset(direction, stride)
-                if board[COLOR, neighbor] == color:
-                    head = board[HEAD, neighbor]
-                    known = False
-                    for k in range(candidates):
-                        known = known or scratch[_VITAL + k, region] == head
-                    if not known:
-                        scratch[_VITAL + candidates, region] = head
-                        candidates += 1
-        else:
-            kept = 0
-            for k in range(candidates):
-                head = scratch[_VITAL + k, region]
-                if _touches(board, point, head):
-                    scratch[_VITAL + kept, region] = head
-                    kept += 1
-            candidates = kept
-    for k in range(max(candidates, 0), _VITAL_CHAINS):
-        scratch[_VITAL + k, region] = NO_POINT
-    scratch[_SAFE, region] = has_empty
-    scratch[_COUNTS, region] = has_empty
-    scratch[_HAS_ENEMY, region] = has_enemy
-    scratch[_FAR, region] = far
+    scratch[_COUNTS, :] = 0
+    for run in range(runs):
+        region = scratch[_ROOT, run]
+        if region == run:
+            scratch[_CANDIDATES, run] = -1 if scratch[_FACTS, run] & (_HAS_EMPTY | _IS_OPEN) == _HAS_EMPTY else 0
+        if scratch[_CANDIDATES, region] != 0:
+            for point in range(scratch[_START, run], scratch[_END, run]):
+                if suicide or board[COLOR, point] == EMPTY:
+                    _narrow_vital(board, color, point, region, scratch)
+    found = False
+    for run in range(runs):
+        if scratch[_ROOT, run] == run:
+            for k in range(scratch[_CANDIDATES, run]):
+                head = scratch[_VITAL + k, run]
+                scratch[_COUNTS, head] += 1
+                found = found or scratch[_COUNTS, head] >= 2
+    return found
 
 
 @kernel
-def _kill_chain(board: Board, head: int, scratch: NDArray[np.int16]) -> None:
-    """Mark a chain as not pass-alive, and every region that touches it as unsafe."""
+def _touches_dead(board: Board, color: int, run: int, scratch: NDArray[np.int32]) -> bool:
+    """True if a run is next to a chain of `color` that fewer than two regions make live."""
     stride = board[HEADER, STRIDE]
-    scratch[_ALIVE, head] = 0
-    stone = head
-    while True:
+    for point in range(scratch[_START, run], scratch[_END, run]):
         for direction in range(4):
-            region = scratch[_REGION, stone + neighbor_offset(direction, stride)]
-            if region > 0:
-                scratch[_SAFE, region] = 0
-        stone = board[NEXT, stone]
-        if stone == head:
-            break
+            neighbor = point + neighbor_offset(direction, stride)
+            if board[COLOR, neighbor] == color and scratch[_COUNTS, board[HEAD, neighbor]] < 2:
+                return True
+    return False
 
 
 @kernel
-def _benson(board: Board, color: int, suicide: bool, scratch: NDArray[np.int16]) -> int:
-    """Find the pass-alive chains (_ALIVE at heads) and safe regions of one color; return the regions."""
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    regions = _collect_regions(board, color, scratch)
-    for region in range(1, regions + 1):
-        _describe_region(board, color, suicide, region, scratch)
-    scratch[_ALIVE, :] = 0
-    for row in range(height):
-        for column in range(width):
-            point = (row + 1) * stride + column + 1
-            if board[COLOR, point] == color:
-                scratch[_ALIVE, board[HEAD, point]] = 1
+def _benson(board: Board, color: int, runs: int, scratch: NDArray[np.int32]) -> bool:
+    """Strike out regions next to dead chains until none is; return True if chains are left.
+
+    Those chains have two regions or more in _COUNTS at their heads. All others die, as do chains that
+    lose the second of their regions.
+    """
     changed = True
     while changed:
         changed = False
-        # The row of counts is free again: which regions count was copied into _SAFE.
-        scratch[_COUNTS, :] = 0
-        for region in range(1, regions + 1):
-            if scratch[_SAFE, region]:
-                for k in range(_VITAL_CHAINS):
-                    head = scratch[_VITAL + k, region]
-                    if head != NO_POINT:
-                        scratch[_COUNTS, head] += 1
-        for row in range(height):
-            for column in range(width):
-                head = (row + 1) * stride + column + 1
-                if scratch[_ALIVE, head] and scratch[_COUNTS, head] < 2:
-                    _kill_chain(board, head, scratch)
-                    changed = True
-    return regions
+        for run in range(runs):
+            region = scratch[_ROOT, run]
+            if scratch[_CANDIDATES, region] > 0 and _touches_dead(board, color, run, scratch):
+                for k in range(scratch[_CANDIDATES, region]):
+                    scratch[_COUNTS, scratch[_VITAL + k, region]] -= 1
+                scratch[_CANDIDATES, region] = 0
+                changed = True
+    for run in range(runs):
+        if scratch[_ROOT, run] == run and scratch[_CANDIDATES, run] > 0:
+            return True
+    return False
+
+
+@kernel
+def _mark_alive(board: Board, color: int, runs: int, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
+    """Mark the chains that `_benson` left alive, and note which regions touch no other chain (_IS_SAFE)."""
+    for point in range(board.shape[1]):
+        if board[COLOR, point] == color and scratch[_COUNTS, board[HEAD, point]] >= 2:
+            out[point] = color
+    for run in range(runs):
+        if scratch[_ROOT, run] == run and scratch[_FACTS, run] & _HAS_EMPTY:
+            scratch[_FACTS, run] |= _IS_SAFE
+    for run in range(runs):
+        region = scratch[_ROOT, run]
+        if scratch[_FACTS, region] & _IS_SAFE and _touches_dead(board, color, run, scratch):
+            scratch[_FACTS, region] &= ~_IS_SAFE
 
 
 @kernel
 def _mark_color(
-    board: Board, color: int, suicide: bool, unsafe_big: bool, scratch: NDArray[np.int16], out: NDArray[np.int8]
+    board: Board, color: int, suicide: bool, unsafe_big: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]
 ) -> None:
     """Mark one color's pass-alive chains and territory in `out`; see `pass_alive` and `area`."""
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    regions = _benson(board, color, suicide, scratch)
-    has_stone = False
-    for row in range(height):
-        for column in range(width):
-            point = (row + 1) * stride + column + 1
-            if board[COLOR, point] == color:
-                has_stone = True
-                if scratch[_ALIVE, board[HEAD, point]]:
-                    out[point] = color
-    if not has_stone:
+    own_rows, stones = _BLACK_ROWS + color - BLACK, 0
+    for row in range(1, board[HEADER, HEIGHT] + 1):
+        stones |= scratch[own_rows, row]
+    if stones == 0:
         return
-    for region in range(1, regions + 1):
-        has_enemy = scratch[_HAS_ENEMY, region] != 0
-        is_safe = scratch[_SAFE, region] and (scratch[_FAR, region] <= 1 or not has_enemy)
-        if not is_safe and (has_enemy or not unsafe_big):
-            continue
-        for i in range(scratch[_START, region], scratch[_START, region + 1]):
-            point = scratch[_POINTS, i]
-            if is_safe or out[point] == EMPTY:
-                out[point] = color
+    runs = _collect_runs(board, color, suicide, scratch)
+    if _find_vital(board, color, suicide, runs, scratch) and _benson(board, color, runs, scratch):
+        _mark_alive(board, color, runs, scratch, out)
+    for run in range(runs):
+        region = scratch[_ROOT, run]
+        facts = scratch[_FACTS, region]
+        has_enemy = facts & _HAS_ENEMY != 0
+        is_safe = facts & _IS_SAFE != 0 and (scratch[_FAR, region] <= 1 or not has_enemy)
+        if is_safe or (unsafe_big and not has_enemy):
+            for point in range(scratch[_START, run], scratch[_END, run]):
+                if is_safe or out[point] == EMPTY:
+                    out[point] = color
 
 
 @kernel
-def pass_alive(board: Board, suicide: bool, scratch: NDArray[np.int16], out: NDArray[np.int8]) -> None:
+def pass_alive(board: Board, suicide: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
     """Write the owner of every pass-alive chain and its safe territory, EMPTY elsewhere.
 
     suicide: whether multi-stone suicide is legal, which makes fewer chains pass-alive.
     scratch: see `new_scratch`. out: [n] int8 by vertex, wall EMPTY.
     """
     out[:] = EMPTY
+    _draw_rows(board, scratch)
     _mark_color(board, BLACK, suicide, False, scratch, out)
     _mark_color(board, WHITE, suicide, False, scratch, out)
 
 
 @kernel
-def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int16], out: NDArray[np.int8]) -> None:
+def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
     """Write the owner of every point: pass-alive area, one-colored regions, then remaining stones.
 
     Stones in the other side's pass-alive territory count for that side. stones_alive: stones that
     nothing else claims belong to their owner; otherwise to nobody.
     """
     out[:] = EMPTY
+    _draw_rows(board, scratch)
     _mark_color(board, BLACK, suicide, True, scratch, out)
     _mark_color(board, WHITE, suicide, True, scratch, out)
-    if not stones_alive:
-        return
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    for row in range(height):
-        for column in range(width):
-            point = (row + 1) * stride + column + 1
-            if out[point] == EMPTY:
+    if stones_alive:
+        for point in range(board.shape[1]):
+            if out[point] == EMPTY and board[COLOR, point] <= WHITE:
                 out[point] = board[COLOR, point]
 
 
 @kernel
 def independent_life(
-    board: Board, owner: NDArray[np.int8], scratch: NDArray[np.int16], groups: NDArray[np.int64], out: NDArray[np.int8]
+    board: Board, owner: NDArray[np.int8], scratch: NDArray[np.int32], groups: NDArray[np.int64], out: NDArray[np.int8]
 ) -> None:
     """Write the part of an area map whose groups are not in seki.
 
@@ -238,16 +282,16 @@ def independent_life(
     owner: [n] int8, an area map. groups: [3] int64, set to the number of independent groups by color.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    scratch[_REGION, :] = 0
+    scratch[_GROUP, :] = 0
     out[:] = EMPTY
     groups[:] = 0
     for row in range(height):
         for column in range(width):
             first = (row + 1) * stride + column + 1
             color = owner[first]
-            if color == EMPTY or scratch[_REGION, first] != 0:
+            if color == EMPTY or scratch[_GROUP, first] != 0:
                 continue
-            scratch[_REGION, first] = 1
+            scratch[_GROUP, first] = 1
             scratch[_POINTS, 0] = first
             next_point, end, in_seki = 0, 1, False
             while next_point < end:
@@ -259,8 +303,8 @@ def independent_life(
                     neighbor = point + neighbor_offset(direction, stride)
                     if board[COLOR, neighbor] == EMPTY and owner[neighbor] == EMPTY:
                         in_seki = True
-                    if owner[neighbor] == color and scratch[_REGION, neighbor] == 0:
-                        scratch[_REGION, neighbor] = 1
+                    if owner[neighbor] == color and scratch[_GROUP, neighbor] == 0:
+                        scratch[_GROUP, neighbor] = 1
                         scratch[_POINTS, end] = neighbor
                         end += 1
             if not in_seki:

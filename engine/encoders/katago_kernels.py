@@ -66,7 +66,7 @@ class KatagoScratch(NamedTuple):
     memo: NDArray[np.int8]
     laddered: NDArray[np.int8]  # [n]
     working: NDArray[np.int8]  # [n]
-    area: NDArray[np.int16]
+    area: NDArray[np.int32]
     owner: NDArray[np.int8]  # [n]
     base: NDArray[np.int8]  # [n]
     groups: NDArray[np.int64]  # [3]
