@@ -122,7 +122,6 @@ def turn_planes(
                     planes[row, plane, point] = scratch[point]
 
 
-@kernel
 def write_policy(
     logits: Array,
     optimistic: int,
@@ -140,39 +139,76 @@ def write_policy(
     logits: [rows, P, area + 1] as the network saw the board. optimistic: the channel that `optimism` [B]
     mixes with channel 0 before the softmax, 0 for none. legal: [B, area + 1], in each row at least one True.
     """
-    moves, finite = policy.shape[1], True
+    _legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
+    rows = policy[first : first + count]
+    np.exp(rows, out=rows)  # numpy computes eight at a time, a kernel one
+    return _divide_by_sums(rows)
+
+
+@kernel
+def _legal_logits(
+    logits: Array,
+    optimistic: int,
+    temperature: float,
+    optimism: Array,
+    legal: NDArray[np.bool_],
+    table: NDArray[np.int64],
+    symmetry: NDArray[np.int8],
+    first: int,
+    count: int,
+    policy: Array,
+) -> None:
+    """Write the logits whose softmax is the policy, less the largest of them; minus infinity where illegal."""
+    moves, factor = policy.shape[1], np.float32(1.0 / temperature)
     for row in range(count):
         target, seen = policy[first + row], table[symmetry[first + row]]
         allowed, weight = legal[first + row], optimism[first + row]
         plain, hopeful = logits[row, 0], logits[row, optimistic]
         best = np.float32(-np.inf)
         for move in range(moves):
+            target[move] = -np.inf
             if allowed[move]:
                 index = seen[move]
-                logit = (plain[index] + (hopeful[index] - plain[index]) * weight) / np.float32(temperature)
-                target[move] = logit
-                if logit > best:
-                    best = logit
-        total = 0.0
+                target[move] = (plain[index] + (hopeful[index] - plain[index]) * weight) * factor
+                best = max(best, target[move])
         for move in range(moves):
-            target[move] = math.exp(target[move] - best) if allowed[move] else np.float32(0.0)
-            total += target[move]
-        finite = finite and np.isfinite(total)
-        share = np.float32(1.0 / total)
-        for move in range(moves):
-            target[move] *= share
-    return finite
+            if allowed[move]:
+                target[move] -= best
 
 
 @kernel
+def _divide_by_sums(policy: Array) -> bool:
+    """Divide each row by its sum; return True if all sums are finite."""
+    finite = True
+    for row in range(policy.shape[0]):
+        total = 0.0
+        for move in range(policy.shape[1]):
+            total += policy[row, move]
+        finite = finite and np.isfinite(total)
+        share = np.float32(1.0 / total)
+        for move in range(policy.shape[1]):
+            policy[row, move] *= share
+    return finite
+
+
 def write_ownership(
     logits: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, ownership: Array
 ) -> None:
     """Write ownership [B, area] of logits [rows, area] as the network saw the board."""
+    _turn_back(logits, table, symmetry, first, count, ownership)
+    rows = ownership[first : first + count]
+    np.tanh(rows, out=rows)
+
+
+@kernel
+def _turn_back(
+    seen: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, points: Array
+) -> None:
+    """Write points [B, area] of what the network said of the points [rows, area] that it saw."""
     for row in range(count):
-        seen = table[symmetry[first + row]]
-        for point in range(ownership.shape[1]):
-            ownership[first + row, point] = math.tanh(logits[row, seen[point]])
+        where = table[symmetry[first + row]]
+        for point in range(points.shape[1]):
+            points[first + row, point] = seen[row, where[point]]
 
 
 @kernel
