@@ -1,7 +1,8 @@
 """A wrapper that remembers evaluations, so that no position is evaluated twice while it is known.
 
-Owns a table of fixed size for one board size and one set of rules at a time. Its key is the batch's
-hash of the position with White's bonus mixed in. Answers are stored as they came, so a hit equals a
+Owns a table of fixed size for one board size and one set of rules and other settings of a whole batch
+at a time. Its key is the batch's hash of the position with White's bonus, optimism and symmetry mixed
+in. Answers are stored as they came, so a hit equals a
 fresh evaluation bit by bit.
 
 The table is open-addressed within buckets of WAYS slots: a key can lie in any slot of the one
@@ -33,6 +34,8 @@ def find(
     keys: NDArray[np.uint64],
     hashes: NDArray[np.uint64],
     bonuses: NDArray[np.uint32],
+    optimism: NDArray[np.uint32],
+    symmetry: NDArray[np.int8],
     count: int,
     row_keys: NDArray[np.uint64],
     slots: NDArray[np.int64],
@@ -41,7 +44,7 @@ def find(
 ) -> int:
     """Look up rows 0..count-1 and return how many distinct positions are unknown.
 
-    bonuses: the bits of White's bonus of each row. row_keys: receives each row's key.
+    bonuses, optimism: the bits of these numbers of each row. row_keys: receives each row's key.
     slots: receives the table's slot of each row, or MISS. sources: for each missing row its index
     among the misses, the same for rows of one key. misses: the first row of each missing key.
     """
@@ -49,6 +52,8 @@ def find(
     unknown = 0
     for i in range(count):
         key = (hashes[i] ^ np.uint64(bonuses[i])) * _MIX
+        key ^= key >> np.uint64(29)
+        key = (key ^ (np.uint64(optimism[i]) << np.uint64(3)) ^ np.uint64(symmetry[i])) * _MIX
         key ^= key >> np.uint64(32)
         row_keys[i] = key
         bucket = np.int64(key & np.uint64(buckets - 1))
@@ -110,8 +115,8 @@ class CachedEvaluator:
     """Answers known positions from memory and passes only unknown ones on, each once.
 
     megabytes: bound of the table's memory (MiB); the table takes the largest power of two of
-        buckets that fits (at least one), and it is emptied when the board size or the rules
-        change. An entry on 19x19 takes 1.4 KiB, with ownership 2.9 KiB.
+        buckets that fits (at least one), and it is emptied when the board size, the rules, the
+        playout doubling or the metadata change. An entry on 19x19 takes 1.4 KiB, with ownership 2.9 KiB.
     hits, misses: rows answered from memory or from an equal row of the same batch, and positions
         passed on, since the evaluator was made.
 
@@ -131,7 +136,8 @@ class CachedEvaluator:
         self._sources = np.zeros(capacity, dtype=np.int64)
         self._missing = np.zeros(capacity, dtype=np.int64)
         self._claimed = np.zeros(capacity, dtype=np.int64)
-        self._size, self._rules = (0, 0), Rules()
+        self._size: tuple[int, int] = (0, 0)
+        self._common: tuple[Rules, float, bytes] | None = None
 
     @property
     def entries(self) -> int:
@@ -180,12 +186,14 @@ class CachedEvaluator:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
         if (positions.width, positions.height) != self._size:
             self._resize(positions.width, positions.height)
-        if positions.rules != self._rules:
+        metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
+        common = (positions.rules, positions.playout_doubling, metadata)
+        if common != self._common:
             self.clear()
-            self._rules = positions.rules
+            self._common = common
         row_keys, slots, sources, missing = self._row_keys, self._slots, self._sources, self._missing
-        bonuses = positions.white_bonus.view(np.uint32)
-        unknown = find(self._keys, positions.hashes, bonuses, count, row_keys, slots, sources, missing)
+        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
+        unknown = find(self._keys, positions.hashes, *numbers, count, row_keys, slots, sources, missing)
         if unknown == count:
             self._inner.evaluate(positions, count, out)
             fresh = self._columns(out)
@@ -206,7 +214,7 @@ class CachedEvaluator:
         """Copy some rows to the front of the own batch."""
         batch, count = self._batch, len(rows)
         for name, value in vars(positions).items():
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) and name != "metadata":
                 np.take(value, rows, axis=0, out=getattr(batch, name)[:count], mode="clip")
             elif name != "capacity":
                 setattr(batch, name, value)

@@ -124,6 +124,7 @@ class NetworkEvaluator:
         self._size = (0, 0)
         self._slots = self._backend.slots(width, height)
         self._rows = len(self._slots[0].planes)
+        self._encoder_scratch = self._encoder.new_scratch(width, height)
         self._table = symmetry_table(width, height)
         self._scratch = np.empty(width * height, dtype=np.float32)
         # With metadata the encoder's part of a row is not contiguous, and kernels take contiguous arrays only.
@@ -162,7 +163,7 @@ class NetworkEvaluator:
         chosen = positions if first == 0 else _from_row(positions, first)
         metadata = self._spec.metadata
         globals_ = self._globals if metadata else slot.globals
-        self._encoder.encode(chosen, rows, slot.planes, globals_)
+        self._encoder.encode(chosen, rows, slot.planes, globals_, self._encoder_scratch)
         if metadata:
             profile = positions.metadata
             if profile is None or profile.shape[1] != metadata:

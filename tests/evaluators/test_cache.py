@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import DETAILS, Attributes, Evaluation, PositionBatch
+from engine.evaluators.base import DETAILS, METADATA, Attributes, Evaluation, PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
@@ -177,3 +177,33 @@ def test_attributes_and_close_are_the_inner_evaluators() -> None:
     assert CachedEvaluator(UniformEvaluator()).attributes.name == "cached uniform"
     cached.close()
     assert inner.closed
+
+
+def test_optimism_and_symmetry_are_part_of_what_was_asked() -> None:
+    inner = Counting()
+    cached = CachedEvaluator(inner)
+    positions = batch_of([GAMES[0]] * 4)
+    positions.optimism[:2] = (0.25, 0.5)
+    positions.symmetry[2] = 5
+    evaluated(cached, positions)
+    evaluated(cached, positions)
+    assert inner.evaluations == 4
+
+
+def test_what_a_batch_has_in_common_starts_an_empty_table_and_reaches_the_evaluator() -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    class Noting(Counting):
+        def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+            seen.append(
+                (positions.playout_doubling, None if positions.metadata is None else float(positions.metadata[1, 191]))
+            )
+            super().evaluate(positions, count, out)
+
+    cached = CachedEvaluator(Noting())
+    positions = batch_of([GAMES[0], GAMES[0], GAMES[1]])
+    for doubling, metadata in ((0.0, None), (1.5, None), (1.5, 0.25), (1.5, 0.5), (1.5, 0.5)):
+        positions.playout_doubling = doubling
+        positions.metadata = None if metadata is None else np.full((2, METADATA), metadata, np.float32)
+        evaluated(cached, positions)
+    assert seen == [(0.0, None), (1.5, None), (1.5, 0.25), (1.5, 0.5)]
