@@ -17,12 +17,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import engine.search.search as search_module
 from engine import __version__
+from engine.bench_katago import KataGo
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.evaluators.playout_kernels import run_light_rollouts
 from engine.game import Game
@@ -31,9 +32,17 @@ from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import TimeStopper
 
-EvaluatorFactories = Mapping[str, Callable[[], Evaluator]]
+if TYPE_CHECKING:
+    from rich.table import Table
 
-VERSIONS_OF = ("numpy", "numba", "llvmlite", "torch")
+EvaluatorFactories = Mapping[tuple[str, str], Callable[[], Evaluator]]
+"""What makes each evaluator, by backend and precision."""
+
+VERSIONS_OF = ("numpy", "numba", "llvmlite", "openvino", "torch")
+NO_PRECISION = "none"
+"""Of an evaluator that has no network."""
+BATCHES = (1, 8, 16, 32)
+"""Positions a call at which evaluators are measured, besides the batch that each prefers."""
 Size = tuple[int, int]
 
 
@@ -58,12 +67,15 @@ def cli_bench(
     runs: int = Effort.runs,
     seconds: float = Effort.seconds,
     as_json: bool = False,
+    katago: Sequence[str] = (),
 ) -> int:
     """Measure, print, and return the exit status 0.
 
     program: the command that starts this engine with `gtp` as its next argument.
+    katago: the command of KataGo's benchmark with its network, see `engine.bench_katago`; empty for none.
     """
-    figures = measure(program, factories, Effort(runs, seconds), sizes=sizes or ((9, 9), (19, 19)), cold=cold)
+    effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
+    figures = measure(program, factories, effort, sizes=sizes, cold=cold, katago=katago)
     if as_json:
         print(json.dumps(figures, indent=1))
     else:
@@ -72,7 +84,13 @@ def cli_bench(
 
 
 def measure(
-    program: Sequence[str], factories: EvaluatorFactories, effort: Effort, *, sizes: Sequence[Size], cold: bool
+    program: Sequence[str],
+    factories: EvaluatorFactories,
+    effort: Effort,
+    *,
+    sizes: Sequence[Size],
+    cold: bool,
+    katago: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return all figures; `cold_compile_s` is None unless `cold`, which takes long."""
     figures: dict[str, Any] = {
@@ -89,15 +107,20 @@ def measure(
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
     for key in ("evaluations_per_s", "visits_per_s", "search_share"):
         figures[key] = {name: {} for name in per_size}
-    for name, size in per_size.items():
-        for kind, make in factories.items():
-            evaluator = make()
-            try:
-                figures["evaluations_per_s"][name][kind] = evaluations_per_second(effort, evaluator, *size)
+    if katago:
+        figures["katago"] = {"command": " ".join(katago), "evaluations_per_s": {}, "ratio": {}}
+    evaluators = {names: make() for names, make in factories.items()}
+    try:
+        for name, size in per_size.items():
+            rival = KataGo(katago, *size) if katago else None
+            measure_evaluations(effort, evaluators, rival, size, name, figures)
+            for (backend, precision), evaluator in evaluators.items():
                 visits, shares = visits_per_second(effort, evaluator, *size)
-                figures["visits_per_s"][name][kind], figures["search_share"][name][kind] = visits, shares
-            finally:
-                evaluator.close()
+                figures["visits_per_s"][name].setdefault(backend, {})[precision] = visits
+                figures["search_share"][name].setdefault(backend, {})[precision] = shares
+    finally:
+        for evaluator in evaluators.values():
+            evaluator.close()
     figures["machine"] = machine()
     figures["versions"] = versions()
     return figures
@@ -154,25 +177,69 @@ def middle_game(width: int, height: int, moves: int, generator: np.random.Genera
     return game
 
 
-def evaluations_per_second(effort: Effort, evaluator: Evaluator, width: int, height: int) -> dict[str, Any]:
-    """Return the raw speed at the batch that the evaluator prefers, without any search."""
-    batch = evaluator.attributes.preferred_batch
-    positions, out = PositionBatch(batch, width, height), Evaluation(batch, width, height)
+def measure_evaluations(
+    effort: Effort,
+    evaluators: Mapping[tuple[str, str], Evaluator],
+    rival: KataGo | None,
+    size: Size,
+    name: str,
+    figures: dict[str, Any],
+) -> None:
+    """Write the evaluations a second of every evaluator and batch on one board size, and of KataGo.
+
+    All take turns in every run, so that whatever else the machine does slows all alike.
+    """
+    batches = {names: _batches(each) for names, each in evaluators.items()}
+    positions = positions_to_evaluate(max(max(each) for each in batches.values()), *size)
+    out = Evaluation(positions.capacity, *size)
+    for names, each in evaluators.items():
+        for batch in batches[names]:
+            each.evaluate(positions, batch, out)  # compiles
+    rates: dict[tuple[str, str, int], list[float]] = {}
+    rivals: list[float] = []
+    for _ in range(effort.runs):
+        if rival is not None:
+            rivals.append(rival.evaluations_per_second())
+        for names, each in evaluators.items():
+            for batch in batches[names]:
+                rate = evaluations_per_second(effort.seconds, each, positions, batch, out)
+                rates.setdefault((*names, batch), []).append(rate)
+    for (backend, precision, batch), measured in rates.items():
+        found = figures["evaluations_per_s"][name].setdefault(backend, {}).setdefault(precision, {})
+        found[str(batch)] = round(statistics.median(measured))
+        if rivals:
+            ratios = figures["katago"]["ratio"].setdefault(name, {}).setdefault(backend, {}).setdefault(precision, {})
+            ratios[str(batch)] = round(statistics.median(a / b for a, b in zip(measured, rivals, strict=True)), 2)
+    if rivals:
+        figures["katago"]["evaluations_per_s"][name] = round(statistics.median(rivals))
+
+
+def _batches(evaluator: Evaluator) -> list[int]:
+    """Return the batches to measure an evaluator at."""
+    preferred, largest = evaluator.attributes.preferred_batch, evaluator.attributes.max_batch
+    return [batch for batch in sorted({*BATCHES, preferred}) if batch <= largest]
+
+
+def positions_to_evaluate(count: int, width: int, height: int) -> PositionBatch:
+    """Return positions from the first half of random games."""
+    positions = PositionBatch(count, width, height)
     generator = np.random.default_rng(1)
-    for row in range(batch):
-        game = middle_game(width, height, row % (width * height // 2), generator)
+    for row in range(count):
+        game = middle_game(width, height, row % max(1, width * height // 2), generator)
         write_position(game, game.to_play, positions, row)
-    positions.seeds[:] = np.arange(1, batch + 1)
-    evaluator.evaluate(positions, batch, out)
+    positions.seeds[:] = np.arange(1, count + 1)
+    return positions
 
-    def run() -> float:
-        calls, start = 0, time.perf_counter()
-        while time.perf_counter() - start < effort.seconds:
-            evaluator.evaluate(positions, batch, out)
-            calls += 1
-        return calls * batch / (time.perf_counter() - start)
 
-    return {"per_s": round(effort.median(run)), "batch": batch, "evaluator": evaluator.attributes.name}
+def evaluations_per_second(
+    seconds: float, evaluator: Evaluator, positions: PositionBatch, batch: int, out: Evaluation
+) -> float:
+    """Return the raw speed of an evaluator, without any search, encoding included."""
+    calls, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        evaluator.evaluate(positions, batch, out)
+        calls += 1
+    return calls * batch / (time.perf_counter() - start)
 
 
 class _Watched:
@@ -278,16 +345,31 @@ def print_table(figures: Mapping[str, Any]) -> None:
     for size, rates in figures["rollouts_per_s"].items():
         for kind, rate in rates.items():
             table.add_row(f"{kind} rollouts/s, one core", size, f"{rate:,}")
-    for size, evaluators in figures["evaluations_per_s"].items():
-        for kind, speed in evaluators.items():
-            shares = figures["search_share"][size][kind]
-            table.add_row(f"{kind}: evaluations/s", size, f"{speed['per_s']:,} (batch {speed['batch']})")
-            table.add_row(f"{kind}: visits/s", size, f"{figures['visits_per_s'][size][kind]:,}")
-            table.add_row(f"{kind}: time", size, ", ".join(f"{step} {share:.0%}" for step, share in shares.items()))
+    for size, backends in figures["evaluations_per_s"].items():
+        for backend, precision, rates in [(b, p, rates) for b in backends for p, rates in backends[b].items()]:
+            shares = figures["search_share"][size][backend][precision]
+            what = backend if precision == NO_PRECISION else f"{backend} {precision}"
+            for batch, rate in rates.items():
+                table.add_row(f"{what}: evaluations/s", size, f"{rate:,} (batch {batch})")
+            table.add_row(f"{what}: visits/s", size, f"{figures['visits_per_s'][size][backend][precision]:,}")
+            table.add_row(f"{what}: time", size, ", ".join(f"{step} {share:.0%}" for step, share in shares.items()))
+    if "katago" in figures:
+        add_katago_rows(table, figures["katago"])
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100).print(table)
     place = figures["machine"]
     print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
     print(", ".join(f"{name} {version}" for name, version in figures["versions"].items()))
+
+
+def add_katago_rows(table: "Table", katago: Mapping[str, Any]) -> None:
+    """Add KataGo's evaluations a second, and how many times as many each network evaluator makes."""
+    for size, rate in katago["evaluations_per_s"].items():
+        table.add_row("KataGo: evaluations/s", size, f"{rate:,}")
+        for backend, precisions in katago["ratio"][size].items():
+            for precision, ratios in precisions.items():
+                if precision != NO_PRECISION:
+                    times = ", ".join(f"{ratio} (batch {batch})" for batch, ratio in ratios.items())
+                    table.add_row(f"{backend} {precision}: times KataGo", size, times)
 
 
 def own_program(front_door: Path) -> list[str]:

@@ -17,7 +17,7 @@ LAYERS = [
     {"engine.nets", "engine.evaluators"},
     {"engine.search"},
     {"engine.players"},
-    {"gtp", "engine.match", "engine.netfile", "engine.play", "engine.bench"},
+    {"gtp", "engine.match", "engine.netfile", "engine.play", "engine.bench", "engine.bench_katago"},
     {"keima"},
 ]
 ONLY_IMPORTER = {

@@ -49,7 +49,7 @@ def choose(backend: str = AUTO) -> str:
 
     Raises GoError where it, or any of them, is not installed.
     """
-    installed = [name for name in INSTALL if importlib.util.find_spec(name) is not None]
+    installed = [name for name in INSTALL if _installed(name)]
     if backend != AUTO:
         if backend not in installed:
             raise GoError(f"{backend} is not installed: {INSTALL[backend]}")
@@ -59,6 +59,30 @@ def choose(backend: str = AUTO) -> str:
     if "torch" in installed and has_gpu():
         return "torch"
     return installed[0]
+
+
+def to_compare(backend: str = AUTO, precision: str = AUTO) -> list[tuple[str, str]]:
+    """Return the pairs of backend and precision to measure side by side.
+
+    What was asked for; where that is left open, every backend that is installed, in every precision that it
+    computes in at full speed here. Raises GoError as `choose` does.
+    """
+    first = choose(backend)
+    names = [first] if backend != AUTO else [first, *(name for name in INSTALL if name != first and _installed(name))]
+    able = {name: _full_speed(name) if precision == AUTO else (precision,) for name in names}
+    return [(name, each) for name in names for each in able[name]]
+
+
+def _full_speed(backend: str) -> tuple[str, ...]:
+    if backend == "openvino":
+        from engine.evaluators.openvino import precisions
+
+        return precisions()
+    return get_args(Precision) if has_gpu() else ("fp32",)
+
+
+def _installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def has_gpu() -> bool:

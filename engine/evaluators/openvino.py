@@ -56,7 +56,7 @@ class OpenVinoBackend:
         self, spec: NetSpec, precision: Precision | None = None, *, threads: int | None = None, emulate: bool = False
     ) -> None:
         self._core = openvino.Core()
-        precision = self._choose(precision, emulate)
+        precision = _choose(precision, emulate)
         threads = threads or os.cpu_count() or 1
         self._spec, self._streams = spec, min(threads, _MAX_STREAMS)
         self._properties = {
@@ -78,18 +78,6 @@ class OpenVinoBackend:
         self._lock = threading.Lock()
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
-
-    def _choose(self, precision: Precision | None, emulate: bool) -> Precision:
-        """Return the precision to compute in."""
-        able = self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-        if precision is None:
-            return "bf16" if _CAPABILITIES["bf16"] in able else "fp32"
-        if precision not in _HINTS:
-            raise ValueError(f"unknown precision {precision!r}, expected one of {' '.join(_HINTS)}")
-        if _CAPABILITIES[precision] not in able and not emulate:
-            possible = " or ".join(each for each, name in _CAPABILITIES.items() if name in able)
-            raise GoError(f"this CPU does not compute in {precision} by itself: choose {possible}")
-        return precision
 
     def prepare(self, width: int, height: int) -> None:
         """Begin to compile for a board size in the background: small batches first, for an early first answer."""
@@ -157,6 +145,22 @@ class OpenVinoBackend:
         self._compiler.shutdown(cancel_futures=True)
         self._slots.clear()
         self._models.clear()
+
+
+def precisions() -> tuple[Precision, ...]:
+    """Return the precisions that this CPU computes in at full speed."""
+    able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
+
+
+def _choose(precision: Precision | None, emulate: bool) -> Precision:
+    """Return the precision to compute in."""
+    able = precisions()
+    if precision is None:
+        return "bf16" if "bf16" in able else "fp32"
+    if precision not in able and not emulate:
+        raise GoError(f"this CPU does not compute in {precision} by itself: choose {' or '.join(able)}")
+    return precision
 
 
 def _batches(weights: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import GoError
 from engine.evaluators import backends
-from engine.evaluators.backends import choose, network_evaluator
+from engine.evaluators.backends import choose, network_evaluator, to_compare
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -71,3 +71,19 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     assert evaluator.attributes.name.endswith("-fp32")
     assert f"is computed by {evaluator.attributes.name} (asked for: {backend}, fp32)" in caplog.text
     evaluator.close()
+
+
+def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
+    machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = {"openvino": ("fp32", "bf16"), "torch": ("fp32",)}
+    monkeypatch.setattr(backends, "_full_speed", fast.__getitem__)
+    machine("openvino", "torch")
+    assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16"), ("torch", "fp32")]
+    assert to_compare("openvino") == [("openvino", "fp32"), ("openvino", "bf16")]
+    assert to_compare(precision="fp16") == [("openvino", "fp16"), ("torch", "fp16")]
+    assert to_compare("torch", "bf16") == [("torch", "bf16")]
+    machine("openvino", "torch", gpu=True)
+    assert to_compare()[0] == ("torch", "fp32")
+    machine("openvino")
+    assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16")]
