@@ -10,11 +10,11 @@ from engine.board.area import new_scratch
 from engine.board.ladders import new_ladder_scratch
 from engine.board.layout import new_board
 from engine.encoders.base import Encoder, Inputs
-from engine.encoders.katago_kernels import TURNS, KatagoScratch, RuleNumbers, encode_katago
+from engine.encoders.katago_kernels import TURNS, WAYS, KatagoScratch, RuleNumbers, encode_katago
 from engine.evaluators.base import PositionBatch
 from engine.rules import Ko, Tax
 
-_MEMO_BYTES = 4 << 20
+_MEMO_BYTES = 8 << 20
 _TAX_NUMBERS = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
 _MOVE_PLANES = tuple(f"move {age} turns ago" for age in range(1, TURNS + 1))
@@ -47,16 +47,17 @@ _FORMATS = {
 
 
 def new_katago_scratch(width: int, height: int) -> KatagoScratch:
-    """Return the working memory for boards of one size; it takes up to about 5 MiB."""
+    """Return the working memory for boards of one size; it takes up to about 9 MiB."""
     board = new_board(width, height)
     n = board.shape[1]
-    entries = 1 << (_MEMO_BYTES // n).bit_length() - 1
+    buckets = 1 << (_MEMO_BYTES // (WAYS * n)).bit_length() - 1
     return KatagoScratch(
         ladders=new_ladder_scratch(board),
         ladder_work=np.empty_like(board),
         old_board=np.empty_like(board),
-        memo_keys=np.zeros(entries, dtype=np.uint64),
-        memo=np.zeros((entries, n), dtype=np.int8),
+        memo_keys=np.zeros((buckets, WAYS), dtype=np.uint64),
+        memo_oldest=np.zeros(buckets, dtype=np.uint8),
+        memo=np.zeros((buckets * WAYS, n), dtype=np.int8),
         laddered=np.zeros(n, dtype=np.int8),
         working=np.zeros(n, dtype=np.int8),
         area=new_scratch(board),

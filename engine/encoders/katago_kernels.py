@@ -35,6 +35,8 @@ from engine.vertex import NO_POINT, PASS
 
 TURNS = 5
 """Moves that the inputs show."""
+WAYS = 4
+"""Boards that may share the low bits of their keys before one is forgotten: to read one again can take milliseconds."""
 _LADDERED = 1
 """Bit of a point in a remembered row; the color of the chain that a working ladder attacks stands above it."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -56,13 +58,16 @@ class RuleNumbers(NamedTuple):
 class KatagoScratch(NamedTuple):
     """Working memory for one board size, with the ladders of boards met before.
 
-    memo_keys, memo: [E] uint64 and [E, n] int8, one row a board by the low bits of its key; E is a power of two.
+    memo_keys: [buckets, WAYS] uint64, a power of two of buckets; the low bits of a board's key name its bucket.
+    memo_oldest: [buckets] uint8, the place in each that is given away next.
+    memo: [buckets * WAYS, n] int8.
     """
 
     ladders: LadderScratch
     ladder_work: Board
     old_board: Board
     memo_keys: NDArray[np.uint64]
+    memo_oldest: NDArray[np.uint8]
     memo: NDArray[np.int8]
     laddered: NDArray[np.int8]  # [n]
     working: NDArray[np.int8]  # [n]
@@ -148,9 +153,13 @@ def _ladder_row(
     """
     key = (board_hash ^ np.uint64(ko_point + 2)) * _MIX
     key = max(key ^ (key >> np.uint64(32)), np.uint64(1))
-    row = int(key & np.uint64(scratch.memo_keys.shape[0] - 1))
-    if scratch.memo_keys[row] == key:
-        return row
+    bucket = int(key & np.uint64(scratch.memo_keys.shape[0] - 1))
+    for way in range(WAYS):
+        if scratch.memo_keys[bucket, way] == key:
+            return bucket * WAYS + way
+    way = scratch.memo_oldest[bucket]
+    scratch.memo_oldest[bucket] = (way + 1) % WAYS
+    row = bucket * WAYS + int(way)
     laddered, working = scratch.laddered, scratch.working
     if age == 0:
         find_ladders(like, scratch.ladders, scratch.ladder_work, laddered, working)
@@ -159,7 +168,7 @@ def _ladder_row(
         find_ladders(scratch.old_board, scratch.ladders, scratch.ladder_work, laddered, working)
     for point in range(scratch.memo.shape[1]):
         scratch.memo[row, point] = laddered[point] * _LADDERED + 2 * working[point]
-    scratch.memo_keys[row] = key
+    scratch.memo_keys[bucket, way] = key
     return row
 
 
