@@ -15,6 +15,8 @@ import click
 
 from engine import __version__
 from engine.errors import BadRules, GoError
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
 from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
 
@@ -22,23 +24,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.evaluators.base import Evaluator
-    from engine.evaluators.network import Precision
     from engine.players import Player
     from engine.search.params import SearchParams
 
-NO_NETWORK = "none"
-PRECISIONS: "tuple[Precision, ...]" = ("fp32", "bf16")
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-class DefaultCommand(click.Group):
-    """A group that means its command `gtp` when the command line names none."""
+class FrontDoor(click.Group):
+    """A group that means its command `gtp` when the command line names none, and loads `net` when it is meant."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `gtp` before options that are not the group's own."""
         if not args or (args[0].startswith("-") and args[0] not in {"--help", "-h", "--version"}):
             args = ["gtp", *args]
         return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted([*super().list_commands(ctx), "net"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name."""
+        if cmd_name == "net":
+            from engine.netfile.cli import net
+
+            return net
+        return super().get_command(ctx, cmd_name)
 
 
 class BoardSize(click.ParamType[tuple[int, int]]):
@@ -110,48 +121,32 @@ def search_params(config: dict[str, str], settings: dict[str, str], seed: int | 
         raise click.ClickException(str(error)) from error
 
 
-def make_player(params: "SearchParams", net: str | None = None, threads: int | None = None) -> "Player":
-    """Build the player that the options ask for and compile its kernels. Takes seconds."""
+def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
+    """Build the player that the options ask for and compile its kernels. Takes seconds.
+
+    Raises GoError or WeightsError, one line, where the network cannot be used.
+    """
     from engine.players import SearchPlayer
 
-    player = SearchPlayer(make_evaluator(net, threads or os.cpu_count() or 1), params)
+    file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
+    if file is None:
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        player = SearchPlayer(RolloutEvaluator(threads), params)
+    else:
+        from engine.evaluators.cache import CachedEvaluator
+        from engine.netfile.network import Computing, open_network
+
+        computing = Computing(options["backend"], options["precision"], threads)
+        network = open_network(file, computing, options["profile"])
+        player = SearchPlayer(CachedEvaluator(network.evaluator), params, network=network)
     player.warm_up()
+    player.prepare(*options["size"])
     return player
 
 
-def make_evaluator(net: str | None, threads: int) -> "Evaluator":
-    """Return the evaluator of a network file, or rollouts for none."""
-    if net in (None, NO_NETWORK):
-        from engine.evaluators.rollout import RolloutEvaluator
-
-        return RolloutEvaluator(threads)
-    from engine.evaluators.cache import CachedEvaluator
-
-    return CachedEvaluator(torch_evaluator(str(net), threads))
-
-
-def torch_evaluator(net: str, threads: int, precision: "Precision" = "fp32") -> "Evaluator":
-    """Return the evaluator of a network file without a cache. Raises GoError where torch is not installed."""
-    from engine.evaluators.network import NetworkEvaluator
-    from weights.registry import load
-
-    try:
-        from engine.evaluators.torch import TorchBackend
-    except ModuleNotFoundError as error:
-        raise GoError(f"networks need torch ({error}): make install EXTRAS=torch") from error
-    spec = load(net)
-    return NetworkEvaluator(spec, TorchBackend(spec, precision, threads=threads))
-
-
-def check_network(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse a network that is no file; what it holds is read later, in the background."""
-    if value not in (None, NO_NETWORK) and not Path(str(value)).is_file():
-        raise click.BadParameter(f"{value!r}: expected a network file, or {NO_NETWORK}", ctx, param)
-    return value
-
-
 player_options = [
-    click.option("--net", metavar="FILE|none", callback=check_network, help="A network file; none plays by rollouts."),
+    network_options,
     click.option(
         "--config",
         type=click.Path(dir_okay=False, path_type=Path),
@@ -167,7 +162,7 @@ player_options = [
     click.option("--rules", type=RuleSet(), default="chinese-kgs", show_default=True, help="Rules at the start."),
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
-    click.option("--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given."),
+    threads_option,
     click.option("--seed", type=int, help="Seed of all random numbers."),
     click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
 ]
@@ -180,7 +175,7 @@ def with_player_options(command: Any) -> Any:
     return command
 
 
-@click.group(cls=DefaultCommand, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="keima")
 def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
@@ -198,6 +193,7 @@ def gtp(**options: Any) -> None:
     from gtp.session import SessionConfig, run
 
     start_logging(options["log_level"])
+    refuse_lonely_profile(options["net"], options["profile"])
     params = search_params(options["config"], options["settings"], options["seed"])
     width, height = options["size"]
     config = SessionConfig(
@@ -209,7 +205,7 @@ def gtp(**options: Any) -> None:
         visits=options["visits"],
         seconds=options["time"],
     )
-    sys.exit(run(config, lambda: make_player(params, options["net"], options["threads"])))
+    sys.exit(run(config, lambda: make_player(params, options)))
 
 
 @main.command()
@@ -222,10 +218,12 @@ def play(**options: Any) -> None:
     from engine.players import Limits
 
     start_logging(options["log_level"])
+    refuse_lonely_profile(options["net"], options["profile"])
     params = search_params(options["config"], options["settings"], options["seed"])
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
-    sys.exit(cli_play(lambda: make_player(params, options["net"], options["threads"]), limits, **passed_on))
+    with one_line_errors():
+        sys.exit(cli_play(lambda: make_player(params, options), limits, **passed_on))
 
 
 @main.command()
@@ -258,69 +256,60 @@ def match(**options: Any) -> None:
 
 @main.command()
 @click.option("--size", "sizes", type=BoardSize(), multiple=True, help="Boards to measure; 9 and 19 by default.")
-@click.option("--net", metavar="FILE|none", callback=check_network, help="Also measure this network.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given.")
+@network_options
+@threads_option
 @click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
 @click.option("--seconds", type=float, default=0.5, show_default=True, help="Length of a run that counts per second.")
+@click.option(
+    "--katago",
+    metavar="COMMAND",
+    default="",
+    help="Let KataGo's benchmark take turns on the same --net: 'katago benchmark -config gtp.cfg'. Threads, board and "
+    "length are added; it runs with one thread a core or two, whichever is faster. Boards must be square.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def bench(net: str | None, threads: int | None, **options: Any) -> None:
-    """Measure start-up, rollouts, evaluations and visits."""
+def bench(
+    net: str | None,
+    backend: str,
+    precision: str,
+    profile: str | None,
+    threads: int | None,
+    katago: str,
+    **options: Any,
+) -> None:
+    """Measure start-up, rollouts, evaluations and visits.
+
+    With --net, all backends in all precisions that are fast here, or those of --backend and --precision.
+    """
+    import shlex
     from functools import partial
 
-    from engine.bench import cli_bench, own_program
+    from engine.bench import NO_PRECISION, cli_bench, own_program
     from engine.evaluators.rollout import RolloutEvaluator
     from engine.evaluators.uniform import UniformEvaluator
-    from engine.nets.spec import WeightsError
 
-    count = threads or os.cpu_count() or 1
-    factories: dict[str, Callable[[], Evaluator]] = {
-        "uniform": UniformEvaluator,
-        "rollout": partial(RolloutEvaluator, count),
+    refuse_lonely_profile(net, profile)
+    file, count = network_named(net), threads or os.cpu_count() or 1
+    factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
+        ("uniform", NO_PRECISION): UniformEvaluator,
+        ("rollout", NO_PRECISION): partial(RolloutEvaluator, count),
     }
-    if net not in (None, NO_NETWORK):
-        factories |= {f"torch {kind}": partial(torch_evaluator, str(net), count, kind) for kind in PRECISIONS}
-    try:
-        sys.exit(cli_bench(own_program(Path(__file__)), factories, **options))
-    except (GoError, WeightsError) as error:
-        raise click.ClickException(str(error)) from error
+    rival: list[str] = []
+    with one_line_errors():
+        if file is not None:
+            from engine.evaluators.backends import to_compare
+            from engine.netfile.network import Computing, find_network, open_network
 
+            def network(computing: Computing) -> "Evaluator":
+                return open_network(file, computing, profile).evaluator
 
-@main.group()
-def net() -> None:
-    """Look into network files."""
-
-
-@net.command()
-@click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--tensors", is_flag=True, help="List every array.")
-def info(file: str, tensors: bool) -> None:
-    """Say what a network file is."""
-    from engine.nets.spec import WeightsError, describe, parameters
-    from weights.registry import format_of, load
-
-    try:
-        spec = load(file)
-    except WeightsError as error:
-        raise click.ClickException(str(error)) from error
-    smallest, largest = spec.board_sizes
-    facts = {
-        "name": spec.name,
-        "file": format_of(file).name,
-        "format": f"{spec.format} {spec.version}",
-        "encoder": f"{spec.encoder}, {spec.planes} planes, {spec.globals} globals",
-        "boards": f"{smallest}x{smallest} to {largest}x{largest}",
-        "trunk": f"{len(spec.blocks)} blocks of {spec.channels} channels",
-        "outputs": ", ".join(
-            ["policy", "value", *(each for each in ("score", "ownership") if getattr(spec.value, each))]
-        ),
-        "parameters": f"{parameters(spec):,}",
-        **spec.provenance,
-    }
-    for name, fact in facts.items():
-        click.echo(f"{name:12} {fact}")
-    for path, shape, count in describe(spec) if tensors else ():
-        click.echo(f"{count:10,}  {path} {list(shape)}")
+            for pair in to_compare(backend, precision):
+                factories[pair] = partial(network, Computing(*pair, threads=count))
+            rival = [*shlex.split(katago), "-model", str(find_network(file))] if katago else []
+        elif katago:
+            raise click.UsageError("--katago needs the --net that both evaluate")
+        sys.exit(cli_bench(own_program(Path(__file__)), factories, katago=rival, **options))
 
 
 if __name__ == "__main__":

@@ -96,6 +96,9 @@ class Player(Protocol):
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that live in seki, each as its vertices."""
 
+    def prepare(self, width: int, height: int) -> None:
+        """Get ready for boards of this size in the background, and return at once."""
+
     def stop(self) -> None:
         """End a running `genmove` with the best move so far."""
 
@@ -131,6 +134,9 @@ class RandomPlayer:
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return nothing."""
         return []
+
+    def prepare(self, width: int, height: int) -> None:
+        """Do nothing: every board is alike."""
 
     def stop(self) -> None:
         """Do nothing: moves come at once."""
@@ -305,11 +311,17 @@ class SearchPlayer:
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a game needs, by playing on a small board."""
-        game = Game(_WARM_UP_SIZE, rules=CHINESE_KGS)
+        smallest, largest = (1, _WARM_UP_SIZE) if self.network is None else self.network.facts.board_sizes
+        game = Game(min(max(_WARM_UP_SIZE, smallest), largest), rules=CHINESE_KGS)
         for color in (BLACK, opponent(BLACK)):
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
         final_score(game, [vertex for chain in self.dead_stones(game) for vertex in chain])
         self.new_game()
+
+    def prepare(self, width: int, height: int) -> None:
+        """Have the network compiled for boards of this size, in the background."""
+        if self.network is not None:
+            self.network.prepare(width, height)
 
     def stop(self) -> None:
         """End a running search; `genmove` answers with the best move so far."""

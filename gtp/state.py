@@ -108,6 +108,7 @@ class GtpState:
         player = self.seat.if_ready()
         if player is not None:
             player.new_game()
+            player.prepare(self.width, self.height)
 
     def set_komi(self, komi: float) -> None:
         """Change the komi of this game and all later ones."""

@@ -1,8 +1,10 @@
 """The command line: what it starts, what it refuses, and how soon the first answer comes."""
 
+import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -106,7 +108,10 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--set", "batch_size=1.5"], "expected int, got '1.5'"),
         (["--nonsense"], "No such option"),
         (["nonsense"], "No such command"),
-        (["--net", "absent.bin.gz"], "absent.bin.gz"),
+        (["--backend", "abacus"], "'--backend'"),
+        (["--precision", "int8"], "'--precision'"),
+        (["--human-profile", "rank_5k"], "--human-profile is for human networks"),
+        (["--net", "none", "--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--config", "absent.toml"], "absent.toml"),
         (["gtp", "left-over"], "unexpected extra argument"),
     ],
@@ -140,18 +145,27 @@ def test_a_wrong_file_is_refused(
 
 
 def test_every_command_explains_itself() -> None:
-    assert {"gtp", "play", "match", "bench"} <= keima.main.commands.keys()
-    listing = invoke("--help").output
-    for name, command in keima.main.commands.items():
-        assert name in listing
-        help_text = invoke(name, "--help")
+    commands = dict(_commands(keima.main))
+    assert {("gtp",), ("play",), ("match",), ("bench",), ("net", "info"), ("net", "check"), ("net", "convert")} <= set(
+        commands
+    )
+    for words, command in commands.items():
+        assert words[-1] in invoke(*words[:-1], "--help").output
+        help_text = invoke(*words, "--help")
         assert help_text.exit_code == 0
-        options = [each for each in _all_parameters(command) if isinstance(each, click.Option)]
+        options = [each for each in command.params if isinstance(each, click.Option)]
         assert all(each.opts[-1] in help_text.output for each in options)
 
 
-def _all_parameters(command: click.Command) -> list[click.Parameter]:
-    return [] if isinstance(command, click.Group) else command.params
+def _commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command that is no group, with the words that call it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*words, name))
+        elif command is not None:
+            yield (*words, name), command
 
 
 @pytest.fixture
@@ -166,32 +180,39 @@ def network(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_network_file_is_explained(network: Path) -> None:
-    result = invoke("net", "info", str(network), "--tensors")
-    assert result.exit_code == 0, result.output
-    facts = dict(line.split(maxsplit=1) for line in result.output.splitlines())
-    assert facts["trunk"] == "2 blocks of 8 channels"
-    assert facts["encoder"].startswith("liberties")
-    arrays = [line.split()[0].replace(",", "") for line in result.output.splitlines() if line.endswith("]")]
-    assert sum(map(int, arrays)) == int(facts["parameters"].replace(",", "")) > 0
+def replies(commands: str, *arguments: str) -> list[str]:
+    """Return what a process answers to some commands, without the blank lines between."""
+    played = subprocess.run(
+        [*KEIMA, *arguments], input=commands, capture_output=True, text=True, timeout=200, check=True
+    )
+    return played.stdout.rstrip("\n").split("\n\n")
 
 
-def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("not a network")
-    result = invoke("net", "info", str(tmp_path / "text"))
-    assert result.exit_code == 1
-    assert "no known network format" in result.output
+@pytest.mark.parametrize("fault", ["absent", "empty folder", "text", "truncated"])
+def test_a_network_that_cannot_be_used_is_told_when_it_is_needed(tmp_path: Path, network: Path, fault: str) -> None:
+    path = tmp_path / fault.replace(" ", "-")
+    if fault == "empty folder":
+        path.mkdir()
+    elif fault == "text":
+        path.write_text("not a network")
+    elif fault == "truncated":
+        path.write_bytes(network.read_bytes()[:-5])
+    answers = replies("name\nplay b d4\ngenmove w\nkata-raw-nn 0\nquit\n", "--net", str(path), "--size", "9")
+    assert answers[:2] + answers[4:] == ["= Keima", "= ", "= "]
+    for answer in answers[2:4]:
+        assert answer.startswith(f"? engine not available: {path}")
+        assert "\n" not in answer
+
+
+def test_a_folder_means_its_newest_network(network: Path) -> None:
+    pytest.importorskip("torch")
+    [models, _] = replies("kata-get-models\nquit\n", "--net", str(network.parent), "--backend", "torch")
+    [model] = json.loads(models.removeprefix("= "))
+    assert (model["name"], model["internalName"]) == (str(network), "random-b2c8-1")
 
 
 def test_a_network_plays(network: Path) -> None:
     pytest.importorskip("torch")
-    played = subprocess.run(
-        [*KEIMA, "--net", str(network), "--visits", "20", "--size", "9"],
-        input="genmove b\ngenmove w\nquit\n",
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    replies = played.stdout.split("\n\n")[:3]
-    assert all(reply.startswith("=") for reply in replies), played.stdout
-    assert len({reply for reply in replies if reply != "= "}) == 2
+    answers = replies("genmove b\ngenmove w\nquit\n", "--net", str(network), "--visits", "20", "--size", "9")
+    assert all(answer.startswith("=") for answer in answers), answers
+    assert len(set(answers)) == 3

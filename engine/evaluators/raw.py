@@ -4,6 +4,7 @@ Owns the turn from the side to move to White, which reports by this name always 
 the reader's.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from engine.color import WHITE
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.game import Game
+from engine.vertex import MAX_SIZE
 
 ROOT_OPTIMISM = 0.2
 """Weight of the optimistic policy at the root of KataGo's search, and in its reports unless told otherwise."""
@@ -23,6 +25,7 @@ class NetworkFacts:
 
     file: as the user named it. name: what the network calls itself. version: of its format.
     precision: "fp32", "bf16" or "fp16". imitates: True for networks that must be told who plays.
+    board_sizes: (smallest, largest) side of the boards it knows.
     """
 
     file: str
@@ -31,6 +34,7 @@ class NetworkFacts:
     max_batch: int
     precision: str
     imitates: bool
+    board_sizes: tuple[int, int] = (1, MAX_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +62,27 @@ class RawEvaluation:
 
 
 class RawNetwork:
-    """A network that answers for single positions; shares its evaluator with a search, so one call at a time."""
+    """A network that answers for single positions; shares its evaluator with a search, so one call at a time.
 
-    def __init__(self, evaluator: Evaluator, facts: NetworkFacts) -> None:
-        self._evaluator = evaluator
+    prepare: begins to compile for a board of a width and height in the background, and returns at once.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, facts: NetworkFacts, prepare: Callable[[int, int], None] | None = None
+    ) -> None:
+        self.evaluator = evaluator
         self.facts = facts
+        self._prepare = prepare
+
+    def knows(self, width: int, height: int) -> bool:
+        """True if it was made for boards of this size."""
+        smallest, largest = self.facts.board_sizes
+        return smallest <= min(width, height) and max(width, height) <= largest
+
+    def prepare(self, width: int, height: int) -> None:
+        """Get ready for a board in the background, if the network knows it at all."""
+        if self._prepare is not None and self.knows(width, height):
+            self._prepare(width, height)
 
     def evaluate(self, game: Game, color: int, symmetry: int = 0, optimism: float = ROOT_OPTIMISM) -> RawEvaluation:
         """Return what the network says of the present position, `color` to play.
@@ -74,8 +94,8 @@ class RawNetwork:
         write_position(game, color, positions, 0)
         positions.symmetry[0], positions.optimism[0] = symmetry, optimism
         out = Evaluation(1, game.width, game.height)
-        self._evaluator.evaluate(positions, 1, out)
-        attributes = self._evaluator.attributes
+        self.evaluator.evaluate(positions, 1, out)
+        attributes = self.evaluator.attributes
         return read_row(positions, out, 0, has_score=attributes.has_score, has_ownership=attributes.has_ownership)
 
 

@@ -20,6 +20,7 @@ from engine.vertex import format_vertex, from_policy_index, parse_vertex, point_
 
 KOMI = 7.5
 _SIDES = (9, 13, 19)
+SMALLEST_RACE = 9
 _EVEN, _EVEN_LEAD = (0.1, 0.9), 8.0
 _WON, _WON_LEAD = 0.9, 15.0
 _FOUND = 0.3
@@ -102,10 +103,10 @@ def canaries(network: RawNetwork, spec: NetSpec) -> Iterator[Finding]:
         asker = _Asker(network, side, rounding)
         yield asker.even_start()
         yield from asker.won_game()
-        if side >= min(_SIDES):
+        if side >= SMALLEST_RACE:
             yield from asker.race()
+            yield asker.turned_race()
         yield asker.turned_start()
-        yield asker.turned_race()
         colorblind = spec.encoder.startswith(_COLORBLIND)
         yield asker.exchanged_colors(rounding if colorblind else _STEADY)
 
@@ -166,7 +167,10 @@ class _Asker:
 
     def exchanged_colors(self, tolerance: float) -> Finding:
         off = 0.0
-        for setup in (capturing_race(self._side), won_by_black(self._side), empty_board(self._side)):
+        setups = [won_by_black(self._side), empty_board(self._side)]
+        if self._side >= SMALLEST_RACE:
+            setups.append(capturing_race(self._side))
+        for setup in setups:
             raw, other = self._ask(setup), self._ask(setup.exchanged())
             off = max(off, abs(raw.white_win - other.white_loss), _distance(raw.policy, other.policy))
         return self._finding("exchanging the colors exchanges the result", off <= tolerance, f"{off:.1e}")

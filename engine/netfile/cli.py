@@ -1,23 +1,11 @@
 """`keima net`: the commands about network files. Parses the command line; each command's work lies beside this."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 
 import click
 
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Turn what a file can be blamed for into the command's own error, without a traceback."""
-    from engine.errors import GoError
-    from engine.nets.spec import WeightsError
-
-    try:
-        yield
-    except (GoError, WeightsError) as error:
-        raise click.ClickException(" ".join(str(error).split())) from error
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, threads_option
 
 
 @click.group()
@@ -37,3 +25,48 @@ def info(file: str, inputs: bool, tensors: bool, as_json: bool, drawing: str | N
         from engine.netfile.info import cli_info
 
         cli_info(file, inputs=inputs, tensors=tensors, as_json=as_json, drawing=drawing)
+
+
+@net.command()
+@click.argument("file", type=click.Path())
+@click.option("--golden", multiple=True, type=click.Path(dir_okay=False), metavar="FILE", help="Golden records of it.")
+@computing_options
+@threads_option
+@click.option(
+    "--positions/--no-positions", default=True, help="Ask what every trained network knows; compare backends."
+)
+def check(
+    file: str,
+    golden: tuple[str, ...],
+    backend: str,
+    precision: str,
+    threads: int | None,
+    profile: str | None,
+    positions: bool,
+) -> None:
+    """Check what a network computes here: known positions, golden records, the reference backend.
+
+    The exit status is 1 if anything is wrong. An untrained network fails the positions.
+    """
+    with one_line_errors():
+        from engine.netfile.check import cli_check
+        from engine.netfile.network import Computing
+
+        computing = Computing(backend, precision, threads)
+        sys.exit(cli_check(file, golden=golden, computing=computing, profile=profile, positions=positions))
+
+
+@net.command()
+@click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.option("--to", type=click.Choice(["keima", "katago"]), help="The format; by OUT's suffix if not given.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+def convert(source: str, target: str, to: str | None, force: bool) -> None:
+    """Write a network in another format: .safetensors is Keima's, .bin.gz KataGo's.
+
+    OUT is read back and compared before it takes its place.
+    """
+    with one_line_errors():
+        from engine.netfile.convert import cli_convert
+
+        cli_convert(source, target, to=to, force=force)

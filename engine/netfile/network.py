@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import GoError
+from engine.evaluators.backends import AUTO, network_evaluator
 from engine.evaluators.base import Evaluator
+from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.profile import ProfiledEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.nets.spec import NetSpec, WeightsError
 from weights.registry import format_of, load
-
-AUTO = "auto"
-"""Let the machine decide: the fastest backend here, the precision that it computes fastest in."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,18 +59,27 @@ def open_network(path: str | os.PathLike[str], computing: Computing, profile: st
     file = find_network(path)
     spec = load(file)
     check_profile(spec, profile)
-    evaluator, precision = make_evaluator(spec, computing)
-    if profile is not None:
-        evaluator = ProfiledEvaluator(evaluator, profile)
+    return raw_network(file, spec, make_evaluator(spec, computing), profile)
+
+
+def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
+    """Return a network with what a session tells of it. The profile must fit, see `check_profile`."""
     facts = NetworkFacts(
         file=os.fspath(file),
         name=spec.name,
         version=spec.version,
         max_batch=evaluator.attributes.max_batch,
-        precision=precision,
+        precision=precision_of(evaluator),
         imitates=spec.metadata > 0,
+        board_sizes=spec.board_sizes,
     )
-    return RawNetwork(evaluator, facts)
+    profiled = evaluator if profile is None else ProfiledEvaluator(evaluator, profile)
+    return RawNetwork(profiled, facts, evaluator.prepare)
+
+
+def precision_of(evaluator: Evaluator) -> str:
+    """Return what an evaluator of networks computes in: the last word of its name."""
+    return evaluator.attributes.name.rpartition("-")[2]
 
 
 def check_profile(spec: NetSpec, profile: str | None) -> None:
@@ -85,13 +93,6 @@ def check_profile(spec: NetSpec, profile: str | None) -> None:
         raise GoError(f"network {spec.name} imitates nobody: --human-profile is for human networks")
 
 
-def make_evaluator(spec: NetSpec, computing: Computing) -> tuple[Evaluator, str]:
-    """Return the evaluator of a network and its precision, "fp32", "bf16" or "fp16"."""
-    from engine.evaluators.network import NetworkEvaluator
-
-    try:
-        from engine.evaluators.torch import TorchBackend
-    except ModuleNotFoundError as error:
-        raise GoError(f"networks need torch ({error}): make install EXTRAS=torch") from error
-    precision = "fp32" if computing.precision == AUTO else computing.precision
-    return NetworkEvaluator(spec, TorchBackend(spec, precision, threads=computing.threads)), precision  # type: ignore[arg-type]
+def make_evaluator(spec: NetSpec, computing: Computing) -> NetworkEvaluator:
+    """Return the evaluator of a network. Raises GoError where it cannot be computed as asked."""
+    return network_evaluator(spec, computing.backend, computing.precision, computing.threads)

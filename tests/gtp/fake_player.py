@@ -24,6 +24,7 @@ class FakePlayer:
         self.script = list(script)
         self.limits: list[Limits] = []
         self.new_games = 0
+        self.prepared: list[tuple[int, int]] = []
         self.judged = 0
         self.closed = False
         self._thinking = thinking
@@ -53,6 +54,10 @@ class FakePlayer:
     def seki_stones(self, game: "Game") -> list[list[int]]:
         """Return the chains with two liberties."""
         return _chains_with_liberties(game, 2)
+
+    def prepare(self, width: int, height: int) -> None:
+        """Remember the board."""
+        self.prepared.append((width, height))
 
     def stop(self) -> None:
         """End thinking."""

@@ -1,0 +1,48 @@
+"""The options by which every command chooses a network and how it is computed. Imports nothing heavy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+NO_NETWORK = "none"
+AUTO = "auto"
+BACKENDS = (AUTO, "openvino", "torch")
+PRECISIONS = (AUTO, "fp32", "bf16", "fp16")
+
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given."
+)
+_COMPUTING = (
+    click.option("--backend", type=click.Choice(BACKENDS), default=AUTO, show_default=True, help="What computes it."),
+    click.option("--precision", type=click.Choice(PRECISIONS), default=AUTO, show_default=True, help="In which type."),
+    click.option("--human-profile", "profile", metavar="PROFILE", help="Whom a human network imitates, as rank_5k."),
+)
+_NETWORK = click.option(
+    "--net",
+    metavar="FILE|FOLDER|none",
+    help="A network file, or a folder whose newest one is taken; none plays by rollouts.",
+)
+
+
+def computing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command on a network file with how it is computed."""
+    for option in reversed(_COMPUTING):
+        command = option(command)
+    return command
+
+
+def network_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command with the choice of a network and how it is computed."""
+    return _NETWORK(computing_options(command))
+
+
+def network_named(net: str | None) -> str | None:
+    """Return the file or folder that --net names, None for no network."""
+    return None if net is None or net == NO_NETWORK else net
+
+
+def refuse_lonely_profile(net: str | None, profile: str | None) -> None:
+    """Raise the command line's error for a human profile without a network."""
+    if profile is not None and network_named(net) is None:
+        raise click.UsageError("--human-profile is for human networks: say which with --net")
