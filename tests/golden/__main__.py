@@ -57,12 +57,13 @@ def main() -> int:
         for name, count, report in reports(path, backends, asked.precision):
             checked += report.checked
             wrong += len(report.wrong)
+            seconds = time.perf_counter() - start
             print(
                 f"{name}: {report.checked} of {count} records checked, "
-                f"largest difference {report.largest:g}, {len(report.wrong)} wrong, {time.perf_counter() - start:.1f} s",
+                f"largest difference {report.largest:g}, {len(report.wrong)} wrong, {seconds:.1f} s",
                 flush=True,
             )
-            start = time.perf_counter()
+            start += seconds
             for line in report.lines + report.wrong[:_SHOWN]:
                 print(f"  {line}")
     if not checked:
