@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import chain_liberties, is_legal, neighbor_offset
+from engine.board.kernels import is_legal, neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import last_liberty
 from engine.board.undo import new_journal, take_back, try_stone
@@ -24,8 +24,7 @@ MAX_MOVES = 25_000
 class LadderScratch(NamedTuple):
     """Working memory: the moves of each ply of a search, and what takes them back."""
 
-    moves: NDArray[np.int16]  # [plies, n]
-    plies: NDArray[np.int32]  # [plies, 3]: how many moves, which is next, entries of the journal before it
+    plies: NDArray[np.int16]  # [plies, n]: where the moves end, which is next, then the moves
     journal: NDArray[np.int16]  # see `engine.board.undo`
 
 
@@ -33,8 +32,7 @@ def new_ladder_scratch(board: Board) -> LadderScratch:
     """Return the working memory of `find_ladders` for boards of this size."""
     plies = int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT]) * 3 // 2 + 1
     return LadderScratch(
-        moves=np.empty((plies, board.shape[1]), dtype=np.int16),
-        plies=np.empty((plies, 3), dtype=np.int32),
+        plies=np.empty((plies, board.shape[1]), dtype=np.int16),
         journal=new_journal(board, plies + 1),
     )
 
@@ -69,11 +67,12 @@ def _liberty_bounds(board: Board, point: int, color: int) -> tuple[int, int]:
 
 
 @kernel
-def _defender_moves(board: Board, head: int, moves: NDArray[np.int16]) -> int:
-    """List captures of attackers in atari, then the chain's only liberty; return how many, without repeats."""
+def _list_defender_moves(board: Board, head: int, plies: NDArray[np.int16], ply: int) -> int:
+    """List captures of attackers in atari, then the chain's only liberty; return the last, none repeated."""
     stride = board[HEADER, STRIDE]
     attacker = 3 - board[COLOR, head]
-    count, liberty = 0, NO_POINT
+    plies[ply, _END] = _FIRST
+    liberty = NO_POINT
     stone = head
     while True:
         for direction in range(4):
@@ -82,19 +81,37 @@ def _defender_moves(board: Board, head: int, moves: NDArray[np.int16]) -> int:
             if color == EMPTY:
                 liberty = neighbor
             elif color == attacker and board[LIBERTIES, board[HEAD, neighbor]] == 1:
-                count = _add_new(moves, count, last_liberty(board, board[HEAD, neighbor]))
+                _add_new(plies, ply, last_liberty(board, board[HEAD, neighbor]))
         stone = board[NEXT, stone]
         if stone == head:
-            return _add_new(moves, count, liberty)
+            _add_new(plies, ply, liberty)
+            return plies[ply, plies[ply, _END] - 1]
 
 
 @kernel
-def _add_new(moves: NDArray[np.int16], count: int, move: int) -> int:
-    for i in range(count):
-        if moves[i] == move:
-            return count
-    moves[count] = move
-    return count + 1
+def _add_new(plies: NDArray[np.int16], ply: int, move: int) -> None:
+    end = plies[ply, _END]
+    for i in range(_FIRST, end):
+        if plies[ply, i] == move:
+            return
+    plies[ply, end] = move
+    plies[ply, _END] = end + 1
+
+
+@kernel
+def _two_liberties(board: Board, head: int) -> tuple[int, int]:
+    """Return the liberties of a chain that has two, in the order its stones are met."""
+    stride = board[HEADER, STRIDE]
+    first = NO_POINT
+    stone = head
+    while True:
+        for direction in range(4):
+            point = stone + neighbor_offset(direction, stride)
+            if board[COLOR, point] == EMPTY and point != first:
+                if first != NO_POINT:
+                    return first, point
+                first = point
+        stone = board[NEXT, stone]
 
 
 @kernel
@@ -138,7 +155,7 @@ def _is_double_ko(board: Board, head: int, a: int, b: int, journal: NDArray[np.i
     for point in (a, b):
         after = try_stone(board, point, defender, journal, used)
         gains = board[COLOR, point] == defender and board[LIBERTIES, board[HEAD, point]] > 2
-        take_back(board, journal, after, used)
+        take_back(board, journal, after)
         if gains:
             return False
     return not _has_attacker_in_atari(board, head)
@@ -159,122 +176,144 @@ def _promise(board: Board, point: int, defender: int) -> int:
 
 
 @kernel
-def _escapes_by(board: Board, point: int, attack: int, defender: int) -> bool:
-    """True if it is plain that a defender's stone has three liberties after the attack on the other liberty."""
+def _escapes_by(board: Board, head: int, point: int, attack: int) -> bool:
+    """True if filling one liberty of a chain after an attack on its other gives it three liberties.
+
+    False may be wrong where the attack captures something.
+    """
     stride = board[HEADER, STRIDE]
-    empty = 0
+    defender = board[COLOR, head]
+    first, second = attack, attack
     for direction in range(4):
         neighbor = point + neighbor_offset(direction, stride)
         color = board[COLOR, neighbor]
-        if color == EMPTY:
-            empty += neighbor != attack
-        elif color == defender and board[LIBERTIES, board[HEAD, neighbor]] >= 5:
-            return True
-    return empty >= 3
+        if color == EMPTY and neighbor != attack and neighbor != first and neighbor != second:
+            if second != attack:
+                return True
+            first, second = neighbor, first
+        elif color == defender and board[HEAD, neighbor] != head:
+            # Two of a friend's liberties may be the point and the attack.
+            if board[LIBERTIES, board[HEAD, neighbor]] >= 5:
+                return True
+            stone = neighbor
+            while True:
+                for side in range(4):
+                    liberty = stone + neighbor_offset(side, stride)
+                    if (
+                        board[COLOR, liberty] == EMPTY
+                        and liberty != point
+                        and liberty != attack
+                        and liberty != first
+                        and liberty != second
+                    ):
+                        if second != attack:
+                            return True
+                        first, second = liberty, first
+                stone = board[NEXT, stone]
+                if stone == neighbor:
+                    break
+    return False
 
 
 _ESCAPED, _CAPTURED, _OPEN = range(3)
+_END, _NEXT, _FIRST = range(3)
+"""Places in a ply's row."""
 
 
 @kernel
-def _attacker_moves(board: Board, head: int, moves: NDArray[np.int16], journal: NDArray[np.int16], used: int) -> int:
-    """List the attacker's tries on a chain with two liberties, best first; 0 if escaped, -1 if captured."""
-    chain_liberties(board, head, moves)
-    a, b = moves[0], moves[1]
+def _list_attacker_moves(
+    board: Board, head: int, plies: NDArray[np.int16], ply: int, journal: NDArray[np.int16], used: int
+) -> int:
+    """List the attacker's tries on a chain with two liberties, best first; return the verdict."""
+    a, b = _two_liberties(board, head)
     empty_a, empty_b = _empty_neighbors(board, a), _empty_neighbors(board, b)
     if empty_a == 0 and empty_b == 0 and _is_double_ko(board, head, a, b, journal, used):
-        return -1
+        return _CAPTURED
     step = abs(a - b)
-    if step != 1 and step != board[HEADER, STRIDE]:
-        if empty_a >= 3 and empty_b >= 3:
-            return 0
-        if empty_a >= 3 or empty_b >= 3:
-            moves[0] = a if empty_a >= 3 else b
-            return 1
+    if step != 1 and step != board[HEADER, STRIDE] and (empty_a >= 3 or empty_b >= 3):
+        plies[ply, _FIRST] = a if empty_a >= 3 else b
+        plies[ply, _END] = _FIRST + 1
+        return _ESCAPED if empty_a >= 3 and empty_b >= 3 else _OPEN
     defender = board[COLOR, head]
     if 2 * empty_a + _promise(board, a, defender) < 2 * empty_b + _promise(board, b, defender):
-        moves[0], moves[1] = b, a
-    return 2
+        a, b = b, a
+    plies[ply, _FIRST], plies[ply, _FIRST + 1], plies[ply, _END] = a, b, _FIRST + 2
+    return _OPEN
 
 
 @kernel
 def _judge(
-    board: Board, stone: int, is_defender: bool, moves: NDArray[np.int16], journal: NDArray[np.int16], used: int
-) -> tuple[int, int]:
-    """Decide a position at once where that is possible, else list its moves; return verdict and their number."""
+    board: Board,
+    stone: int,
+    is_defender: bool,
+    plies: NDArray[np.int16],
+    ply: int,
+    journal: NDArray[np.int16],
+    used: int,
+) -> int:
+    """Decide a position at once where that is possible, else list its moves."""
     head = board[HEAD, stone]
     liberties = board[LIBERTIES, head]
+    plies[ply, _NEXT] = _FIRST
     if not is_defender:
         if liberties <= 1:
-            return _CAPTURED, 0
+            return _CAPTURED
         if liberties >= 3:
-            return _ESCAPED, 0
-        count = _attacker_moves(board, head, moves, journal, used)
-        if count <= 0:
-            return (_ESCAPED if count == 0 else _CAPTURED), 0
-        return _OPEN, count
+            return _ESCAPED
+        return _list_attacker_moves(board, head, plies, ply, journal, used)
     if liberties >= 2 or board[HEADER, KO_POINT] != NO_POINT:
-        return _ESCAPED, 0
-    count = _defender_moves(board, head, moves)
-    lower, upper = _liberty_bounds(board, moves[count - 1], board[COLOR, head])
+        return _ESCAPED
+    last = _list_defender_moves(board, head, plies, ply)
+    lower, upper = _liberty_bounds(board, last, board[COLOR, head])
     if lower >= 3:
-        return _ESCAPED, 0
-    if count == 1 and upper <= 1:
-        return _CAPTURED, 0
-    return _OPEN, count
+        return _ESCAPED
+    if plies[ply, _END] == _FIRST + 1 and upper <= 1:
+        return _CAPTURED
+    return _OPEN
 
 
 @kernel
-def _is_captured(
-    board: Board,
-    stone: int,
-    moves: NDArray[np.int16],
-    plies: NDArray[np.int32],
-    journal: NDArray[np.int16],
-    start: int,
-) -> bool:
+def _is_captured(board: Board, stone: int, plies: NDArray[np.int16], journal: NDArray[np.int16], used: int) -> bool:
     """True if the chain at a stone, in atari with its owner to move, cannot escape.
 
-    start: entries of the journal in use. The board is changed and restored.
+    used: entries of the journal in use. The board is changed and restored.
     """
     defender = board[COLOR, stone]
     ko = board[HEADER, KO_POINT]
     board[HEADER, KO_POINT] = NO_POINT
-    verdict, count = _judge(board, stone, True, moves[0], journal, start)
-    plies[0, 0], plies[0, 1] = count, 0
-    ply, played, used = 0, 0, start
+    verdict = _judge(board, stone, True, plies, 0, journal, used)
+    ply, played, is_defender = 0, 0, True
     while verdict == _OPEN or ply > 0:
-        is_defender = ply % 2 == 0
         if verdict != _OPEN:
             ply -= 1
-            take_back(board, journal, used, plies[ply, 2])
-            used = plies[ply, 2]
-            # The side that moved from the ply above has what it wants, or tries its next move.
             is_defender = not is_defender
+            used = take_back(board, journal, used)
+            # The side that moved from the ply above has what it wants, or tries its next move.
             if verdict == (_ESCAPED if is_defender else _CAPTURED):
                 continue
         verdict = _OPEN
-        if plies[ply, 1] == plies[ply, 0]:
+        if plies[ply, _NEXT] == plies[ply, _END]:
             verdict = _CAPTURED if is_defender else _ESCAPED
             continue
-        move = moves[ply, plies[ply, 1]]
-        plies[ply, 1] += 1
+        move = plies[ply, plies[ply, _NEXT]]
+        plies[ply, _NEXT] += 1
         color = defender if is_defender else 3 - defender
         if not is_legal(board, move, color, False):
             continue
         played += 1
         if played == MAX_MOVES:
-            take_back(board, journal, used, start)
+            while ply > 0:
+                used = take_back(board, journal, used)
+                ply -= 1
             verdict = _ESCAPED
-            break
-        plies[ply, 2] = used
+            continue
         used = try_stone(board, move, color, journal, used)
         ply += 1
+        is_defender = not is_defender
         if ply == plies.shape[0] - 1:
             verdict = _CAPTURED
-            continue
-        verdict, count = _judge(board, stone, not is_defender, moves[ply], journal, used)
-        plies[ply, 0], plies[ply, 1] = count, 0
+        else:
+            verdict = _judge(board, stone, is_defender, plies, ply, journal, used)
     board[HEADER, KO_POINT] = ko
     return verdict == _CAPTURED
 
@@ -298,7 +337,7 @@ def find_ladders(
         attacked (3 where chains of both colors are). work: memory like a board of the same size, not a
         whole board afterwards.
     """
-    moves, plies, journal = scratch.moves, scratch.plies, scratch.journal
+    plies, journal = scratch.plies, scratch.journal
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     _copy(board, work)
     laddered[:] = 0
@@ -310,18 +349,17 @@ def find_ladders(
                 continue
             found = False
             if work[LIBERTIES, head] == 1:
-                found = _is_captured(work, head, moves, plies, journal, 0)
+                found = _is_captured(work, head, plies, journal, 0)
             else:
-                chain_liberties(work, head, moves[0])
-                a, b = moves[0, 0], moves[0, 1]
+                a, b = _two_liberties(work, head)
                 for move, other in ((a, b), (b, a)):
-                    if _escapes_by(work, other, move, color) or not is_legal(work, move, 3 - color, False):
+                    if _escapes_by(work, head, other, move) or not is_legal(work, move, 3 - color, False):
                         continue
                     used = try_stone(work, move, 3 - color, journal, 0)
-                    if _is_captured(work, head, moves, plies, journal, used):
+                    if _is_captured(work, head, plies, journal, used):
                         found = True
                         working[move] |= color
-                    take_back(work, journal, used, 0)
+                    take_back(work, journal, used)
             if found:
                 _mark_chain(work, head, laddered)
 

@@ -5,7 +5,8 @@ simple ko point, and leave alone what it does not: the hash, the list of empty p
 and the turn. `engine.board.kernels.place` is the real thing; on the rows kept both agree.
 
 Every cell that a move changes is noted in a journal first, an int16 array [entries, 3] of row, place
-and old value. The caller holds the number of entries in use and hands it from move to move.
+and old value; a row of -1 stands before each move. The caller holds the number of entries in use and
+hands it from move to move.
 """
 
 import numpy as np
@@ -29,10 +30,12 @@ from engine.color import EMPTY
 from engine.jit import kernel
 from engine.vertex import NO_POINT
 
-_PER_STONE = 40
-"""Entries that one stone can cause: placed, 5 cells of its own, 4 neighbors' liberties, 4 joins of 4 cells
-and a ko point; renamed at most 9 times, as its chain then doubles at least; captured, its color and 4
+_PER_STONE = 41
+"""Entries that one stone can cause: placed, the mark, 5 cells of its own, 4 neighbors' liberties, 4 joins of
+4 cells and a ko point; renamed at most 9 times, as its chain then doubles at least; captured, its color and 4
 neighbors' liberties."""
+
+_START_OF_MOVE = -1
 
 
 def new_journal(board: Board, moves: int) -> NDArray[np.int16]:
@@ -115,7 +118,8 @@ def try_stone(board: Board, point: int, color: int, journal: NDArray[np.int16], 
     """
     stride = board[HEADER, STRIDE]
     enemy = 3 - color
-    used = _change(board, COLOR, point, color, journal, used)
+    journal[used, 0] = _START_OF_MOVE
+    used = _change(board, COLOR, point, color, journal, used + 1)
     used = _change(board, HEAD, point, point, journal, used)
     used = _change(board, NEXT, point, point, journal, used)
     used = _change(board, SIZE, point, 1, journal, used)
@@ -162,7 +166,10 @@ def try_stone(board: Board, point: int, color: int, journal: NDArray[np.int16], 
 
 
 @kernel
-def take_back(board: Board, journal: NDArray[np.int16], used: int, kept: int) -> None:
-    """Undo the latest changes until the journal has `kept` entries."""
-    for entry in range(used - 1, kept - 1, -1):
-        board[journal[entry, 0], journal[entry, 1]] = journal[entry, 2]
+def take_back(board: Board, journal: NDArray[np.int16], used: int) -> int:
+    """Undo the latest move in the journal; return the entries that remain in use."""
+    used -= 1
+    while journal[used, 0] != _START_OF_MOVE:
+        board[journal[used, 0], journal[used, 1]] = journal[used, 2]
+        used -= 1
+    return used

@@ -46,7 +46,7 @@ class NaiveLadders:
         board = self._board
         color = board.colors[stone]
         stones, liberties = board.chain(stone)
-        if depth >= len(board.points) * 3 // 2:
+        if depth > len(board.points) * 3 // 2:
             return True
         if depth == 0:
             # The defender, who begins, may retake a ko at once: he has a threat somewhere.
