@@ -30,6 +30,8 @@ _ROWS = 8
 """Positions of a slot, at which a thread's throughput is about full."""
 _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
+_SLOTS = 2
+"""Slots a stream: while one is inferred, another is encoded or read."""
 _WEIGHTS_MEMORY = 512 * 2**20
 """Bytes that the weights of the models in memory may take together; one board size is always kept."""
 
@@ -100,10 +102,10 @@ class OpenVinoBackend:
         return self._core.compile_model(build_model(self._spec, batch, width, height), "CPU", self._properties)
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
-        """Return one slot a stream. What is not compiled yet is waited for when it is needed."""
+        """Return some slots a stream. What is not compiled yet is waited for when it is needed."""
         self.prepare(width, height)
         if (width, height) != self._size:
-            self._slots = [self._slot(width, height) for _ in range(self._streams)]
+            self._slots = [self._slot(width, height) for _ in range(_SLOTS * self._streams)]
             self._size = (width, height)
         return self._slots
 

@@ -65,7 +65,7 @@ def test_a_network_is_compiled_before_it_is_asked() -> None:
     backend = OpenVinoBackend(spec, "fp32", threads=1)
     backend.prepare(7, 7)
     backend._compiler.shutdown()
-    (slot,) = backend.slots(7, 7)
+    slot = backend.slots(7, 7)[0]
     for count in (1, 2, 3, 8):
         backend.start(slot, count)
         backend.wait(slot)
