@@ -113,6 +113,8 @@ _choose_processor()
 
 import numba  # noqa: E402  (the processor must be chosen before numba reads its configuration)
 from numba.core import caching, event  # noqa: E402
+from numba.core.registry import CPUDispatcher  # noqa: E402
+from numba.core.types import Integer, int64, uint64, unliteral  # noqa: E402
 
 _KEY = source_key()
 
@@ -180,6 +182,21 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             self.disable()
 
 
+def _machine_type(given: Any) -> Any:
+    """Return the one type that whole numbers of every width become when one kernel calls another."""
+    given = unliteral(given)
+    is_narrow = isinstance(given, Integer) and given not in (uint64, int64)
+    return int64 if is_narrow else given
+
+
+class _Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that is compiled once for whole numbers of every width, not once for each."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        folded = self._compiler.fold_argument_types(args, kws)[1]
+        return super().get_call_template(tuple(_machine_type(each) for each in folded), {})
+
+
 def _is_terminal() -> bool:
     try:
         return sys.stderr.isatty()
@@ -225,7 +242,9 @@ event.register("numba:compile", _PROGRESS)
 
 def kernel(function: F) -> F:
     """Compile a free function on flat arrays: no Python objects, no GIL, cached on disk."""
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if isinstance(compiled, CPUDispatcher):
+        compiled.__class__ = _Kernel
     if cache_directory() and not numba.config.DISABLE_JIT:
         compiled._cache = _KernelCache(function)
     return compiled  # type: ignore[no-any-return]

@@ -5,9 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from engine.jit import remove_old_caches, source_key
+from engine.jit import kernel, remove_old_caches, source_key
 
 ROOT = Path(__file__).resolve().parent.parent
 ONE_KERNEL = """
@@ -108,3 +110,21 @@ def test_the_newest_cache_directories_are_kept(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
     remove_old_caches(tmp_path / "kernels-new", kept=3)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-c", "kernels-d", "other"]
+
+
+@kernel
+def _double(number: int) -> int:
+    return number + number
+
+
+@kernel
+def _double_all(narrow: NDArray[np.int8], wide: NDArray[np.int64], unsigned: NDArray[np.uint64]) -> tuple[int, int]:
+    return _double(narrow[0]) + _double(wide[0]) + _double(7), _double(unsigned[0])
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python here")
+def test_a_kernel_is_compiled_once_for_numbers_of_every_width_that_kernels_hand_it() -> None:
+    big = 1 << 63 | 5
+    numbers = (np.array([100], np.int8), np.array([1 << 40], np.int64), np.array([big], np.uint64))
+    assert _double_all(*numbers) == (200 + (2 << 40) + 14, 10)
+    assert [str(signature.args[0]) for signature in _double.nopython_signatures] == ["int64", "uint64"]  # type: ignore[attr-defined]
