@@ -74,10 +74,11 @@ class OpenVinoBackend:
         self.preferred_batch, self.max_batch = _ROWS * self._streams, 4 * _ROWS * self._streams
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
-        self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * len(self._batches)))
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._lock = threading.Lock()
+        self._graph: tuple[tuple[int, int], Any] | None = None
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
 
@@ -99,7 +100,15 @@ class OpenVinoBackend:
             return self._models[size]
 
     def _compile(self, batch: int, width: int, height: int) -> Any:
-        return self._core.compile_model(build_model(self._spec, batch, width, height), "CPU", self._properties)
+        """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
+        if self._graph is None or self._graph[0] != (width, height):
+            self._graph = (width, height), build_model(self._spec, batch, width, height)
+        graph = self._graph[1]
+        graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
+        model = self._core.compile_model(graph, "CPU", self._properties)
+        if batch == self._batches[-1]:
+            self._graph = None
+        return model
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return some slots a stream. What is not compiled yet is waited for when it is needed."""
@@ -166,8 +175,9 @@ def _choose(precision: Precision | None, emulate: bool) -> Precision:
 
 
 def _batches(weights: int) -> tuple[int, ...]:
-    """Return the batches to compile for, smallest first; every one takes the weights' bytes again."""
-    return (1, 2, 4, _ROWS) if 4 * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
+    """Return the batches to compile for, smallest first; each holds the weights' bytes again, in its own order."""
+    batches = (1, 2, 4, _ROWS)
+    return batches if (len(batches) + 1) * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
 
 
 def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:

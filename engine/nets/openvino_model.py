@@ -46,7 +46,7 @@ def build_model(spec: NetSpec, batch: int, width: int, height: int) -> "openvino
     Inputs: planes [batch, planes, height, width] and, if there are any, globals [batch, globals + metadata].
     Outputs, absent where the network has none, from the view of the side to move: policy
     [batch, policies, area + 1] logits, pass last; result [batch, 1..3] before tanh or softmax; score
-    [batch, scores]; ownership [batch, area] before tanh. All float32.
+    [batch, scores]; ownership [batch, area] before tanh. All float32. Reshaping the inputs gives another batch.
     """
     board = Board(width, height)
     planes = ops.parameter([batch, spec.planes, height, width], name=PLANES)

@@ -78,6 +78,15 @@ def test_outputs_come_in_the_order_of_the_evaluator() -> None:
     assert tuple(port.get_any_name() for port in model.outputs) == OUTPUTS
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_model_can_be_reshaped_to_another_batch(name: str) -> None:
+    spec = EXAMPLES[name]
+    height, width = boards(spec)[-1]
+    model, wanted = build_model(spec, 1, width, height), build_model(spec, 3, width, height)
+    model.reshape({port.get_any_name(): [3, *list(port.shape)[1:]] for port in model.inputs})
+    assert [port.partial_shape for port in model.outputs] == [port.partial_shape for port in wanted.outputs]
+
+
 def test_importing_openvino_through_its_one_importer_loads_no_telemetry() -> None:
     code = "import sys, engine.nets.openvino_runtime; print([name for name in sys.modules if 'telemetry' in name])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
