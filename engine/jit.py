@@ -114,7 +114,8 @@ _choose_processor()
 import numba  # noqa: E402  (the processor must be chosen before numba reads its configuration)
 from numba.core import caching, event  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
-from numba.core.types import Integer, int64, uint64, unliteral  # noqa: E402
+from numba.core.types import Integer, int64, uint64  # noqa: E402
+from numba.core.types.misc import unliteral  # noqa: E402
 
 _KEY = source_key()
 
