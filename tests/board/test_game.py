@@ -12,10 +12,23 @@ from hypothesis import strategies as st
 from engine.board.layout import COLOR
 from engine.color import BLACK, WHITE, opponent
 from engine.errors import IllegalMove
+from engine.facts import (
+    ALTERNATING,
+    BANNED,
+    KO_BEFORE,
+    KO_EARLIER,
+    KO_NOW,
+    LEGAL_TURNS,
+    MARKED,
+    PASS_EFFECT,
+    PASS_ENDS_GAME,
+    PASS_GOES_ON,
+    PHASE_TURNS,
+)
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, Ko, Rules, Scoring
 from engine.scoring import final_score
-from engine.vertex import PASS, parse_vertex, points
+from engine.vertex import NO_POINT, PASS, parse_vertex, points
 from tests.oracle.naive_board import NaiveGame
 from tests.positions import game_of
 
@@ -47,6 +60,9 @@ def state_of(game: Game) -> tuple[object, ...]:
         game.captured(BLACK),
         game.captured(WHITE),
         game.handicap,
+        *(game.facts(color).tobytes() for color in (BLACK, WHITE)),
+        *(part.tobytes() for color in (BLACK, WHITE) for part in game.clean_up(color)),
+        *(game.remembered_passes(color).tobytes() for color in (BLACK, WHITE)),
     )
 
 
@@ -307,3 +323,79 @@ def test_games_of_every_shape_can_be_played(width: int, height: int) -> None:
     for point in expected[:1]:
         game.play(BLACK, point)
         assert np.count_nonzero(game.ever_occupied[points(width, height)]) == 1
+
+
+def test_two_passes_of_one_color_do_not_end_the_game() -> None:
+    game = game_of("C3 D3", 5)
+    for color in (BLACK, BLACK, WHITE):
+        assert not game.is_over
+        game.play(color, PASS)
+    assert game.is_over
+
+
+@pytest.mark.parametrize("ko", [Ko.POSITIONAL, Ko.SITUATIONAL])
+def test_superko_outlives_a_move_out_of_turn(ko: Ko) -> None:
+    game = game_of(KO, 5, rules=replace(TROMP_TAYLOR, ko=ko))
+    game.play(BLACK, PASS)
+    assert game.legality(WHITE, vertex("B4")) == "superko"
+
+
+def test_the_side_whose_turn_it_is_not_sees_a_history_that_begins_now() -> None:
+    game = game_of("C3 D4 pass", 5, rules=PRESETS["chinese"])
+    own, other = game.facts(WHITE), game.facts(BLACK)
+    assert own[[PASS_EFFECT, ALTERNATING, PHASE_TURNS, LEGAL_TURNS]].tolist() == [PASS_ENDS_GAME, 3, 3, 3]
+    assert other[[PASS_EFFECT, ALTERNATING, PHASE_TURNS, LEGAL_TURNS]].tolist() == [PASS_GOES_ON, 0, 0, 0]
+    assert not game.pass_ends_phase(BLACK)
+
+
+def test_facts_hold_the_ko_points_of_three_boards() -> None:
+    game = game_of(KO, 5)
+    for later, expected in enumerate([["B4", None, None], [None, "B4", None], [None, None, "B4"]]):
+        found = [int(point) for point in game.facts(game.to_play)[[KO_NOW, KO_BEFORE, KO_EARLIER]]]
+        assert found == [vertex(name) if name else NO_POINT for name in expected]
+        game.play(game.to_play, vertex(("E5", "A1", "E2")[later]))
+    game = game_of(KO, 5)
+    assert game.facts(BLACK)[KO_NOW] == NO_POINT
+    game.play(BLACK, vertex("E5"))
+    assert game.facts(WHITE)[KO_BEFORE] == NO_POINT
+
+
+def test_in_the_clean_up_a_play_at_a_marked_ko_only_lifts_the_mark() -> None:
+    game = Game(5, rules=PRESETS["japanese"], encore=True)
+    for name in (KO + " pass pass").split():
+        game.play(game.to_play, vertex(name))
+    assert game.play(WHITE, vertex("B4")) == 1
+    bonus, stones = game.white_bonus, game.board[COLOR].copy()
+    assert game.clean_up(BLACK)[0][vertex("B4")] == MARKED
+    assert {vertex("B4"), vertex("C4")} <= set(game.legal_vertices())
+    assert game.play(BLACK, vertex("C4")) == 0
+    assert np.array_equal(game.board[COLOR], stones)
+    assert (game.white_bonus, game.to_play, game.consecutive_passes) == (bonus, WHITE, 0)
+    game.play(WHITE, PASS)
+    assert game.play(BLACK, vertex("C4")) == 1
+    game.play(WHITE, vertex("C4"))
+    game.play(BLACK, PASS)
+    assert game.clean_up(WHITE)[0][vertex("B4")] == BANNED
+    assert game.legality(WHITE, vertex("B4")) == "superko"
+    assert game.clean_up(BLACK)[0].max() == 0
+
+
+def test_a_pass_in_a_situation_passed_in_before_ends_the_game_under_simple_ko() -> None:
+    void, ended = 0, 0
+    generator = random.Random(11)
+    for _ in range(200):
+        game = Game(2, 2, rules=replace(TROMP_TAYLOR, ko=Ko.SIMPLE))
+        passed: set[tuple[bytes, int]] = set()
+        while not game.is_over:
+            legal = game.legal_vertices()
+            choice = PASS if not legal or generator.random() < 0.2 else generator.choice(legal)
+            expected = game.consecutive_passes == 1 or situation_of(game) in passed
+            assert game.pass_ends_phase(game.to_play) == expected
+            if choice == PASS:
+                ended += expected and game.consecutive_passes == 0
+                passed.add(situation_of(game))
+            game.play(game.to_play, choice)
+            assert game.is_over == (game.no_result or (choice == PASS and expected))
+            void += game.no_result
+    assert ended > 10
+    assert void > 0
