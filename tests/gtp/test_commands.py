@@ -274,3 +274,14 @@ def test_the_board_is_drawn_below_the_status_line() -> None:
     assert "\n\n" not in text
     assert text.isascii()
     assert "X" in text
+
+
+def test_the_player_gets_ready_for_each_new_board() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    ask(state, "boardsize 13")
+    assert player.prepared == []
+    state.seat.get()
+    ask(state, "rectangular_boardsize 7 9")
+    ask(state, "clear_board")
+    assert player.prepared == [(7, 9), (7, 9)]
