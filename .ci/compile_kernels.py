@@ -7,9 +7,15 @@ found by tests/binary, which fails when the frozen program compiles anything.
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
-OPTIONS = ["gtp", "--visits", "40", "--set", "resign_threshold=0"]
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from weights import native
+
+OPTIONS = ["gtp", "--set", "resign_threshold=0"]
 
 
 def games() -> Iterator[str]:
@@ -24,19 +30,35 @@ def games() -> Iterator[str]:
         yield from ("boardsize 19", "place_free_handicap 2", "genmove w", "genmove b")
 
 
+def networks(folder: Path) -> Iterator[Path]:
+    """Write a tiny network for each encoder and yield the files."""
+    for encoder in ENCODERS.values():
+        path = folder / encoder.name
+        native.write(random_spec(1, 4, encoder, 1, head_channels=2), path)
+        yield path
+
+
+def play(keima: str, environment: dict[str, str], *options: str) -> bool:
+    """Play the games with a player of some options; say what was refused and return whether nothing was."""
+    script = "".join(f"{command}\n" for command in games())
+    command = [keima, *OPTIONS, *options]
+    played = subprocess.run(command, input=script, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    refused = [line for line in played.stdout.splitlines() if line.startswith("?")]
+    sys.stderr.write("".join(f"{line}\n" for line in refused))
+    return not refused
+
+
 def main() -> int:
     """Play, measure, and return 1 if anything was refused."""
     keima, directory = sys.argv[1:]
     environment = {**os.environ, "KEIMA_CACHE": directory}
-    script = "".join(f"{command}\n" for command in games())
-    played = subprocess.run(
-        [keima, *OPTIONS], input=script, env=environment, stdout=subprocess.PIPE, text=True, check=True
-    )
-    refused = [line for line in played.stdout.splitlines() if line.startswith("?")]
-    sys.stderr.write("".join(f"{line}\n" for line in refused))
+    is_complete = play(keima, environment, "--visits", "40")
+    with tempfile.TemporaryDirectory() as folder:
+        for network in networks(Path(folder)):
+            is_complete &= play(keima, environment, "--visits", "4", "--net", str(network))
     bench = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
     subprocess.run([keima, *bench], env=environment, stdout=subprocess.DEVNULL, check=True)
-    return 1 if refused else 0
+    return 0 if is_complete else 1
 
 
 if __name__ == "__main__":

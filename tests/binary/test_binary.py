@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from weights import native
+
 pytestmark = pytest.mark.binary
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "dist" / "keima"
@@ -109,6 +113,18 @@ def test_no_board_and_no_rules_need_a_compiler(place: Path, size: str, rules: st
     for command in (f"kata-set-rules {rules}", f"rectangular_boardsize {size}", "genmove b", "genmove w", "undo"):
         ask(process, command)
     for command in ("showboard", "play w pass", "play b pass", "final_score", "final_status_list dead"):
+        ask(process, command)
+    leave(process)
+
+
+@pytest.mark.parametrize("encoder", sorted(ENCODERS))
+def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
+    network = place / "empty" / f"{encoder}.net"
+    native.write(random_spec(1, 4, ENCODERS[encoder], 1, head_channels=2), network)
+    process = start(place, "gtp", "--net", str(network), "--visits", "20")
+    for command in ("kata-set-rules japanese", "boardsize 7", "genmove b", "genmove w", "clear_board"):
+        ask(process, command)
+    for command in ("kata-set-rules aga", "boardsize 13", "genmove b", "genmove w", "final_score"):
         ask(process, command)
     leave(process)
 
