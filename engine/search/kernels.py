@@ -152,9 +152,18 @@ def _withdraw(tree: Tree, leaf: int) -> None:
 
 @kernel
 def _write_leaf(
-    tree: Tree, root: Root, scratch: Scratch, batch: Batch, row: int, leaf: int, depth: int, bonus: float, seed: int
+    tree: Tree,
+    root: Root,
+    scratch: Scratch,
+    batch: Batch,
+    row: int,
+    leaf: int,
+    depth: int,
+    remembered: int,
+    bonus: float,
+    seed: int,
 ) -> None:
-    """Write the position at the end of a walk into one row of the batch, all but its facts."""
+    """Write the position at the end of a walk into one row of the batch, all but its facts and hash."""
     board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
     color = tree.to_play[leaf]
     batch.boards[row, :, :] = board
@@ -175,7 +184,7 @@ def _write_leaf(
         batch.legal[row] = root.legal
         batch.marks[row] = root.marks
     else:
-        write_legal(root, scratch, depth, color, batch.legal[row], batch.marks[row])
+        write_legal(root, scratch, depth, remembered, color, batch.legal[row], batch.marks[row])
     batch.leaf[row] = leaf
 
 
@@ -253,7 +262,8 @@ def collect(tree: Tree, root: Root, scratch: Scratch, batch: Batch, weights: Wei
                 tree.stage[node] = TERMINAL
         if tree.stage[node] == NEW:
             tree.stage[node] = PENDING
-            _write_leaf(tree, root, scratch, batch, rows, node, depth, bonus, weights.seed + started + rows)
+            seed = weights.seed + started + rows
+            _write_leaf(tree, root, scratch, batch, rows, node, depth, remembered, bonus, seed)
             repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, tree.to_play[node])
             write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
             _hash_leaf(batch, rows)

@@ -132,14 +132,17 @@ def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
 
 
 @kernel
-def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) -> bool:
-    """True if a move that the stones allow would repeat a position of the game or of the walk."""
+def _repeats(root: Root, scratch: Scratch, depth: int, remembered: int, vertex: int, color: int) -> bool:
+    """True if a move that the stones allow would repeat a position of the game or of the walk.
+
+    remembered: see `write_legal`.
+    """
     key = hash_after(scratch.board, vertex, color)
     if root.situational and color == BLACK:
         key ^= WHITE_KEY
-    if _in_set(root.superko, key):
+    if remembered == 0 and _in_set(root.superko, key):
         return True
-    for i in range(depth):
+    for i in range(max(remembered - 1, 0), depth):
         if scratch.path_key[i] == key:
             return True
     return False
@@ -147,10 +150,17 @@ def _repeats(root: Root, scratch: Scratch, depth: int, vertex: int, color: int) 
 
 @kernel
 def write_legal(
-    root: Root, scratch: Scratch, depth: int, color: int, legal: NDArray[np.bool_], marks: NDArray[np.int8]
+    root: Root,
+    scratch: Scratch,
+    depth: int,
+    remembered: int,
+    color: int,
+    legal: NDArray[np.bool_],
+    marks: NDArray[np.int8],
 ) -> None:
     """Write the moves that the rules allow at the end of a walk of `depth` moves, in policy order.
 
+    remembered: moves of the walk before which positions and passes are forgotten: those up to the button's taking.
     marks: [n] int8, receives BANNED where superko alone forbids to play.
     """
     # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
@@ -164,7 +174,7 @@ def write_legal(
             point = (row + 1) * stride + column + 1
             allowed = is_legal(board, point, color, suicide)
             if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
-                allowed = not _repeats(root, scratch, depth, point, color)
+                allowed = not _repeats(root, scratch, depth, remembered, point, color)
                 if not allowed:
                     marks[point] = BANNED
             legal[index] = allowed
@@ -192,7 +202,7 @@ def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> flo
 def pass_repeats(root: Root, scratch: Scratch, depth: int, remembered: int, color: int) -> bool:
     """True if the side to move has passed in this very situation before.
 
-    remembered: moves of the walk before which passes are forgotten.
+    remembered: see `write_legal`.
     """
     present = position_hash(scratch.board)
     if _in_set(root.passes_before, present ^ WHITE_KEY if color == WHITE else present):

@@ -20,13 +20,16 @@ RULE_SETS = [
 ]
 
 
+SCRATCH = {name: encoder.new_scratch(2, 2) for name, encoder in ENCODERS.items()}
+
+
 def seen_by_encoders(positions: PositionBatch) -> bytes:
-    """Return all that any encoder writes of a batch of one position, and what is legal in it."""
+    """Return all that any encoder writes of a batch of one 2x2 position, and what is legal in it."""
     seen = [positions.legal[0].tobytes()]
-    for encoder in ENCODERS.values():
+    for name, encoder in ENCODERS.items():
         planes = np.zeros((1, encoder.planes, positions.height, positions.width), np.float32)
         globals_ = np.zeros((1, encoder.globals), np.float32)
-        encoder.encode(positions, 1, planes, globals_)
+        encoder.encode(positions, 1, planes, globals_, SCRATCH[name])
         seen += [planes.tobytes(), globals_.tobytes()]
     return b"".join(seen)
 

@@ -64,7 +64,7 @@ def play_random(game: Game, chance: random.Random, moves: int) -> None:
 
 
 @pytest.mark.parametrize("rules", RULE_SETS, ids=lambda rules: f"{rules.ko}-{rules.scoring}-{rules.button}")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     size=st.sampled_from([(2, 2), (3, 2), (3, 3), (4, 3), (5, 5)]),
