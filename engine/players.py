@@ -39,6 +39,7 @@ _JUDGE_MEMORY_MIB = 64
 _WARM_UP_SIZE = 5
 _WARM_UP_VISITS = 50
 _NETWORK_JUDGE_VISITS = 64
+"""Visits of each of the two searches that judge dead stones with a network, unless a move has fewer."""
 _JUDGE_SHARE = 0.2
 """Part of a move's time that is kept for judging life and death where a pass may be due."""
 _LATE_SHARE = 2
@@ -222,7 +223,7 @@ class SearchPlayer:
         is_early = game.move_number < game.width * game.height // _EARLY_SHARE
         if is_early:
             return _Judgement([], False)
-        ownership = self.ownership(game, limits.seconds)
+        ownership = self.ownership(game, limits)
         may_agree = game.rules.friendly_pass or not game.rules.is_area
         dead = [vertex for chain in self._dead_chains(game, ownership) for vertex in chain] if may_agree else []
         return _Judgement(dead, bool(np.abs(ownership).min() > _SETTLED))
@@ -250,21 +251,25 @@ class SearchPlayer:
         would_end = judgement is not None and game.pass_ends_phase(color)
         return not (would_end and judgement is not None and self._wins_as_it_stands(game, color, judgement))
 
-    def ownership(self, game: Game, seconds: float | None = None) -> NDArray[np.float64]:
+    def ownership(self, game: Game, limits: Limits | None = None) -> NDArray[np.float64]:
         """Return the expected owner of each point, [area] in policy order, 1 Black, -1 White.
 
         The mean over the evaluations of two searches that play on without end, one with either side
-        to move. seconds: bound of both together.
+        to move. limits: their seconds bound both together; their visits bound each where a network evaluates,
+        and not where only many play-outs tell anything.
         """
+        limits = limits or Limits()
+        visits = self.params.judge_visits
+        if not self._evaluator.attributes.has_first_play:
+            visits = min(_NETWORK_JUDGE_VISITS, limits.visits or _NETWORK_JUDGE_VISITS)
         total = np.zeros(game.width * game.height)
         for color in (BLACK, opponent(BLACK)):
             self._judge.forget()
             self._judge.begin(game, color, safe_vertices(game, color))
             self._judge.play_on()
             stoppers: list[Stopper] = [EventStopper(self._stop)]
-            if seconds is not None:
-                stoppers.append(TimeStopper(seconds / 2))
-            visits = self.params.judge_visits if self._evaluator.attributes.has_first_play else _NETWORK_JUDGE_VISITS
+            if limits.seconds is not None:
+                stoppers.append(TimeStopper(limits.seconds / 2))
             self._judge.run([*stoppers, VisitStopper(visits)], visits)
             total += self._judge.ownership_sum[:-1] / max(1.0, self._judge.ownership_sum[-1])
         return total / 2
