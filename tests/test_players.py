@@ -14,6 +14,7 @@ from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.positions import game_from_diagram, game_of
+from tests.search.fakes import FakeEvaluator
 
 WON = """
 . X . X O . O
@@ -167,3 +168,11 @@ def test_judging_and_searching_together_keep_to_the_time_of_a_move() -> None:
         started = time.monotonic()
         thinker.genmove(game, color, Limits(seconds=1.0))
         assert time.monotonic() - started < 1.5
+
+
+def test_a_network_judges_dead_stones_with_no_more_visits_than_a_move_may_take() -> None:
+    evaluator = FakeEvaluator()
+    judge = SearchPlayer(evaluator, SearchParams())
+    judge.ownership(game_from_diagram(WON), Limits(visits=1))
+    assert evaluator.positions == 2
+    judge.close()

@@ -33,6 +33,7 @@ class Attributes:
     preferred_batch: positions a call at which throughput is about full.
     max_batch: positions a call that must not be exceeded.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
+    has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Attributes:
     has_ownership: bool = False
     has_first_play: bool = False
     has_details: bool = False
+    has_symmetries: bool = False
 
 
 class PositionBatch:
@@ -93,6 +95,12 @@ class PositionBatch:
         self.metadata: NDArray[np.float32] | None = None
         self.rules = Rules()
 
+    def repeat_first(self, count: int) -> None:
+        """Write the position of row 0 into rows 1..count-1."""
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray) and name != "metadata":
+                value[1:count] = value[0]
+
 
 NO_RESULT, SCORE_MEAN, SCORE_STDEV, VARIANCE_TIME, VALUE_ERROR, SCORE_ERROR = range(6)
 """Columns of `Evaluation.details`."""
@@ -131,6 +139,11 @@ class Evaluation:
         self.variance_time = self.details[:, VARIANCE_TIME]
         self.value_error = self.details[:, VALUE_ERROR]
         self.score_error = self.details[:, SCORE_ERROR]
+
+    def average_into_first(self, count: int) -> None:
+        """Replace row 0 by the mean of rows 0..count-1, which are of one position; `first_play` stays."""
+        for part in (self.policy, self.value, self.score, self.ownership, self.details):
+            part[0] = part[:count].mean(axis=0)
 
 
 class Evaluator(Protocol):

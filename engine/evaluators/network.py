@@ -110,6 +110,7 @@ class NetworkEvaluator:
             has_score=bool(spec.scores),
             has_ownership=spec.has_ownership,
             has_details=True,
+            has_symmetries=True,
         )
         self._size = (0, 0)
 

@@ -21,6 +21,8 @@ class SearchParams:
     noise_fraction, noise_concentration: Dirichlet noise at the root, alpha = concentration / legal moves.
     temperature: moves are drawn with visits ** (1 / temperature); 0 plays the best.
     temperature_moves: after this many moves of the game the temperature is 0.
+    root_symmetries: symmetries under which a network evaluates a new root; their mean is one visit
+        (KataGo's rootNumSymmetriesToSample).
     batch_size: leaves a batch; 0 takes what the evaluator prefers.
     max_memory_mib: bound of the tree's memory.
     resign_threshold: winrate under which the engine thinks of resigning; 0 never resigns.
@@ -38,6 +40,7 @@ class SearchParams:
     noise_concentration: float = 10.83
     temperature: float = 0.0
     temperature_moves: int = 30
+    root_symmetries: int = 1
     batch_size: int = 0
     max_memory_mib: int = 512
     resign_threshold: float = 0.05

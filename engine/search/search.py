@@ -19,6 +19,7 @@ from engine.search.root import add_noise, root_position, root_priors, set_root_p
 from engine.search.stoppers import SearchStats, Stopper
 from engine.search.tree import (
     EXPANDED,
+    NEW,
     NO_NODE,
     ROOT,
     SIZE,
@@ -30,6 +31,7 @@ from engine.search.tree import (
     keep_subtree,
     new_tree,
 )
+from engine.symmetry import applicable
 
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
@@ -163,6 +165,8 @@ class Search:
         weights = self._weights((self.params.seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF)
         noise_due = self.params.noise_fraction > 0
         try:
+            if self.tree.stage[ROOT] == NEW:
+                self._evaluate_root(weights)
             while idle < _IDLE_STEPS:
                 stats = self._stats(start, visits_before)
                 if stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers):
@@ -176,6 +180,26 @@ class Search:
             self._abandon()
             raise
         return self._stats(start, visits_before)
+
+    def _evaluate_root(self, weights: Weights) -> None:
+        """Give a new root the mean of its evaluations under several symmetries, as one visit."""
+        slot = self._slots[0]
+        count = min(self.params.root_symmetries, len(applicable(slot.positions.width, slot.positions.height)))
+        count = min(count, slot.positions.capacity)
+        if count <= 1 or not self._evaluator.attributes.has_symmetries:
+            return
+        slot.rows = int(collect(self.tree, self.root, self._scratch, slot.batch, weights, 1, self._evaluated))
+        self._evaluated += slot.rows
+        slot.positions.rules = self._rules
+        slot.positions.repeat_first(count)
+        slot.positions.symmetry[:count] = np.arange(count)
+        try:
+            slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, count, slot.evaluation)
+            wait([slot.future])
+        finally:
+            slot.positions.symmetry[:count] = 0
+        slot.evaluation.average_into_first(count)
+        self._finish(slot)
 
     def _step(self, weights: Weights, max_visits: int | None) -> bool:
         """Collect a batch and send it off, then back up the batch before; return whether anything came of it."""

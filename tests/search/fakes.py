@@ -1,5 +1,7 @@
 """Evaluators that are made up: known outputs, counters, failures."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch
@@ -39,3 +41,18 @@ class FakeEvaluator:
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+class TurningEvaluator(FakeEvaluator):
+    """A fake whose value is the number of the symmetry it is asked under, over eight; keeps the symmetries."""
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        super().__init__(fail_at=fail_at)
+        self.attributes = replace(self.attributes, has_symmetries=True)
+        self.symmetries: list[list[int]] = []
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the made-up evaluation."""
+        super().evaluate(positions, count, out)
+        self.symmetries.append(positions.symmetry[:count].tolist())
+        out.value[:count] = positions.symmetry[:count] / 8

@@ -16,7 +16,7 @@ from engine.search.stoppers import SearchStats, SettledStopper
 from engine.search.tree import EXPANDED, NO_NODE, ROOT, SIZE, TERMINAL, Tree, bytes_per_node, child_nodes, keep_subtree
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.positions import game_from_diagram, game_of, random_game
-from tests.search.fakes import FakeEvaluator
+from tests.search.fakes import FakeEvaluator, TurningEvaluator
 
 
 def searched(game: Game, evaluator: object, visits: int = 200, **params: float) -> Search:
@@ -261,3 +261,29 @@ def test_temperature_draws_in_proportion_to_visits() -> None:
     for child in children:
         share = search.tree.visits[child] / search.tree.visits[children].sum()
         assert drawn.count(child) / len(drawn) == pytest.approx(share, abs=0.04)
+
+
+@pytest.mark.parametrize(("size", "used"), [((5, 5), 8), ((5, 4), 4)])
+def test_a_new_root_is_evaluated_under_every_symmetry_of_the_board_as_one_visit(
+    size: tuple[int, int], used: int
+) -> None:
+    evaluator, game = TurningEvaluator(), Game(*size)
+    search = Search(evaluator, SearchParams(root_symmetries=8))
+    search.begin(game, BLACK, game.legal_vertices(BLACK))
+    assert search.run([], max_visits=1).visits == 1
+    assert evaluator.symmetries == [list(range(used))]
+    assert search.tree.value_sum[ROOT] == pytest.approx((used - 1) / 16)
+    assert search.run([], max_visits=20).visits == 20
+    assert all(symmetry == 0 for batch in evaluator.symmetries[1:] for symmetry in batch)
+    search.close()
+
+
+def test_a_root_whose_evaluation_failed_can_be_evaluated_again() -> None:
+    evaluator, game = TurningEvaluator(fail_at=1), Game(5)
+    search = Search(evaluator, SearchParams(root_symmetries=8))
+    search.begin(game, BLACK, game.legal_vertices(BLACK))
+    with pytest.raises(RuntimeError):
+        search.run([], max_visits=1)
+    assert search.run([], max_visits=3).visits == 3
+    assert evaluator.symmetries[0] == list(range(8))
+    search.close()
