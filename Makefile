@@ -58,7 +58,7 @@ match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --ga
 fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
 	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
 
-clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, where they are installed
+clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, compare with KataGo, where they are installed
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
 
 binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
