@@ -5,6 +5,8 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from engine.vertex import NO_POINT
+
 
 @dataclass(frozen=True)
 class SearchStats:
@@ -12,6 +14,11 @@ class SearchStats:
 
     visits: at the root, reused ones included. playouts: of this search. elapsed: seconds.
     best_visits, second_visits: of the two most visited moves.
+    best_vertex: the most visited move, NO_POINT before there is one. best_prior: its policy share.
+    best_value, second_value: mean utility of the two most visited moves, in the view of the side to move.
+    root_value: mean utility at the root, in the same view.
+    best_since: playouts of this search when best_vertex became the most visited.
+    move_count: legal moves at the root, pass included; 0 if not counted.
     """
 
     visits: int
@@ -19,6 +26,13 @@ class SearchStats:
     elapsed: float
     best_visits: int
     second_visits: int
+    best_vertex: int = NO_POINT
+    best_value: float = 0.0
+    second_value: float = 0.0
+    root_value: float = 0.0
+    best_since: int = 0
+    best_prior: float = 0.0
+    move_count: int = 0
 
 
 class Stopper(Protocol):
