@@ -18,12 +18,16 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class Command(NamedTuple):
-    """One command line. id: as it is echoed, or "". rest: the argument text, for file names and JSON."""
+    """One command line. id: as it is echoed, or "". rest: the argument text, for file names and JSON.
+
+    line: its number among all lines of the session; 0 outside one.
+    """
 
     id: str
     name: str
     args: list[str]
     rest: str = ""
+    line: int = 0
 
 
 def decode(line: bytes) -> str:
@@ -64,6 +68,16 @@ def parse_command(line: str) -> Command | None:
 def format_reply(identity: str, text: str, ok: bool = True) -> str:
     """Return a reply with its closing blank line. Blank lines within the text would end it early: they go."""
     return f"{'=' if ok else '?'}{identity} {clean_text(text)}\n\n"
+
+
+def format_stream_start(identity: str) -> str:
+    """Return the first line of a reply whose other lines come as they are found."""
+    return f"={identity}\n"
+
+
+def format_stream_end(last: str) -> str:
+    """Return the last line of such a reply, if there is one, and the closing blank line."""
+    return f"{last}\n\n" if last else "\n"
 
 
 def clean_text(text: str) -> str:

@@ -15,6 +15,8 @@ PlayerFactory = Callable[[], "Player"]
 _HEAD_START = 0.15
 """Seconds that loading waits for the handshake: importing numpy and numba holds the interpreter, and
 a controller's first `name` is to be answered at once. Needing the player ends the wait."""
+_GLANCE = 0.02
+"""Seconds between looks at whether somebody still waits for the player."""
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +61,23 @@ class PlayerSeat:
         self._wanted.set()
         self.start_loading()
         self._settled.wait()
+        return self._require()
+
+    def get_unless(self, given_up: Callable[[], bool]) -> "Player | None":
+        """Return the player, waiting for it until `given_up`, then None. Raises GtpError as `get` does."""
+        self._wanted.set()
+        self.start_loading()
+        while not self._settled.wait(_GLANCE):
+            if given_up():
+                return None
+        return self._require()
+
+    def require_makable(self) -> None:
+        """Raise GtpError if the player is known not to be there; does not wait for it."""
+        if self._settled.is_set():
+            self._require()
+
+    def _require(self) -> "Player":
         if self._player is None:
             reason = " ".join(str(self._error or "session ended").split())
             raise GtpError(f"engine not available: {reason}")

@@ -11,14 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from io import FileIO
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gtp import protocol
+from gtp.attention import Signal
 from gtp.commands import HANDLERS
 from gtp.errors import GtpError, GtpQuit
 from gtp.protocol import Command
 from gtp.seat import PlayerFactory
-from gtp.state import GtpState, SessionConfig
+from gtp.state import Emit, GtpState, SessionConfig, Stream
 
 __all__ = ["SessionConfig", "run", "serve"]
 
@@ -26,9 +27,13 @@ _CHUNK = 1 << 16
 _BURST_SECONDS = 0.1
 """Input that ends within this time of the command before it is a script: its searches run to their end.
 A controller that leaves later has changed its mind: searches are cut short."""
-_STOP_INTERVAL = 0.05
+_DISMISS_INTERVAL = 0.05
+_READY = "GTP ready, beginning main protocol loop"
+"""Said on stderr, in KataGo's words: LizGoban sends nothing before it has seen them."""
 _PATIENCE = 1.5
 """Seconds that a command in progress has to end once the controller has left."""
+
+Reply = TypeVar("Reply")
 
 log = logging.getLogger(__name__)
 
@@ -55,20 +60,25 @@ class Disconnected(Exception):
 
 
 class Writer:
-    """The only writer to the controller: whole texts under one lock, flushed."""
+    """The only writer to the controller: whole texts under one lock, flushed.
+
+    is_amid_reply: the last text was a line of a reply that goes on.
+    """
 
     def __init__(self, sink: ByteSink) -> None:
         self._sink = sink
         self._lock = threading.Lock()
+        self.is_amid_reply = False
 
     def write(self, text: str) -> None:
-        """Send a text. Raises Disconnected."""
+        """Send a text that ends a line. Raises Disconnected."""
         data = protocol.encode(text)
         try:
             with self._lock:
                 while data:
                     data = data[self._sink.write(data) or 0 :]
                 self._sink.flush()
+                self.is_amid_reply = not text.endswith("\n\n") and text != "\n"
         except (OSError, ValueError) as error:
             raise Disconnected(str(error)) from None
 
@@ -101,21 +111,19 @@ class Session:
         self._on_stuck = on_stuck
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._current: Command | None = None
-        self._received = 0
-        self._answered = 0
-        self._answering = threading.Lock()
+        self._line = 0
         self._ended = threading.Event()
 
     def run(self) -> int:
         """Answer commands until `quit`, the end of input, or a closed output; return the exit code."""
+        self._state.attention.start()
         threading.Thread(target=self._read, name="gtp-reader", daemon=True).start()
         self._state.seat.start_loading()
         try:
-            while (command := self._commands.get()) is not None:
-                self._current = command
-                self._writer.write(answer(self._state, command))
-                with self._answering:
-                    self._answered += 1
+            while (command := self._next_command()) is not None:
+                self._current, self._line = command, command.line
+                with self._state.attention.thinking(command.line, Signal.INTERRUPT):
+                    answer(self._state, command, self._writer.write)
                 self._current = None
                 if command.name == "quit":
                     break
@@ -124,44 +132,40 @@ class Session:
         finally:
             self._ended.set()
             self._state.seat.dismiss()
+            self._state.attention.close()
             self._state.seat.close()
         return 0
+
+    def _next_command(self) -> Command | None:
+        """Return the next command, or None at the end; think in the opponent's time until there is one."""
+        if self._state.may_ponder and self._commands.empty():
+            ponder(self._state, self._line)
+        return self._commands.get()
 
     def _read(self) -> None:
         """Queue commands until `quit` or the end of input; then see to it that the session ends soon."""
         arrived = 0.0
         for raw in read_lines(self._source):
             line = protocol.decode(raw)
-            if protocol.is_interrupt(line):
-                threading.Thread(target=self._interrupt, args=(self._received,), daemon=True).start()
             command = protocol.parse_command(line)
+            number = self._state.attention.hear(_signal(line, command))
             if command is None:
                 continue
             previous, arrived = arrived, time.monotonic()
-            self._received += 1
-            self._commands.put(command)
+            self._commands.put(command._replace(line=number))
             if command.name == "quit":
                 self._leave(time.monotonic() - previous)
                 return
+        self._state.attention.hear()
         self._commands.put(None)
         self._leave(time.monotonic() - arrived)
-
-    def _interrupt(self, received: int) -> None:
-        """Cut the searches of the first `received` commands short, and no later ones."""
-        while not self._ended.is_set():
-            with self._answering:
-                if self._answered >= received:
-                    return
-                # Repeated, as a search that begins only now would not have seen an earlier stop.
-                self._state.seat.stop()
-            self._ended.wait(_STOP_INTERVAL)
 
     def _leave(self, quiet_seconds: float) -> None:
         """Cut searches short until the session has ended, unless the whole input came as one script."""
         if quiet_seconds < _BURST_SECONDS:
             return
         started = time.monotonic()
-        while not self._ended.wait(_STOP_INTERVAL):
+        while not self._ended.wait(_DISMISS_INTERVAL):
             self._state.seat.dismiss()
             if self._on_stuck is not None and time.monotonic() - started > _PATIENCE:
                 self._abandon()
@@ -172,6 +176,9 @@ class Session:
         """Answer what is still unanswered, in place of the loop, which hangs in a command."""
         command = self._current
         try:
+            if command is not None and self._writer.is_amid_reply:
+                self._writer.write(protocol.format_stream_end(""))
+                command = self._commands.get_nowait()
             while command is not None:
                 gone = command.name == "quit"
                 text = "" if gone else "interrupted"
@@ -181,24 +188,62 @@ class Session:
             self._commands.put(None)
 
 
-def answer(state: GtpState, command: Command) -> str:
-    """Run a command and return the whole reply. No failure of a command ends the session."""
+def _signal(line: str, command: Command | None) -> Signal:
+    """Return what a line of input asks running searches for."""
+    if protocol.is_interrupt(line):
+        return Signal.INTERRUPT
+    return Signal.STOP if command is not None and command.name == "stop" else Signal.LINE
+
+
+def answer(state: GtpState, command: Command, write: Emit) -> None:
+    """Run a command and write the whole reply, at once or as its lines come. No failure ends the session."""
+    ok, reply = _guard(command, lambda: _handle(state, command))
+    if isinstance(reply, str):
+        write(protocol.format_reply(command.id, reply, ok))
+        return
+    write(protocol.format_stream_start(command.id))
+    ok, last = _guard(command, lambda: reply(lambda line: write(f"{line}\n")))
+    if not ok:
+        log.error("%s: %s", command.name, last)
+    write(protocol.format_stream_end(last if ok else ""))
+
+
+def _handle(state: GtpState, command: Command) -> str | Stream:
+    handler = state.commands.get(command.name)
+    if handler is None:
+        raise GtpError("unknown command")
+    return handler(state, command)
+
+
+def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | str]:
+    """Return (True, what `work` returns) or (False, why it failed)."""
     try:
-        handler = state.commands.get(command.name)
-        if handler is None:
-            raise GtpError("unknown command")
-        return protocol.format_reply(command.id, handler(state, command))
+        return True, work()
     except GtpQuit:
-        return protocol.format_reply(command.id, "")
+        return True, ""
     except GtpError as error:
-        return protocol.format_reply(command.id, str(error), ok=False)
+        return False, str(error)
+    except Disconnected:
+        raise
     except Exception as error:
         from engine.nets.spec import WeightsError
 
         if isinstance(error, WeightsError):
-            return protocol.format_reply(command.id, str(error), ok=False)
+            return False, str(error)
         log.exception("%s failed", command.name)
-        return protocol.format_reply(command.id, f"internal error: {error!r}", ok=False)
+        return False, f"internal error: {error!r}"
+
+
+def ponder(state: GtpState, line: int) -> None:
+    """Think in the opponent's time until a line after number `line` arrives. No failure ends the session."""
+    with state.attention.thinking(line, Signal.LINE):
+        if state.attention.called(line, Signal.LINE):
+            return
+        try:
+            state.seat.get().ponder(state.game)
+        except Exception:
+            state.awaits_reply = False
+            log.exception("pondering failed")
 
 
 def serve(state: GtpState, source: ByteSource, sink: ByteSink) -> int:
@@ -212,6 +257,8 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     From here on, what any library prints goes to stderr.
     """
     sink = _take_stdout()
+    sys.stderr.write(f"{_READY}\n")
+    sys.stderr.flush()
     # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
     source = FileIO(sys.stdin.fileno(), closefd=False)
     state = GtpState(config, factory, HANDLERS)

@@ -6,6 +6,7 @@ engine's heavy modules are imported when the first stone needs them, not before.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engine import __version__
@@ -13,6 +14,7 @@ from engine.clock import DEFAULT_LAG_BUFFER, Clock
 from engine.errors import IllegalMove
 from engine.rules import CHINESE_KGS, Rules
 from engine.vertex import points
+from gtp.attention import Attention
 from gtp.errors import GtpError
 from gtp.protocol import Command
 from gtp.seat import PlayerFactory, PlayerSeat
@@ -24,8 +26,22 @@ MIN_SIZE = 2
 MAX_SIZE = 25
 DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
+DEFAULT_PV_LENGTH = 15
+DEFAULT_ANALYSIS_NOISE = 0.04
 
-Handler = Callable[["GtpState", Command], str]
+Emit = Callable[[str], None]
+"""Sends one whole line, given without its newline."""
+Stream = Callable[[Emit], str]
+"""The rest of a reply that comes line by line: sends lines, returns the last one or "" for none."""
+Handler = Callable[["GtpState", Command], str | Stream]
+
+
+class Perspective(StrEnum):
+    """Whose chances analysis tells: KataGo's `reportAnalysisWinratesAs`."""
+
+    SIDETOMOVE = "SIDETOMOVE"
+    BLACK = "BLACK"
+    WHITE = "WHITE"
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,10 @@ class SessionConfig:
     fallback_seconds: a move's time when neither a cap nor a clock bounds it.
     reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are left to the controller and the connection.
+    ponder: think in the opponent's time, after each own move.
+    resigns: False plays on in hopeless games.
+    perspective, pv_length: of analysis; moves in a variation, the first one included.
+    analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis looks at more moves.
     """
 
     name: str = "Keima"
@@ -49,6 +69,11 @@ class SessionConfig:
     fallback_seconds: float = DEFAULT_MOVE_SECONDS
     reg_visits: int = DEFAULT_REG_VISITS
     lag_buffer: float = DEFAULT_LAG_BUFFER
+    ponder: bool = False
+    resigns: bool = True
+    perspective: Perspective = Perspective.SIDETOMOVE
+    pv_length: int = DEFAULT_PV_LENGTH
+    analysis_noise: float = DEFAULT_ANALYSIS_NOISE
 
 
 @dataclass(frozen=True)
@@ -61,12 +86,18 @@ class Status:
 
 
 class GtpState:
-    """One session's memory. commands: every listed command; `list_commands` tells nothing else."""
+    """One session's memory.
+
+    commands: every listed command; `list_commands` tells nothing else. awaits_reply: an own move was
+    the last thing to happen on the board, so the time until the next line is the opponent's.
+    """
 
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
         self.config = config
         self.commands = commands
         self.seat = PlayerSeat(factory)
+        self.attention = Attention(self.seat.stop)
+        self.awaits_reply = False
         self.clock = Clock(lag_buffer=config.lag_buffer)
         self.rules = config.rules
         self.komi = config.komi
@@ -83,6 +114,11 @@ class GtpState:
 
             self._game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
         return self._game
+
+    @property
+    def may_ponder(self) -> bool:
+        """True in the opponent's time, if the session ponders."""
+        return self.config.ponder and self.awaits_reply
 
     @property
     def is_board_empty(self) -> bool:
@@ -105,6 +141,7 @@ class GtpState:
 
     def _replace(self, game: "Game | None") -> None:
         self._game, self._status = game, None
+        self.awaits_reply = False
         player = self.seat.if_ready()
         if player is not None:
             player.new_game()
@@ -125,7 +162,7 @@ class GtpState:
     def play(self, color: int, vertex: int) -> None:
         """Play a move, whoever's turn it is and whatever superko says. Raises IllegalMove."""
         self.game.play(color, vertex, lenient=True)
-        self._status = None
+        self._status, self.awaits_reply = None, False
 
     def undo(self, count: int = 1) -> None:
         """Take back `count` moves, or none of them. Raises IllegalMove."""
@@ -133,7 +170,7 @@ class GtpState:
             raise IllegalMove("cannot undo")
         for _ in range(count):
             self.game.undo()
-        self._status = None
+        self._status, self.awaits_reply = None, False
 
     def place_handicap(self, vertices: Sequence[int]) -> None:
         """Set up handicap stones on an empty board; passes played before are forgotten. Raises IllegalMove."""

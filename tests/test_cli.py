@@ -16,6 +16,8 @@ import keima
 ROOT = Path(__file__).resolve().parent.parent
 KEIMA = [sys.executable, str(ROOT / "keima.py")]
 HEAVY = {"numpy", "numba", "torch", "openvino", "rich", "llvmlite"}
+READY = "GTP ready, beginning main protocol loop\n"
+"""What LizGoban waits for on stderr."""
 FIRST_REPLY = 0.3
 """Seconds from the start of the process to the first reply, on a quiet machine."""
 
@@ -44,7 +46,7 @@ def test_no_command_means_gtp() -> None:
         result = subprocess.run(
             [*KEIMA, *arguments], input="1 name\n2 quit\n", capture_output=True, text=True, timeout=60
         )
-        assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", "", 0)
+        assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", READY, 0)
 
 
 def test_the_first_reply_comes_at_once() -> None:

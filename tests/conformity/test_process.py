@@ -8,6 +8,7 @@ import pytest
 from tests.conformity.driver import FAKE_ENGINE, ROOT, Controller
 
 HANDSHAKE = ["name", "version", "protocol_version", "list_commands"]
+READY = b"GTP ready, beginning main protocol loop\n"
 THINKING = [*FAKE_ENGINE, "thinking"]
 
 
@@ -87,7 +88,7 @@ def test_a_closed_stdout_ends_the_process() -> None:
     engine.stdin.write(b"name\n")
     engine.stdin.flush()
     assert engine.wait(5) == 0
-    assert engine.stderr.read() == b""
+    assert engine.stderr.read() == READY
     engine.stdin.close()
     engine.stderr.close()
 

@@ -29,7 +29,9 @@ def ask(state: GtpState, line: str) -> str:
     """Return the reply to one command without its frame: "text", or "? text" for a failure."""
     command = parse_command(line)
     assert command is not None
-    reply = answer(state, command)
+    written: list[str] = []
+    answer(state, command, written.append)
+    (reply,) = written
     assert reply[0] in "=?"
     assert reply.endswith("\n\n")
     text = reply[2:-2] if not command.id else reply[1 + len(command.id) + 1 : -2]
