@@ -1,4 +1,4 @@
-"""Time settings, and how many seconds the next move may take. Knows nothing of search or GTP.
+"""Time settings, and how many seconds the next move should and may take. Knows nothing of search or GTP.
 
 A `Clock` measures each color's own moves, because some controllers never tell the time left; what
 a controller does tell (`set_time_left`) replaces the measured figure.
@@ -6,7 +6,7 @@ a controller does tell (`set_time_left`) replaces the measured figure.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.color import BLACK, WHITE
@@ -21,15 +21,31 @@ _TAIL_GROWTH = 0.35
 point are expected, or 0.35 of the moves so far: the budget shrinks instead of running out."""
 _MAIN_TIME_LENGTH = 0.6
 """Main time before an overtime is spent over this share of the expected game."""
-_RESERVE_LAGS = 3.0
-_RESERVE_LAGS_PER_POINT = 0.03
-_MAX_RESERVE_SHARE = 0.07
-"""A bank of time is never planned below three lag buffers and 0.03 for each point of the
-board, but at most 7 % of the main time: what the moves of a very long game take without thinking."""
+_LONGEST = 2.0
+_RESERVE_PER_MOVE = 0.05
+_MAX_RESERVE_SHARE = 0.1
+"""A bank of time is never planned below 0.05 s for each own move until a game of two moves a point ends: what
+moves take without thinking. At most this is a tenth of the main time."""
 _MAX_LAG_SHARE = 0.2
-"""Of a move's share of the time, the lag buffer takes at most this much; else fast games would not think."""
+_SHORT_LAG = 0.05
+_MAX_SHORT_LAG_SHARE = 0.5
+"""Of a move's share of the time, the lag buffer takes at most a fifth, or half of it up to 0.05 s; else fast
+games would not think."""
 _MAX_FISCHER_SHARE = 0.25
 """Of a bank of time that grows by an increment, one move takes at most this much beyond the increment."""
+_MOST_BANK_SHARE = 0.2
+_MOST_TIMES = 3.0
+"""The hardest move takes at most this much of the bank, and this many times what was planned for it."""
+_KEPT_SHARE = 0.3
+_KEPT_PERIODS = 3
+"""Byo-yomi periods that no hard move runs through: a pause of the machine or the connection may need them."""
+_FIRST_WEIGHT = 1.4
+_MIDDLE_WEIGHT = 2.2
+_LAST_WEIGHT = 1.0
+_MIDDLE = 0.25
+_MIDDLE_END = 0.6
+"""Times an even share of the bank, at the start, from a quarter to 0.6 of the expected game, and at its end.
+Time early is worth more, many games are resigned, and settled positions late in the game give back what they save."""
 
 
 class Kind(StrEnum):
@@ -82,6 +98,19 @@ class TimeSettings:
 
 
 NO_LIMIT = TimeSettings(Kind.NONE)
+
+
+@dataclass(frozen=True)
+class Allotment:
+    """Seconds for one move.
+
+    seconds: what a move of average difficulty should take. most_seconds: what the hardest may take, at least `seconds`.
+    is_kept: time that is not used now is there for later moves.
+    """
+
+    seconds: float
+    most_seconds: float
+    is_kept: bool = True
 
 
 @dataclass
@@ -158,7 +187,12 @@ class Clock:
         return (side.period, side.count) if side.in_overtime else (side.main, 0)
 
     def budget(self, color: int, move_number: int, area: int) -> float | None:
-        """Return the seconds that the next move of a color may take, or None if there is no limit.
+        """Return the planned seconds of `allotment`, or None if there is no limit."""
+        allotment = self.allotment(color, move_number, area)
+        return None if allotment is None else allotment.seconds
+
+    def allotment(self, color: int, move_number: int, area: int) -> Allotment | None:
+        """Return the time of a color's next move, or None if there is no limit.
 
         move_number: moves of both colors so far. area: points of the board.
         The time since `start` is already taken off.
@@ -166,43 +200,59 @@ class Clock:
         settings, side = self.settings or NO_LIMIT, self._sides[color]
         if settings.kind is Kind.NONE:
             return None
-        if settings.has_periods:
-            seconds = self._overtime_budget(settings, side, move_number, area)
-        else:
-            seconds = self._bank_budget(settings, side, move_number, area)
-        if self._running is not None and self._running[0] == color:
-            seconds -= self._now() - self._running[1]
-        return max(MIN_SECONDS, seconds)
+        plan = self._overtime_plan if settings.has_periods else self._bank_plan
+        allotment = plan(settings, side, move_number, area)
+        waited = self._now() - self._running[1] if self._running is not None and self._running[0] == color else 0.0
+        return replace(
+            allotment,
+            seconds=max(MIN_SECONDS, allotment.seconds - waited),
+            most_seconds=max(MIN_SECONDS, allotment.most_seconds - waited),
+        )
 
     def _lag(self, share: float) -> float:
-        return min(self.lag_buffer, _MAX_LAG_SHARE * share)
+        short = min(_SHORT_LAG, _MAX_SHORT_LAG_SHARE * share)
+        return min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short))
 
-    def _overtime_budget(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> float:
-        """Return the budget under Canadian or byo-yomi time."""
+    def _less_lag(self, seconds: float, most: float, *, is_kept: bool) -> Allotment:
+        """Return an allotment with the lag buffer taken off both times."""
+        most = max(seconds, most)
+        return Allotment(seconds - self._lag(seconds), most - self._lag(most), is_kept)
+
+    def _overtime_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
+        """Return the time of a move under Canadian or byo-yomi time."""
+        is_canadian = settings.kind is Kind.CANADIAN
+        if side.in_overtime and is_canadian:
+            share = side.period / max(1, side.count)
+            return self._less_lag(share, _most_of_period(side.period, side.count), is_kept=side.count > 1)
+        spare = 0 if is_canadian else max(0, side.count - _KEPT_PERIODS)
         if side.in_overtime:
-            stones = side.count if settings.kind is Kind.CANADIAN else 1
-            share = side.period / max(1, stones)
-            return share - self._lag(share)
+            most = side.period + (settings.period if spare else 0.0)
+            return self._less_lag(side.period, most, is_kept=False)
         # The first period is whole behind the main time, so a move may run into it, but no further.
-        share = settings.pace + side.main / _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
-        share = min(share, settings.pace + side.main)
-        return share - self._lag(share)
+        left = _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
+        bound = settings.pace + side.main
+        share = min(settings.pace + side.main / left * _weight(move_number, area), bound)
+        return self._less_lag(share, min(bound, share + _MOST_BANK_SHARE * side.main), is_kept=True)
 
-    def _bank_budget(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> float:
-        """Return the budget under absolute or Fischer time."""
-        lags = _RESERVE_LAGS + _RESERVE_LAGS_PER_POINT * area
-        reserve = min(lags * self.lag_buffer, _MAX_RESERVE_SHARE * settings.main)
+    def _bank_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
+        """Return the time of a move under absolute or Fischer time."""
+        left = _own_moves_left(move_number, area)
+        most_left = max(left, (_LONGEST * area - move_number) / 2)
+        reserve = min(_RESERVE_PER_MOVE * most_left, _MAX_RESERVE_SHARE * settings.main)
         bank = max(0.0, side.main - reserve)
-        share = bank / _own_moves_left(move_number, area)
+        share = bank / left * _weight(move_number, area)
         if settings.increment > 0:
             share = min(share + settings.increment, settings.increment + _MAX_FISCHER_SHARE * bank)
+        # What an even use of the main time would have left by now is not spent on one hard move.
+        kept = _KEPT_SHARE * settings.main * left / _own_moves_left(0, area)
+        most = min(_MOST_TIMES * share, settings.increment + _MOST_BANK_SHARE * bank, bank - kept)
         if settings.main_cap is not None:
             # What the bank cannot hold after this move would be lost.
             share = max(share, side.main + settings.increment - settings.main_cap)
         share = min(share, bank)
         if settings.move_cap is not None:
-            share = min(share, settings.move_cap)
-        return share - self._lag(share)
+            share, most = min(share, settings.move_cap), min(most, settings.move_cap)
+        return self._less_lag(share, most, is_kept=True)
 
     def _charge(self, side: _Side, elapsed: float) -> None:
         """Take one move's time off a color's clock."""
@@ -225,6 +275,20 @@ class Clock:
         else:
             lost = int(elapsed / settings.period)
             side.period, side.count = settings.period, max(1, side.count - lost)
+
+
+def _weight(move_number: int, area: int) -> float:
+    """Return by how much a move's share of the bank exceeds an even one."""
+    progress = move_number / (_LENGTH_SHARE * area)
+    if progress < _MIDDLE:
+        return _FIRST_WEIGHT + (_MIDDLE_WEIGHT - _FIRST_WEIGHT) * progress / _MIDDLE
+    late = min(1.0, max(0.0, progress - _MIDDLE_END) / (1.0 - _MIDDLE_END))
+    return _MIDDLE_WEIGHT + (_LAST_WEIGHT - _MIDDLE_WEIGHT) * late
+
+
+def _most_of_period(seconds: float, stones: int) -> float:
+    """Return what one of the stones left in a Canadian period may take; the last one takes all."""
+    return seconds / (0.75 * stones + 0.25)
 
 
 def _own_moves_left(move_number: int, area: int, length: float = 1.0) -> float:

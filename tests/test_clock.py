@@ -1,5 +1,6 @@
 """Budgets: never flag, waste little, and follow what controllers say. Whole games are simulated."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -213,6 +214,76 @@ def test_even_a_very_long_game_never_flags(settings: TimeSettings, area: int, ov
 def test_a_full_game_uses_four_fifths_of_the_time(settings: TimeSettings, area: int, lag: float) -> None:
     played = simulate(settings, area, int(0.68 * area), overhead=0.02, lag=lag)
     assert played.used >= 0.8 * played.granted
+
+
+def play_moods(settings: TimeSettings, area: int, length: int, hard: float, lag: float, seed: int) -> Played:
+    """Play one color's moves: a share of `hard` ones takes all it may, the rest 40 % to 100 % of the plan, all late."""
+    hands, played, dice = Hands(), Played(granted=settings.main), random.Random(seed)
+    clock = Clock(settings, lag, hands)
+    for move in range(0, length, 2):
+        allotment = clock.allotment(BLACK, move, area)
+        assert allotment is not None
+        seconds, count = clock.time_left(BLACK)
+        periods = count if settings.kind is Kind.BYOYOMI else 1
+        available = seconds + (periods - 1) * settings.period if count else seconds + settings.period
+        wanted = allotment.most_seconds if dice.random() < hard else allotment.seconds * dice.uniform(0.4, 1.0)
+        taken = wanted + dice.uniform(0.002, 0.05)
+        played.margin = min(played.margin, available - taken)
+        think(clock, hands, BLACK, taken)
+        played.used += taken
+        played.granted += settings.increment
+    return played
+
+
+LENGTHS = {81: [30, 55, 100], 169: [60, 130, 200], 361: [100, 240, 400]}
+
+
+@pytest.mark.parametrize(("settings", "area"), [case[1:] for case in GAMES], ids=[case[0] for case in GAMES])
+@pytest.mark.parametrize("hard", [0.0, 0.3, 1.0])
+def test_hard_moves_and_late_stops_lose_no_game_of_any_length(settings: TimeSettings, area: int, hard: float) -> None:
+    for seed, length in enumerate(LENGTHS[area] * 2):
+        assert play_moods(settings, area, length, hard, (0.1, 0.5, 1.0)[seed % 3], seed).margin > 0
+
+
+@pytest.mark.parametrize("main", [60.0, 600.0, 3600.0])
+@pytest.mark.parametrize(("area", "length"), [(81, 55), (361, 220), (361, 260)])
+def test_moves_that_stop_early_leave_little_of_an_absolute_time(main: float, area: int, length: int) -> None:
+    for seed in range(4):
+        played = play_moods(TimeSettings(Kind.ABSOLUTE, main), area, length, 0.1, 0.5, seed)
+        assert played.used >= 0.8 * main
+
+
+@pytest.mark.parametrize(("settings", "area"), [case[1:] for case in GAMES], ids=[case[0] for case in GAMES])
+def test_the_hardest_move_may_take_as_much_as_any_other(settings: TimeSettings, area: int) -> None:
+    for move in range(0, 2 * area, 7):
+        allotment = Clock(settings).allotment(WHITE, move, area)
+        assert allotment is not None
+        assert 0 < allotment.seconds <= allotment.most_seconds
+
+
+def test_only_time_that_is_left_for_later_moves_can_be_saved() -> None:
+    def saves(settings: TimeSettings, seconds: float, count: int) -> bool:
+        clock = Clock(settings)
+        clock.set_time_left(BLACK, seconds, count)
+        allotment = clock.allotment(BLACK, 20, 361)
+        assert allotment is not None
+        return allotment.is_kept
+
+    assert saves(ABSOLUTE_600, 100, 0)
+    assert saves(TimeSettings(Kind.FISCHER, 60, increment=5), 30, 0)
+    assert saves(CANADIAN, 20, 4)
+    assert not saves(CANADIAN, 20, 1)
+    assert saves(BYOYOMI, 30, 0)
+    assert not saves(BYOYOMI, 10, 3)
+
+
+def test_the_hardest_move_runs_through_a_byoyomi_period_only_where_three_are_left_behind() -> None:
+    clock = Clock(BYOYOMI, 0.5)
+    for count, most in [(1, 9.5), (3, 9.5), (4, 19.5)]:
+        clock.set_time_left(BLACK, 10, count)
+        allotment = clock.allotment(BLACK, 60, 361)
+        assert allotment is not None
+        assert allotment.most_seconds == most
 
 
 def test_no_budget_takes_more_than_is_there() -> None:

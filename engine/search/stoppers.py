@@ -2,10 +2,26 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from engine.vertex import NO_POINT
+
+_RIVAL_SHARE = 0.15
+"""A move with this share of the most visited move's visits may be chosen for its value."""
+_TRUSTED_SHARE = 0.1
+"""The part of a move's time after which its own speed is trusted."""
+_LEAST_FACTOR = 0.25
+_UNSTABLE_FACTOR = 1.7
+_CONTESTED_FACTOR = 2.5
+"""Times the planned time for a search whose most visited move is new, or is not the best valued, or both."""
+_RECENT = 0.25
+"""A most visited move is new if it became so in the last quarter of the playouts."""
+_SPLIT_SHARE = 0.5
+"""Up to this share of the visits the best move needs all of the planned time; with all visits it needs half."""
+_OBVIOUS_PRIOR = 0.85
+_OBVIOUS_MARGIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -54,32 +70,103 @@ class VisitStopper:
 
 
 class TimeStopper:
-    """Stops after a time, counted from its creation by the monotonic clock."""
+    """Stops after a time, counted from its creation. now: a clock in seconds that goes on while the process is held."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
-        self._deadline = time.monotonic() + seconds
+        self._now = now
+        self._deadline = now() + seconds
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True once the time is used up."""
-        return time.monotonic() >= self._deadline
+        return self._now() >= self._deadline
 
 
 class SettledStopper:
     """Stops a timed search whose second-best move cannot catch up in the time left.
 
-    Assumes the present speed; waits for a tenth of the time before it judges.
+    Assumes the present speed. speed: playouts a second of earlier searches, which serves until a tenth of the
+    time has shown the present one; 0.0 waits.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, speed: float = 0.0) -> None:
         self.seconds = seconds
+        self._speed = speed
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True if the rest of the time, all spent on the second move, would not change the order."""
-        if stats.elapsed < self.seconds / 10 or stats.playouts == 0:
-            return False
-        remaining = (self.seconds - stats.elapsed) * stats.playouts / stats.elapsed
-        return stats.best_visits - stats.second_visits > remaining
+        return is_settled(stats, self.seconds, stats.elapsed, self._speed)
+
+
+class PlannedStopper:
+    """Stops at a planned time that grows while the search is of two minds, and shrinks when it is sure.
+
+    seconds: for a move of average difficulty. most_seconds: the bound of what it grows to. speed: see
+    `SettledStopper`. Times count from its creation.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        most_seconds: float,
+        speed: float = 0.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.seconds = seconds
+        self.most_seconds = most_seconds
+        self._speed = speed
+        self._now = now
+        self._start = now()
+
+    def should_stop(self, stats: SearchStats) -> bool:
+        """Return True once the time that this position deserves is used, or more of it would change nothing."""
+        elapsed = self._now() - self._start
+        if stats.move_count == 1 or elapsed >= self.most_seconds:
+            return True
+        target = min(self.most_seconds, self.seconds * difficulty(stats))
+        return elapsed >= target or is_settled(stats, target, elapsed, self._speed)
+
+
+class ForcedStopper:
+    """Stops where there is nothing to choose."""
+
+    def should_stop(self, stats: SearchStats) -> bool:
+        """Return True with a single legal move."""
+        return stats.move_count == 1
+
+
+def is_settled(stats: SearchStats, seconds: float, elapsed: float, speed: float = 0.0) -> bool:
+    """True if no move can overtake the best in what is left of `seconds`, all of it spent on the second.
+
+    speed: playouts a second, until a tenth of the time has shown the present speed; 0.0 if unknown.
+    """
+    if _has_rival(stats) or stats.best_visits == 0:
+        return False
+    if elapsed >= seconds * _TRUSTED_SHARE and stats.playouts > 0 and elapsed > 0:
+        speed = stats.playouts / elapsed
+    elif speed <= 0:
+        return False
+    return stats.best_visits - stats.second_visits > (seconds - elapsed) * speed
+
+
+def difficulty(stats: SearchStats) -> float:
+    """Return what part of the planned time a position deserves, by how sure the search is of its move."""
+    if stats.best_vertex == NO_POINT or stats.visits < 2:
+        return 1.0
+    is_new = stats.playouts - stats.best_since < _RECENT * stats.playouts
+    has_rival = _has_rival(stats)
+    if is_new or has_rival:
+        return _CONTESTED_FACTOR if is_new and has_rival else _UNSTABLE_FACTOR
+    share = stats.best_visits / stats.visits
+    is_better = stats.best_value - stats.second_value > _OBVIOUS_MARGIN or stats.second_visits == 0
+    if stats.best_prior > _OBVIOUS_PRIOR and is_better and share > _SPLIT_SHARE:
+        return _LEAST_FACTOR
+    return 1.0 - 0.5 * max(0.0, share - _SPLIT_SHARE) / (1.0 - _SPLIT_SHARE)
+
+
+def _has_rival(stats: SearchStats) -> bool:
+    """True if the second move is better valued, on enough visits to be chosen for it."""
+    return stats.second_value > stats.best_value and stats.second_visits >= _RIVAL_SHARE * stats.best_visits
 
 
 class EventStopper:
