@@ -30,8 +30,10 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 class Attributes:
     """What a search must know of an evaluator.
 
-    preferred_batch: positions a call at which throughput is about full.
+    preferred_batch: positions a call at which throughput is about full, `concurrent` calls being in flight.
     max_batch: positions a call that must not be exceeded.
+    concurrent: calls in flight, each from its own thread, at which throughput is about full; more are
+        answered, too.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
     """
@@ -44,6 +46,7 @@ class Attributes:
     has_first_play: bool = False
     has_details: bool = False
     has_symmetries: bool = False
+    concurrent: int = 1
 
 
 class PositionBatch:
@@ -147,7 +150,7 @@ class Evaluation:
 
 
 class Evaluator(Protocol):
-    """Evaluates batches of positions. One call at a time; `search` may call from any thread."""
+    """Evaluates batches of positions, in any number of calls at a time from any threads."""
 
     attributes: Attributes
 

@@ -1,23 +1,25 @@
 """A wrapper that remembers evaluations, so that no position is evaluated twice while it is known.
 
-Owns a table of fixed size for one board size and one set of rules and other settings of a whole batch
-at a time. Its key is the batch's hash of the position with White's bonus, optimism and symmetry mixed
-in. Answers are stored as they came, so a hit equals a
-fresh evaluation bit by bit.
+Owns a table of fixed size for one board size. Its key is the batch's hash of the position with everything
+else mixed in that an answer depends on: White's bonus, optimism, symmetry, and what the whole batch has in
+common. Answers are stored as they came, so a hit equals a fresh evaluation bit by bit.
 
 The table is open-addressed within buckets of WAYS slots: a key can lie in any slot of the one
 bucket that its low bits name, and a full bucket replaces its oldest entry. Key 0 marks a free slot;
 a position whose key is 0 is never found, which costs an evaluation and no error.
+
+Calls hold the table's lock while they look up and copy, never while the inner evaluator works. Two calls that
+miss the same position at the same time both have it evaluated: that is rare, and waiting would cost as much.
 """
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluators.base import DETAILS, Evaluation, Evaluator, PositionBatch
+from engine.evaluators.base import DETAILS, Attributes, Evaluation, Evaluator, PositionBatch
 from engine.jit import kernel
-from engine.rules import Rules
 
 WAYS = 8
 """Slots of a bucket: their keys fill one cache line."""
@@ -36,6 +38,7 @@ def find(
     bonuses: NDArray[np.uint32],
     optimism: NDArray[np.uint32],
     symmetry: NDArray[np.int8],
+    common: int,
     count: int,
     row_keys: NDArray[np.uint64],
     slots: NDArray[np.int64],
@@ -44,14 +47,15 @@ def find(
 ) -> int:
     """Look up rows 0..count-1 and return how many distinct positions are unknown.
 
-    bonuses, optimism: the bits of these numbers of each row. row_keys: receives each row's key.
+    bonuses, optimism: the bits of these numbers of each row. common: 63 bits of what all rows have in
+    common. row_keys: receives each row's key.
     slots: receives the table's slot of each row, or MISS. sources: for each missing row its index
     among the misses, the same for rows of one key. misses: the first row of each missing key.
     """
     buckets = keys.shape[0]
     unknown = 0
     for i in range(count):
-        key = (hashes[i] ^ np.uint64(bonuses[i])) * _MIX
+        key = (hashes[i] ^ np.uint64(bonuses[i]) ^ (np.uint64(common) << np.uint64(1))) * _MIX
         key ^= key >> np.uint64(29)
         key = (key ^ (np.uint64(optimism[i]) << np.uint64(3)) ^ np.uint64(symmetry[i])) * _MIX
         key ^= key >> np.uint64(32)
@@ -73,15 +77,19 @@ def find(
 
 
 @kernel
-def copy_rows(
-    slots: NDArray[np.int64], sources: NDArray[np.int64], count: int, stored: Floats, fresh: Floats, out: Floats
-) -> None:
-    """Write each row of out [B, k] from the table [entries, k], or from the fresh misses [M, k]."""
+def copy_known(slots: NDArray[np.int64], count: int, stored: Floats, out: Floats) -> None:
+    """Write the known rows of out [B, k] from the table [entries, k]."""
+    for i in range(count):
+        if slots[i] != MISS:
+            out[i] = stored[slots[i]]
+
+
+@kernel
+def copy_fresh(slots: NDArray[np.int64], sources: NDArray[np.int64], count: int, fresh: Floats, out: Floats) -> None:
+    """Write the other rows of out [B, k] from the answers of the misses [M, k]."""
     for i in range(count):
         if slots[i] == MISS:
             out[i] = fresh[sources[i]]
-        else:
-            out[i] = stored[slots[i]]
 
 
 @kernel
@@ -93,13 +101,20 @@ def claim(
     unknown: int,
     slots: NDArray[np.int64],
 ) -> None:
-    """Give each miss a slot, the free or oldest one of its bucket, and write the slots in miss order."""
+    """Give each miss a slot of its bucket, and write the slots in miss order.
+
+    It is the one that has the key already, from a call at the same time, or else the free or oldest one.
+    """
     buckets = keys.shape[0]
     for j in range(unknown):
         key = row_keys[misses[j]]
         bucket = np.int64(key & np.uint64(buckets - 1))
         way = np.int64(oldest[bucket])
-        oldest[bucket] = (way + 1) % WAYS
+        for other in range(WAYS):
+            if keys[bucket, other] == key and key != np.uint64(0):
+                way = np.int64(other)
+        if way == np.int64(oldest[bucket]):
+            oldest[bucket] = (way + 1) % WAYS
         keys[bucket, way] = key
         slots[j] = bucket * WAYS + way
 
@@ -111,114 +126,151 @@ def store_rows(slots: NDArray[np.int64], count: int, fresh: Floats, stored: Floa
         stored[slots[j]] = fresh[j]
 
 
+class _Table:
+    """The evaluations known for one board size. keys: [buckets, WAYS] uint64. columns: [entries, k] float32 each."""
+
+    def __init__(self, attributes: Attributes, limit: int, width: int, height: int) -> None:
+        """Make an empty table of at most `limit` bytes, or of one bucket."""
+        self.size, area = (width, height), width * height
+        columns = [area + 1, 1]
+        columns += [1] if attributes.has_score else []
+        columns += [DETAILS] if attributes.has_details else []
+        columns += [area] if attributes.has_ownership else []
+        bucket_bytes = WAYS * (8 + 4 * sum(columns)) + 1
+        buckets = 1 << max(0, (limit // bucket_bytes).bit_length() - 1)
+        self.keys = np.zeros((buckets, WAYS), dtype=np.uint64)
+        self.oldest = np.zeros(buckets, dtype=np.uint8)
+        self.columns = [np.zeros((buckets * WAYS, count), dtype=np.float32) for count in columns]
+        self.lock = threading.Lock()
+
+
+class _Buffers:
+    """What one call works with."""
+
+    def __init__(self, capacity: int, width: int, height: int) -> None:
+        self.size = (width, height)
+        self.row_keys = np.zeros(capacity, dtype=np.uint64)
+        self.slots, self.sources, self.missing, self.claimed = np.zeros((4, capacity), dtype=np.int64)
+        self.batch = PositionBatch(capacity, width, height)
+        self.fresh = Evaluation(capacity, width, height)
+
+
 class CachedEvaluator:
-    """Answers known positions from memory and passes only unknown ones on, each once.
+    """Answers known positions from memory and passes only unknown ones on.
 
     megabytes: bound of the table's memory (MiB); the table takes the largest power of two of
-        buckets that fits (at least one), and it is emptied when the board size, the rules, the
-        playout doubling or the metadata change. An entry on 19x19 takes 1.4 KiB, with ownership 2.9 KiB.
+        buckets that fits (at least one), and another board size starts an empty one. An entry on 19x19
+        takes 1.4 KiB, with ownership 2.9 KiB.
     hits, misses: rows answered from memory or from an equal row of the same batch, and positions
         passed on, since the evaluator was made.
 
-    One call at a time, from any thread: the table and the buffers have no lock. Raises ValueError
-    for an evaluator that plays out games: its answers are samples, not facts about a position.
+    Raises ValueError for an evaluator that plays out games: its answers are samples, not facts about a position.
     """
 
     def __init__(self, inner: Evaluator, megabytes: float = 64.0) -> None:
         if inner.attributes.has_first_play:
             raise ValueError(f"evaluator {inner.attributes.name} samples, so its answers must not be remembered")
         self.attributes = replace(inner.attributes, name=f"cached {inner.attributes.name}")
-        self._inner, self._bytes = inner, int(megabytes * 2**20)
+        self._inner, self._limit = inner, int(megabytes * 2**20)
         self.hits = self.misses = 0
-        capacity = inner.attributes.max_batch
-        self._row_keys = np.zeros(capacity, dtype=np.uint64)
-        self._slots = np.zeros(capacity, dtype=np.int64)
-        self._sources = np.zeros(capacity, dtype=np.int64)
-        self._missing = np.zeros(capacity, dtype=np.int64)
-        self._claimed = np.zeros(capacity, dtype=np.int64)
-        self._size: tuple[int, int] = (0, 0)
-        self._common: tuple[Rules, float, bytes] | None = None
+        self._table: _Table | None = None
+        self._unused: list[_Buffers] = []
+        self._lock = threading.Lock()
 
     @property
     def entries(self) -> int:
-        """Evaluations that the table can hold; 0 before the first call."""
-        return 0 if self._size == (0, 0) else int(self._keys.size)
+        """Evaluations that the table can hold; 0 before the first call and after `clear`."""
+        table = self._table
+        return 0 if table is None else int(table.keys.size)
 
     @property
     def table_bytes(self) -> int:
-        """Memory that the table takes; 0 before the first call."""
-        if self._size == (0, 0):
+        """Memory that the table takes; 0 before the first call and after `clear`."""
+        table = self._table
+        if table is None:
             return 0
-        return self._keys.nbytes + self._oldest.nbytes + sum(table.nbytes for table in self._tables)
+        return table.keys.nbytes + table.oldest.nbytes + sum(column.nbytes for column in table.columns)
 
-    def _resize(self, width: int, height: int) -> None:
-        """Make an empty table and the buffers for one board size."""
-        capacity, area = self.attributes.max_batch, width * height
-        self._batch = PositionBatch(capacity, width, height)
-        self._fresh = Evaluation(capacity, width, height)
-        columns = [area + 1, 1]
-        columns += [1] if self.attributes.has_score else []
-        columns += [DETAILS] if self.attributes.has_details else []
-        columns += [area] if self.attributes.has_ownership else []
-        bucket_bytes = WAYS * (8 + 4 * sum(columns)) + 1
-        buckets = 1 << max(0, (self._bytes // bucket_bytes).bit_length() - 1)
-        self._keys = np.zeros((buckets, WAYS), dtype=np.uint64)
-        self._oldest = np.zeros(buckets, dtype=np.uint8)
-        self._tables = [np.zeros((buckets * WAYS, width), dtype=np.float32) for width in columns]
-        self._size = (width, height)
+    def clear(self) -> None:
+        """Forget every evaluation. What calls in flight learn is forgotten, too."""
+        with self._lock:
+            self._table = None
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the evaluation of rows 0..count-1, asking the inner evaluator at most once."""
+        if count > self.attributes.max_batch:
+            raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
+        table, buffers = self._enter(positions.width, positions.height)
+        try:
+            unknown = self._evaluate(positions, count, out, table, buffers)
+        finally:
+            with self._lock:
+                self._unused.append(buffers)
+        with self._lock:
+            self.hits += count - unknown
+            self.misses += unknown
+
+    def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
+        """Return the table of a board size, a new one if there is another, and buffers that no call uses."""
+        size = (width, height)
+        with self._lock:
+            if self._table is None or self._table.size != size:
+                self._table = _Table(self.attributes, self._limit, width, height)
+            self._unused = [each for each in self._unused if each.size == size]
+            buffers = self._unused.pop() if self._unused else _Buffers(self.attributes.max_batch, width, height)
+            return self._table, buffers
+
+    def _evaluate(self, positions: PositionBatch, count: int, out: Evaluation, table: _Table, buffers: _Buffers) -> int:
+        """Write the evaluation of rows 0..count-1 and return how many distinct positions were unknown."""
+        row_keys, slots, sources, missing = buffers.row_keys, buffers.slots, buffers.sources, buffers.missing
+        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
+        common, wanted = _common(positions), self._columns(out)
+        with table.lock:
+            unknown = find(table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing)
+            if unknown < count:
+                for stored, column in zip(table.columns, wanted, strict=True):
+                    copy_known(slots, count, stored, column)
+        if unknown == 0:
+            return 0
+        if unknown == count:
+            self._inner.evaluate(positions, count, out)
+            fresh = wanted
+        else:
+            _compact(positions, missing[:unknown], buffers.batch)
+            self._inner.evaluate(buffers.batch, unknown, buffers.fresh)
+            fresh = self._columns(buffers.fresh)
+            for new, column in zip(fresh, wanted, strict=True):
+                copy_fresh(slots, sources, count, new, column)
+        with table.lock:
+            claim(table.keys, table.oldest, row_keys, missing, unknown, buffers.claimed)
+            for stored, new in zip(table.columns, fresh, strict=True):
+                store_rows(buffers.claimed, unknown, new, stored)
+        return unknown
 
     def _columns(self, evaluation: Evaluation) -> list[Floats]:
-        """Return the parts that the inner evaluator writes, each as [B, k], in the tables' order."""
+        """Return the parts that the inner evaluator writes, each as [B, k], in the table's order."""
         parts = [evaluation.policy, evaluation.value[:, None]]
         parts += [evaluation.score[:, None]] if self.attributes.has_score else []
         parts += [evaluation.details] if self.attributes.has_details else []
         parts += [evaluation.ownership] if self.attributes.has_ownership else []
         return parts
 
-    def clear(self) -> None:
-        """Forget every evaluation, and keep the memory."""
-        if self._size != (0, 0):
-            self._keys[:] = 0
-
-    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, asking the inner evaluator at most once."""
-        if count > self.attributes.max_batch:
-            raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
-        if (positions.width, positions.height) != self._size:
-            self._resize(positions.width, positions.height)
-        metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
-        common = (positions.rules, positions.playout_doubling, metadata)
-        if common != self._common:
-            self.clear()
-            self._common = common
-        row_keys, slots, sources, missing = self._row_keys, self._slots, self._sources, self._missing
-        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
-        unknown = find(self._keys, positions.hashes, *numbers, count, row_keys, slots, sources, missing)
-        if unknown == count:
-            self._inner.evaluate(positions, count, out)
-            fresh = self._columns(out)
-        else:
-            fresh = self._columns(self._fresh)
-            if unknown:
-                self._compact(positions, missing[:unknown])
-                self._inner.evaluate(self._batch, unknown, self._fresh)
-            for stored, new, wanted in zip(self._tables, fresh, self._columns(out), strict=True):
-                copy_rows(slots, sources, count, stored, new, wanted)
-        claim(self._keys, self._oldest, row_keys, missing, unknown, self._claimed)
-        for stored, new in zip(self._tables, fresh, strict=True):
-            store_rows(self._claimed, unknown, new, stored)
-        self.hits += count - unknown
-        self.misses += unknown
-
-    def _compact(self, positions: PositionBatch, rows: NDArray[np.int64]) -> None:
-        """Copy some rows to the front of the own batch."""
-        batch, count = self._batch, len(rows)
-        for name, value in vars(positions).items():
-            if isinstance(value, np.ndarray) and name != "metadata":
-                np.take(value, rows, axis=0, out=getattr(batch, name)[:count], mode="clip")
-            elif name != "capacity":
-                setattr(batch, name, value)
-
     def close(self) -> None:
         """Close the inner evaluator."""
         self._inner.close()
+
+
+def _common(positions: PositionBatch) -> int:
+    """Return 63 bits of what all positions of a batch have in common and answers depend on."""
+    metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
+    return hash((positions.rules, positions.playout_doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
+
+
+def _compact(positions: PositionBatch, rows: NDArray[np.int64], batch: PositionBatch) -> None:
+    """Copy some rows to the front of another batch."""
+    count = len(rows)
+    for name, value in vars(positions).items():
+        if isinstance(value, np.ndarray) and name != "metadata":
+            np.take(value, rows, axis=0, out=getattr(batch, name)[:count], mode="clip")
+        elif name != "capacity":
+            setattr(batch, name, value)

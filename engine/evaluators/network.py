@@ -6,10 +6,12 @@ rules and no symmetry. Everything else is the same for all of them and is here a
 """
 
 import copy
-import logging
+import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -30,8 +32,6 @@ from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16"]
 """What a backend's convolutions compute in; results are float32."""
-
-_LOG = logging.getLogger(__name__)
 
 
 class RawOutputs(NamedTuple):
@@ -61,14 +61,16 @@ class Slot:
 
 
 class Backend(Protocol):
-    """Computes one network on one device. One user at a time, from any thread.
+    """Computes one network on one device. Any thread may use a slot, one at a time.
 
     name: framework, device and precision, such as "torch-cpu-fp32".
-    preferred_batch: positions in flight at which throughput is about full.
+    parallel: slots that are worth inferring at the same time.
+    preferred_batch: positions a slot at which throughput is about full, so many slots being inferred.
     max_batch: positions that a caller should offer at most.
     """
 
     name: str
+    parallel: int
     preferred_batch: int
     max_batch: int
 
@@ -91,10 +93,46 @@ class Backend(Protocol):
         """Free threads, memory and devices."""
 
 
+class _Board:
+    """What the calls for one board size share: the slots that no call uses, and the encoder.
+
+    table: see `engine.evaluators.postprocess`. encoding: held by the call that encodes. All calls share one
+    encoder's memory of earlier boards, which saves more time than encoding side by side would: most positions
+    are children of a position that another call has encoded.
+    """
+
+    def __init__(self, spec: NetSpec, encoder: Encoder, slots: Sequence[Slot], width: int, height: int) -> None:
+        self.size, self.rows = (width, height), len(slots[0].planes)
+        self.table = symmetry_table(width, height)
+        self.encoding = threading.Lock()
+        self.encoder_scratch = encoder.new_scratch(width, height)
+        self.scratch = np.empty(width * height, dtype=np.float32)
+        # With metadata the encoder's part of a row is not contiguous, and kernels take contiguous arrays only.
+        self.globals = np.zeros((self.rows, spec.globals), dtype=np.float32)
+        self._free: SimpleQueue[Slot] = SimpleQueue()
+        for slot in slots:
+            self._free.put(slot)
+
+    def take(self, *, wait: bool) -> Slot | None:
+        """Return a slot that nobody uses; with `wait` as soon as there is one, otherwise None if there is none."""
+        try:
+            return self._free.get(block=wait)
+        except Empty:
+            return None
+
+    def give_back(self, slot: Slot) -> None:
+        """Let another call have a slot."""
+        self._free.put(slot)
+
+
 class NetworkEvaluator:
-    """Evaluates one network by one backend. One call at a time, from any thread.
+    """Evaluates one network by one backend.
+
+    A call takes a slot for each part of its positions. It waits for a slot only while it holds none, so that
+    calls which need several never wait for each other.
 
     temperature: divides the policy's logits; above 0.
+    encode_seconds: time spent encoding since the evaluator was made.
     Raises WeightsError when the network does not fit its encoder.
     """
 
@@ -111,77 +149,107 @@ class NetworkEvaluator:
             has_ownership=spec.has_ownership,
             has_details=True,
             has_symmetries=True,
+            concurrent=backend.parallel + 1,
         )
-        self._size = (0, 0)
+        self.encode_seconds = 0.0
+        self._board: _Board | None = None
+        self._calls = 0
+        self._lock = threading.Lock()
 
     def prepare(self, width: int, height: int) -> None:
         """Begin to compile for a board size, in the background. Raises WeightsError if the network is not for it."""
         check_board(self._spec, width, height)
         self._backend.prepare(width, height)
 
-    def _resize(self, width: int, height: int) -> None:
-        """Get the slots of one board size."""
-        check_board(self._spec, width, height)
-        self._size = (0, 0)
-        self._slots = self._backend.slots(width, height)
-        self._rows = len(self._slots[0].planes)
-        self._encoder_scratch = self._encoder.new_scratch(width, height)
-        self._table = symmetry_table(width, height)
-        self._scratch = np.empty(width * height, dtype=np.float32)
-        # With metadata the encoder's part of a row is not contiguous, and kernels take contiguous arrays only.
-        self._globals = np.zeros((self._rows, self._spec.globals), dtype=np.float32)
-        self._size = (width, height)
+    def _enter(self, width: int, height: int) -> tuple[_Board, int]:
+        """Count a call in; return what it shares with others of its board size, and how many calls there are."""
+        with self._lock:
+            board = self._board
+            if board is None or board.size != (width, height):
+                check_board(self._spec, width, height)
+                board = _Board(self._spec, self._encoder, self._backend.slots(width, height), width, height)
+                self._board = board
+            self._calls += 1
+            return board, self._calls
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, encoding some while others are inferred.
+        """Write the evaluation of rows 0..count-1; a call that is alone divides them to be inferred in parallel.
 
         Raises ValueError when count exceeds `max_batch`, WeightsError on a board size that the network is
         not for, without the players' metadata that it needs, and when it answers with NaN or infinity.
         """
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
-        if (positions.width, positions.height) != self._size:
-            self._resize(positions.width, positions.height)
-        slots = self._slots
-        step = max(1, min(self._rows, -(-count // len(slots))))
+        board, calls = self._enter(positions.width, positions.height)
+        parts = max(1, self._backend.parallel // calls)
+        step = max(1, min(board.rows, -(-count // parts)))
         running: deque[tuple[Slot, int, int]] = deque()
         try:
-            for index, first in enumerate(range(0, count, step)):
-                if len(running) == len(slots):
-                    self._finish(positions, *running.popleft(), out)
-                slot, rows = slots[index % len(slots)], min(step, count - first)
-                self._encode(positions, slot, first, rows)
-                self._backend.start(slot, rows)
+            for first in range(0, count, step):
+                slot = board.take(wait=not running)
+                while slot is None:
+                    self._finish(board, positions, running, out)
+                    slot = board.take(wait=not running)
+                rows = min(step, count - first)
+                try:
+                    self._encode(board, positions, slot, first, rows)
+                    self._backend.start(slot, rows)
+                except BaseException:
+                    board.give_back(slot)
+                    raise
                 running.append((slot, first, rows))
             while running:
-                self._finish(positions, *running.popleft(), out)
+                self._finish(board, positions, running, out)
         finally:
             for slot, _, _ in running:
                 self._backend.wait(slot)
+                board.give_back(slot)
+            with self._lock:
+                self._calls -= 1
 
-    def _encode(self, positions: PositionBatch, slot: Slot, first: int, rows: int) -> None:
+    def _encode(self, board: _Board, positions: PositionBatch, slot: Slot, first: int, rows: int) -> None:
         """Write the inputs of rows first..first+rows-1 of the positions into a slot."""
         chosen = positions if first == 0 else _from_row(positions, first)
-        metadata = self._spec.metadata
-        globals_ = self._globals if metadata else slot.globals
-        self._encoder.encode(chosen, rows, slot.planes, globals_, self._encoder_scratch)
-        if metadata:
-            profile = positions.metadata
-            if profile is None or profile.shape[1] != metadata:
-                raise WeightsError(
-                    f"network {self._spec.name} imitates people and must be told whom",
-                    expected=f"{metadata} numbers about the players",
-                    got=None if profile is None else profile.shape[1],
-                )
-            slot.globals[:rows, : self._spec.globals] = globals_[:rows]
-            slot.globals[:rows, self._spec.globals :] = profile[chosen.to_play[:rows] - 1]
-        planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
-        turn_planes(planes, self._table, positions.symmetry, first, rows, self._scratch)
+        with board.encoding:
+            start = time.perf_counter()
+            globals_ = board.globals if self._spec.metadata else slot.globals
+            self._encoder.encode(chosen, rows, slot.planes, globals_, board.encoder_scratch)
+            if self._spec.metadata:
+                self._write_profile(chosen, rows, globals_, slot)
+            planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
+            turn_planes(planes, board.table, positions.symmetry, first, rows, board.scratch)
+            self.encode_seconds += time.perf_counter() - start
 
-    def _finish(self, positions: PositionBatch, slot: Slot, first: int, rows: int, out: Evaluation) -> None:
-        """Wait for a slot and write the evaluation of rows first..first+rows-1."""
-        self._backend.wait(slot)
-        raw, meaning, table = slot.outputs, self._meaning, self._table
+    def _write_profile(self, positions: PositionBatch, rows: int, globals_: Array, slot: Slot) -> None:
+        """Write the globals of a network that imitates people: the encoder's, and who is to move."""
+        profile, metadata = positions.metadata, self._spec.metadata
+        if profile is None or profile.shape[1] != metadata:
+            raise WeightsError(
+                f"network {self._spec.name} imitates people and must be told whom",
+                expected=f"{metadata} numbers about the players",
+                got=None if profile is None else profile.shape[1],
+            )
+        slot.globals[:rows, : self._spec.globals] = globals_[:rows]
+        slot.globals[:rows, self._spec.globals :] = profile[positions.to_play[:rows] - 1]
+
+    def _finish(
+        self, board: _Board, positions: PositionBatch, running: deque[tuple[Slot, int, int]], out: Evaluation
+    ) -> None:
+        """Wait for the slot that was started first, write the evaluation of its rows and give it back."""
+        slot, first, rows = running.popleft()
+        try:
+            self._backend.wait(slot)
+            finite = self._write(board, positions, slot.outputs, first, rows, out)
+        finally:
+            board.give_back(slot)
+        if not finite:
+            raise WeightsError(f"network {self._spec.name} computes numbers that are not finite")
+
+    def _write(
+        self, board: _Board, positions: PositionBatch, raw: RawOutputs, first: int, rows: int, out: Evaluation
+    ) -> bool:
+        """Write the evaluation of rows first..first+rows-1; return True if the network's numbers are finite."""
+        meaning, table = self._meaning, board.table
         finite = write_policy(
             raw.policy,
             self._spec.policy.optimistic,
@@ -202,8 +270,7 @@ class NetworkEvaluator:
         )
         if self.attributes.has_ownership:
             write_ownership(raw.ownership, table, positions.symmetry, first, rows, out.ownership)
-        if not finite:
-            raise WeightsError(f"network {self._spec.name} computes numbers that are not finite")
+        return bool(finite)
 
     def close(self) -> None:
         """Free the backend; the evaluator must not be used again."""

@@ -27,7 +27,9 @@ _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
 _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16"}
 """What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
 _ROWS = 8
-"""Positions of a slot, at which a thread's throughput is about full."""
+"""Positions of a slot at most."""
+_PREFERRED = 4
+"""Positions of a slot at which a thread's throughput is about full."""
 _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
 _SLOTS = 2
@@ -71,7 +73,8 @@ class OpenVinoBackend:
             # Most models rest while one works, and other programs work, too: no stream may insist on a core.
             "ENABLE_CPU_PINNING": False,
         }
-        self.preferred_batch, self.max_batch = _ROWS * self._streams, 4 * _ROWS * self._streams
+        self.parallel, self.preferred_batch = self._streams, _PREFERRED
+        self.max_batch = 4 * _ROWS * self._streams
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
         self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))

@@ -62,7 +62,7 @@ class RawEvaluation:
 
 
 class RawNetwork:
-    """A network that answers for single positions; shares its evaluator with a search, so one call at a time.
+    """A network that answers for single positions, by the evaluator that a search may use, too.
 
     prepare: begins to compile for a board of a width and height in the background, and returns at once.
     """

@@ -4,7 +4,7 @@ Value, score and ownership of a single rollout are a coin toss; the search avera
 also reports which side first played each point, from which the search draws all-moves-as-first values.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
 from engine.evaluators.playout_kernels import PROBABILITIES, heavy_rollout, owner_sign, seed_generator
 from engine.jit import kernel
 
-_BATCH_PER_THREAD = 32
+_BATCH = 16
 _MAX_BATCH = 1024
 
 
@@ -30,8 +30,7 @@ def _evaluate_rows(
     white_bonus: NDArray[np.float32],
     seeds: NDArray[np.uint64],
     is_area: bool,
-    begin: int,
-    end: int,
+    count: int,
     probabilities: NDArray[np.int64],
     weights: NDArray[np.float32],
     work: Board,
@@ -43,9 +42,9 @@ def _evaluate_rows(
     ownership: NDArray[np.float32],
     first_play: NDArray[np.int8],
 ) -> None:
-    """Evaluate rows begin..end-1 of a batch with one heavy rollout each."""
+    """Evaluate rows 0..count-1 of a batch with one heavy rollout each."""
     stride, width, height = boards[0, HEADER, STRIDE], boards[0, HEADER, WIDTH], boards[0, HEADER, HEIGHT]
-    for row in range(begin, end):
+    for row in range(count):
         color = to_play[row]
         write_priors(boards[row], color, moves[row, 0], moves[row, 1], legal[row], weights, eye_space, policy[row])
         work[:, :] = boards[row]
@@ -64,65 +63,65 @@ def _evaluate_rows(
         value[row] = sign * outcome_value(margin)
 
 
+class _Worker:
+    """What one rollout at a time works with, on boards of one shape."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.board = np.zeros(shape, dtype=np.int16)
+        self.generator = np.ones(1, dtype=np.uint64)
+        self.eye_space = np.zeros(NAKADE_POINTS, dtype=np.int16)
+
+
 class RolloutEvaluator:
-    """Evaluates by tactical priors and one heavy rollout a position, on `threads` threads."""
+    """Evaluates by tactical priors and one heavy rollout a position.
+
+    A call is computed in its own thread, `threads` calls at the same time; others wait for their turn.
+    """
 
     def __init__(self, threads: int = 1) -> None:
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="rollout") if threads > 1 else None
-        self._works: list[Board] = []
-        self._eye_spaces = [np.zeros(NAKADE_POINTS, dtype=np.int16) for _ in range(threads)]
-        self._generators = [np.ones(1, dtype=np.uint64) for _ in range(threads)]
+        self._workers: SimpleQueue[_Worker | None] = SimpleQueue()
+        for _ in range(threads):
+            self._workers.put(None)
         self.attributes = Attributes(
             name="rollout",
-            preferred_batch=_BATCH_PER_THREAD * threads,
+            preferred_batch=_BATCH,
             max_batch=_MAX_BATCH,
             has_score=True,
             has_ownership=True,
             has_first_play=True,
+            concurrent=threads + 1,
         )
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write priors, and value, score, ownership and first plays of one rollout for each row."""
-        shape = positions.boards.shape[1:]
-        if not self._works or self._works[0].shape != shape:
-            self._works = [np.zeros(shape, dtype=np.int16) for _ in range(self._threads)]
-        threads = min(self._threads, count)
-        bounds = [count * i // threads for i in range(threads + 1)]
-        if self._pool is None or threads == 1:
-            self._evaluate(positions, 0, count, 0, out)
-            return
-        waiting = [
-            self._pool.submit(self._evaluate, positions, bounds[i], bounds[i + 1], i, out) for i in range(1, threads)
-        ]
-        self._evaluate(positions, 0, bounds[1], 0, out)
-        for future in waiting:
-            future.result()
-
-    def _evaluate(self, positions: PositionBatch, begin: int, end: int, worker: int, out: Evaluation) -> None:
-        _evaluate_rows(
-            positions.boards,
-            positions.moves,
-            positions.to_play,
-            positions.legal,
-            positions.white_bonus,
-            positions.seeds,
-            positions.rules.is_area,
-            begin,
-            end,
-            PROBABILITIES,
-            PRIOR_WEIGHTS,
-            self._works[worker],
-            self._generators[worker],
-            self._eye_spaces[worker],
-            out.policy,
-            out.value,
-            out.score,
-            out.ownership,
-            out.first_play,
-        )
+        worker = self._workers.get()
+        try:
+            shape = positions.boards.shape[1:]
+            if worker is None or worker.shape != shape:
+                worker = _Worker(shape)
+            _evaluate_rows(
+                positions.boards,
+                positions.moves,
+                positions.to_play,
+                positions.legal,
+                positions.white_bonus,
+                positions.seeds,
+                positions.rules.is_area,
+                count,
+                PROBABILITIES,
+                PRIOR_WEIGHTS,
+                worker.board,
+                worker.generator,
+                worker.eye_space,
+                out.policy,
+                out.value,
+                out.score,
+                out.ownership,
+                out.first_play,
+            )
+        finally:
+            self._workers.put(worker)
 
     def close(self) -> None:
-        """Stop the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        """Hold nothing that needs freeing."""

@@ -17,8 +17,9 @@ from engine.nets.spec import NetSpec
 from engine.nets.torch_model import Outputs, TorchModel
 
 _LOG = logging.getLogger(__name__)
-_PREFERRED = {"cpu": 16, "cuda": 256}
-"""Positions a call at which throughput levels off."""
+_PREFERRED = {"cpu": 16, "cuda": 128}
+"""Positions of a slot at which throughput levels off."""
+_MAX_BATCH = {"cpu": 64, "cuda": 1024}
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _GPU_SLOTS = 2
 """So that the next positions are encoded while the device is busy."""
@@ -58,8 +59,9 @@ class TorchBackend:
         self._type, self._spec = _TYPES[precision], spec
         self._model = TorchModel(spec).fused(self._type).to(self._device)
         preferred = _PREFERRED.get(self._device.type, 16)
-        self.max_batch = 4 * preferred if max_batch is None else max_batch
+        self.max_batch = _MAX_BATCH.get(self._device.type, 64) if max_batch is None else max_batch
         self.preferred_batch = min(preferred, self.max_batch)
+        self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
         self.name = f"torch-{self._device.type}-{precision}"
         self._size, self._slots = (0, 0), list[TorchSlot]()
         _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
@@ -70,9 +72,8 @@ class TorchBackend:
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return the slots of a board size: one on a CPU."""
         if (width, height) != self._size:
-            gpu = self._device.type == "cuda"
-            count = _GPU_SLOTS if gpu else 1
-            self._slots = [self._slot(-(-self.max_batch // count), width, height) for _ in range(count)]
+            rows = -(-self.max_batch // self.parallel)
+            self._slots = [self._slot(rows, width, height) for _ in range(self.parallel)]
             self._size = (width, height)
         return self._slots
 

@@ -66,7 +66,8 @@ class UniformEvaluator:
     """Evaluates at no cost: uniform policy, value 0."""
 
     def __init__(self, max_batch: int = 64) -> None:
-        self.attributes = Attributes(name="uniform", preferred_batch=min(8, max_batch), max_batch=max_batch)
+        batch = min(8, max_batch)
+        self.attributes = Attributes(name="uniform", preferred_batch=batch, max_batch=max_batch, concurrent=2)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write policy and value of rows 0..count-1."""

@@ -14,11 +14,11 @@ class NaiveBackend:
     """Infers when it is waited for. calls: (what, slot's number, rows) in order."""
 
     def __init__(self, spec: NetSpec, slots: int = 1, rows: int = 8, max_batch: int | None = None) -> None:
-        self.name, self.preferred_batch = "naive", rows
+        self.name, self.parallel, self.preferred_batch = "naive", slots, rows
         self.max_batch = slots * rows if max_batch is None else max_batch
         self.calls: list[tuple[str, int, int]] = []
         self._spec, self._count, self._rows = spec, slots, rows
-        self._slots: list[Slot] = []
+        self._slots: list[tuple[Slot, int]] = []
         self._started: dict[int, int] = {}
 
     def prepare(self, width: int, height: int) -> None:
@@ -31,7 +31,7 @@ class NaiveBackend:
         def empty(*shape: int) -> Array:
             return np.full((self._rows, *shape), np.nan, dtype=np.float32)
 
-        self._slots = [
+        made = [
             Slot(
                 empty(spec.planes, height, width),
                 empty(spec.globals + spec.metadata),
@@ -44,21 +44,20 @@ class NaiveBackend:
             )
             for _ in range(self._count)
         ]
-        return self._slots
+        self._slots += [(slot, number) for number, slot in enumerate(made)]
+        return made
 
     def _number(self, slot: Slot) -> int:
-        return next(number for number, each in enumerate(self._slots) if each is slot)
+        return next(number for each, number in self._slots if each is slot)
 
     def start(self, slot: Slot, count: int) -> None:
-        number = self._number(slot)
-        assert number not in self._started, "a slot in flight must not be started again"
-        self._started[number] = count
-        self.calls.append(("start", number, count))
+        assert id(slot) not in self._started, "a slot in flight must not be started again"
+        self._started[id(slot)] = count
+        self.calls.append(("start", self._number(slot), count))
 
     def wait(self, slot: Slot) -> None:
-        number = self._number(slot)
-        count = self._started.pop(number)
-        self.calls.append(("wait", number, count))
+        count = self._started.pop(id(slot))
+        self.calls.append(("wait", self._number(slot), count))
         for row in range(count):
             computed = naive_net.forward(self._spec, slot.planes[row], slot.globals[row])
             for name, values in computed.items():
