@@ -28,8 +28,8 @@ _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "
 """What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
 _ROWS = 8
 """Positions of a slot at most."""
-_PREFERRED = 4
-"""Positions of a slot at which a thread's throughput is about full."""
+_PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4}
+"""Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
 _SLOTS = 2
@@ -73,7 +73,7 @@ class OpenVinoBackend:
             # Most models rest while one works, and other programs work, too: no stream may insist on a core.
             "ENABLE_CPU_PINNING": False,
         }
-        self.parallel, self.preferred_batch = self._streams, _PREFERRED
+        self.parallel, self.preferred_batch = self._streams, _PREFERRED[precision]
         self.max_batch = 4 * _ROWS * self._streams
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
