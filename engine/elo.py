@@ -13,6 +13,8 @@ Z95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
 _MAX_STEPS = 200
+_BISECTIONS = 24
+_TO_ELO = 400.0 / math.log(10.0)
 
 
 class Interval(NamedTuple):
@@ -34,10 +36,12 @@ class Pairing(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """A fitted rating in Elo with its standard error; ratings of one fit have mean 0."""
+    """A fitted rating in Elo with its standard error and likelihood interval; ratings of one fit have mean 0."""
 
     elo: float
     error: float
+    low: float
+    high: float
 
 
 def wilson_interval(wins: float, n: int, z: float = Z95) -> Interval:
@@ -94,14 +98,18 @@ def elo_from_score(wins: int, losses: int, draws: int = 0, z: float = Z95) -> In
     return Interval(*(elo_difference(value) for value in share))
 
 
-def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0) -> dict[str, Rating]:
-    """Return Bradley-Terry ratings in Elo of all players in `results`, with standard errors.
+def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0, z: float = Z95) -> dict[str, Rating]:
+    """Return Bradley-Terry ratings in Elo of all players in `results`, with errors and intervals.
 
     Maximum likelihood of P(i beats j) = expected_score(i - j), a draw as half a win and half a
     loss, found by Newton steps; the likelihood is concave, so the start does not matter. Errors
-    come from the inverse of the observed information, orthogonal to a shift of all ratings.
+    come from the inverse of the observed information, orthogonal to a shift of all ratings. An
+    interval holds the ratings at which the likelihood, all other ratings chosen best, is at least
+    exp(-z * z / 2) of its maximum: it is wider on the side about which lopsided results say less.
     Sources: R. A. Bradley and M. E. Terry, Biometrika 39 (1952), 324-345; D. R. Hunter, "MM
-    algorithms for generalized Bradley-Terry models", Annals of Statistics 32 (2004), 384-406.
+    algorithms for generalized Bradley-Terry models", Annals of Statistics 32 (2004), 384-406;
+    D. J. Venzon and S. H. Moolgavkar, "A method for computing profile-likelihood-based confidence
+    intervals", Applied Statistics 37 (1988), 87-94.
 
     prior_draws: drawn games added and shared out among each player's pairings, as bayeselo does; it
     keeps an unbeaten player's rating finite. 0 is pure maximum likelihood.
@@ -114,23 +122,16 @@ def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0) -> dict[st
     score, games = _score_matrix(results, names, prior_draws)
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
-    ratings = np.zeros(len(names))
-    to_elo = 400.0 / math.log(10.0)
-    for _ in range(_MAX_STEPS):
-        gradient, information = _likelihood_slopes(score, games, ratings)
-        step = np.linalg.pinv(information, hermitian=True) @ gradient
-        size = float(np.abs(step).max())
-        ratings += step * min(1.0, 1.0 / max(size, 1e-12))
-        if size < 1e-10:
-            break
-    else:
-        raise ArithmeticError(f"the ratings did not settle within {_MAX_STEPS} steps")
+    # Steps along the basis leave the mean of the ratings at 0.
+    ratings = _most_likely(score, games, np.zeros(len(names)), _zero_sum_basis(len(names)))
     _, information = _likelihood_slopes(score, games, ratings)
     errors = np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
-    return {
-        name: Rating(float(rating * to_elo), float(error * to_elo))
-        for name, rating, error in zip(names, ratings - ratings.mean(), errors, strict=True)
-    }
+    fitted = {}
+    for place, name in enumerate(names):
+        low, high = (_profile_end(score, games, ratings, place, side * z * errors[place], z) for side in (-1, 1))
+        values = (ratings[place], errors[place], low, high)
+        fitted[name] = Rating(*(float(value) * _TO_ELO for value in values))
+    return fitted
 
 
 _Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -166,6 +167,52 @@ def _all_connected(scored: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> b
     for _ in range(len(scored).bit_length()):
         reached = (reached.astype(np.int64) @ reached.astype(np.int64)) > 0
     return bool(reached.all())
+
+
+def _zero_sum_basis(count: int) -> _Matrix:
+    """Return an orthonormal basis, by columns, of the vectors of this length whose sum is 0."""
+    return np.linalg.svd(np.ones((1, count)))[2][1:].T
+
+
+def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, basis: _Matrix) -> _Vector:
+    """Return the most likely of the ratings that differ from the given ones along a basis' columns."""
+    for _ in range(_MAX_STEPS):
+        gradient, information = _likelihood_slopes(score, games, ratings)
+        step = basis @ np.linalg.solve(basis.T @ information @ basis, basis.T @ gradient)
+        size = float(np.abs(step).max())
+        ratings = ratings + step * min(1.0, 1.0 / max(size, 1e-12))
+        if size < 1e-10:
+            return ratings
+    raise ArithmeticError(f"the ratings did not settle within {_MAX_STEPS} steps")
+
+
+def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, place: int, guess: float, z: float) -> float:
+    """Return the rating of one player at which the profile likelihood has fallen to the end of an interval.
+
+    guess: a first guess of how far it lies from the most likely rating, negative for the lower end.
+    """
+    others = np.arange(len(ratings)) != place
+    basis = np.zeros((len(ratings), len(ratings) - 2))
+    basis[others] = _zero_sum_basis(len(ratings) - 1)
+    least = _log_likelihood(score, ratings) - z * z / 2
+
+    def outside(distance: float) -> bool:
+        moved = ratings - distance / (len(ratings) - 1)
+        moved[place] = ratings[place] + distance
+        return _log_likelihood(score, _most_likely(score, games, moved, basis)) < least
+
+    inner, outer = 0.0, guess
+    while not outside(outer):
+        inner, outer = outer, 2 * outer
+    for _ in range(_BISECTIONS):
+        middle = (inner + outer) / 2
+        inner, outer = (inner, middle) if outside(middle) else (middle, outer)
+    return float(ratings[place]) + outer
+
+
+def _log_likelihood(score: _Matrix, ratings: _Vector) -> float:
+    """Return the log likelihood of score[i, j] points of i against j."""
+    return -float((score * np.logaddexp(0.0, ratings[None, :] - ratings[:, None])).sum())
 
 
 def _likelihood_slopes(score: _Matrix, games: _Matrix, ratings: _Vector) -> tuple[_Vector, _Matrix]:

@@ -115,6 +115,39 @@ def test_more_games_make_smaller_errors() -> None:
     assert many == pytest.approx(few / 10)
 
 
+def test_the_likelihood_intervals_of_two_players_end_where_the_binomial_likelihood_does() -> None:
+    fitted = fit_ratings([Pairing("a", "b", 30, 10)], prior_draws=0)
+    most = 30 * math.log(0.75) + 10 * math.log(0.25)
+    for end in (fitted["a"].low, fitted["a"].high):
+        share = expected_score(2 * end)  # the other player's rating is the negative of this one
+        likelihood = 30 * math.log(share) + 10 * math.log(1 - share)
+        assert 2 * (most - likelihood) == pytest.approx(Z95 * Z95, abs=1e-5)
+    assert (fitted["b"].low, fitted["b"].high) == (pytest.approx(-fitted["a"].high), pytest.approx(-fitted["a"].low))
+
+
+def test_likelihood_intervals_agree_with_the_errors_of_many_even_games_only() -> None:
+    many = fit_ratings([Pairing("a", "b", 2000, 2000), Pairing("b", "c", 2100, 1900), Pairing("a", "c", 2000, 2000)])
+    for rating in many.values():
+        assert rating.high - rating.elo == pytest.approx(Z95 * rating.error, rel=0.01)
+        assert rating.elo - rating.low == pytest.approx(Z95 * rating.error, rel=0.01)
+    sweep = fit_ratings([Pairing("a", "b", 20, 0), Pairing("b", "c", 10, 10)])["a"]
+    assert sweep.high - sweep.elo > 1.2 * (sweep.elo - sweep.low)
+
+
+def test_likelihood_intervals_cover_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    true = {"a": 200.0, "b": 0.0, "c": -200.0}
+    covered = []
+    for _ in range(100):
+        results = []
+        for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
+            wins = int(rng.binomial(40, expected_score(true[first] - true[second])))
+            results.append(Pairing(first, second, wins, 40 - wins))
+        fitted = fit_ratings(results)
+        covered += [fitted[name].low <= true[name] <= fitted[name].high for name in true]
+    assert 0.92 < float(np.mean(covered)) < 0.98
+
+
 def test_an_unbeaten_player_needs_the_prior() -> None:
     games = [Pairing("a", "b", 10, 0), Pairing("b", "c", 5, 5)]
     assert 200 < fit_ratings(games)["a"].elo < 800

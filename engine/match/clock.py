@@ -1,75 +1,222 @@
-"""The clock that a match keeps for one player: absolute and Canadian time as `time_settings` has it.
+"""The clock that the arbiter keeps for one player, and the texts that name and tell a time system.
 
 It decides when a flag falls. How an engine spends its time is no matter of this module.
 """
 
 import math
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection
+
+from engine.clock import Kind, TimeSettings
+
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
+    "absolute": (
+        "absolute:MAIN",
+        re.compile(_NUMBER),
+        lambda main: TimeSettings(Kind.ABSOLUTE, float(main)),
+    ),
+    "fischer": (
+        "fischer:MAIN+INCREMENT",
+        re.compile(rf"{_NUMBER}\+{_NUMBER}"),
+        lambda main, increment: TimeSettings(Kind.FISCHER, float(main), increment=float(increment)),
+    ),
+    "capped": (
+        "capped:MAIN+INCREMENT/MAIN_CAP/MOVE_CAP",
+        re.compile(rf"{_NUMBER}\+{_NUMBER}/{_NUMBER}?/{_NUMBER}?"),
+        lambda main, increment, *caps: TimeSettings(
+            Kind.FISCHER_CAPPED,
+            float(main),
+            increment=float(increment),
+            main_cap=float(caps[0]) if caps[0] else None,
+            move_cap=float(caps[1]) if caps[1] else None,
+        ),
+    ),
+    "byoyomi": (
+        "byoyomi:MAIN+PERIODSxPERIOD",
+        re.compile(rf"{_NUMBER}\+(\d+)x{_NUMBER}"),
+        lambda main, count, period: TimeSettings(Kind.BYOYOMI, float(main), float(period), int(count)),
+    ),
+    "canadian": (
+        "canadian:MAIN+STONES/PERIOD",
+        re.compile(rf"{_NUMBER}\+(\d+)/{_NUMBER}"),
+        lambda main, count, period: TimeSettings(Kind.CANADIAN, float(main), float(period), int(count)),
+    ),
+}
+"""The texts of `--clock` by their first word: how one is written, what it must match, what it means."""
+
+CLOCK_FORMS = ", ".join(form for form, _, _ in _FORMS.values())
 
 
-@dataclass(frozen=True)
-class TimeLimit:
-    """Time settings in seconds: `main`, then `byo` for every `stones` moves; byo 0 is absolute time."""
+def parse_clock(text: str) -> TimeSettings:
+    """Return the time system that a text such as "fischer:10+1" names. Raises ValueError."""
+    word, _, numbers = text.strip().lower().partition(":")
+    if word not in _FORMS:
+        raise ValueError(f"clock {text!r}: expected one of {CLOCK_FORMS}")
+    form, pattern, build = _FORMS[word]
+    found = pattern.fullmatch(numbers)
+    if found is None:
+        raise ValueError(f"clock {text!r}: expected {form}")
+    settings = build(*found.groups())
+    check_clock(settings)
+    return settings
 
-    main: float
-    byo: float = 0.0
-    stones: int = 0
 
-    def __post_init__(self) -> None:
-        """Raise ValueError on settings under which no move could be played."""
-        if min(self.main, self.byo, self.stones) < 0 or not math.isfinite(self.main + self.byo):
-            raise ValueError("time settings must be finite and not negative")
-        if self.main == 0 and self.byo == 0:
-            raise ValueError("time settings leave no time for a move: main time and byo-yomi are both 0")
-        if (self.byo > 0) != (self.stones > 0):
-            raise ValueError("time settings need both the seconds and the stones of a byo-yomi")
+def clock_text(settings: TimeSettings) -> str:
+    """Return the text that `parse_clock` reads."""
+    main, count, period = _number(settings.main), settings.count, _number(settings.period)
+    increment = _number(settings.increment)
+    match settings.kind:
+        case Kind.FISCHER:
+            return f"fischer:{main}+{increment}"
+        case Kind.FISCHER_CAPPED:
+            caps = ("" if cap is None else _number(cap) for cap in (settings.main_cap, settings.move_cap))
+            return f"capped:{main}+{increment}/{'/'.join(caps)}"
+        case Kind.BYOYOMI:
+            return f"byoyomi:{main}+{count}x{period}"
+        case Kind.CANADIAN:
+            return f"canadian:{main}+{count}/{period}"
+    return f"absolute:{main}"
 
-    def command(self) -> str:
-        """Return the `time_settings` command."""
-        return f"time_settings {self.main:g} {self.byo:g} {self.stones}"
+
+def overtime_text(settings: TimeSettings) -> str:
+    """Return SGF's OT value, "" for absolute time."""
+    match settings.kind:
+        case Kind.FISCHER | Kind.FISCHER_CAPPED:
+            return f"{_number(settings.increment)} fischer"
+        case Kind.BYOYOMI:
+            return f"{settings.count}x{_number(settings.period)} byo-yomi"
+        case Kind.CANADIAN:
+            return f"{settings.count}/{_number(settings.period)} Canadian"
+    return ""
+
+
+def check_clock(settings: TimeSettings) -> None:
+    """Raise ValueError on settings under which no move, or no second one, could be played."""
+    numbers = (settings.main, settings.period, settings.increment, settings.main_cap or 0.0, settings.move_cap or 0.0)
+    if min(numbers) < 0 or not all(math.isfinite(number) for number in numbers):
+        raise ValueError("time settings must be finite and not negative")
+    if settings.kind is Kind.NONE:
+        raise ValueError("time settings without a limit are no clock")
+    if settings.has_periods and (settings.period == 0 or settings.count < 1):
+        raise ValueError("time settings need both the seconds and the number of an overtime")
+    if not settings.has_periods and settings.main == 0:
+        raise ValueError("time settings leave no time for a move: main time is 0")
+    if 0.0 in (settings.main_cap, settings.move_cap):
+        raise ValueError("time settings leave no time for a move: a cap is 0")
+    if settings.main_cap is not None and settings.main > settings.main_cap:
+        raise ValueError("time settings begin above their own cap")
+
+
+def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | None:
+    """Return the command that tells the settings, of those that a program lists; None if it knows none that can."""
+    main, period, increment = (_number(value) for value in (settings.main, settings.period, settings.increment))
+    overtime = f" {period} {settings.count}" if settings.has_periods else ""
+    if "kata-time_settings" in listed:
+        match settings.kind:
+            case Kind.FISCHER:
+                overtime = f" {increment}"
+            case Kind.FISCHER_CAPPED:
+                caps = ("-1" if cap is None else _number(cap) for cap in (settings.main_cap, settings.move_cap))
+                overtime = f" {increment} {' '.join(caps)}"
+        return f"kata-time_settings {settings.kind} {main}{overtime}"
+    if settings.kind in (Kind.ABSOLUTE, Kind.CANADIAN) and "time_settings" in listed:
+        return f"time_settings {main}{overtime or ' 0 0'}"
+    if settings.kind in (Kind.ABSOLUTE, Kind.CANADIAN, Kind.BYOYOMI) and "kgs-time_settings" in listed:
+        return f"kgs-time_settings {settings.kind} {main}{overtime}"
+    return None
+
+
+def knows_clocks(listed: Collection[str]) -> bool:
+    """Return whether a program lists any command that sets a clock."""
+    return not {"time_settings", "kgs-time_settings", "kata-time_settings"}.isdisjoint(listed)
 
 
 class Clock:
     """One player's remaining time in one game."""
 
-    def __init__(self, limit: TimeLimit) -> None:
-        self._limit = limit
-        self._left = limit.main if limit.main > 0 else limit.byo
-        self._stones = 0 if limit.main > 0 else limit.stones
+    def __init__(self, settings: TimeSettings) -> None:
+        """Start with the full time.
+
+        main_share: the share used of the main time and the increments granted so far, None without main time.
+        least_left: seconds between the player and the fall of the flag, at the closest.
+        """
+        self._settings = settings
+        self._main = self._granted = settings.main
+        self._used = 0.0
+        self._period = 0.0
+        self._count = 0
+        if settings.main == 0:
+            self._enter_overtime()
+        self.main_share = 0.0 if settings.main else None
+        self.least_left = self.available()
 
     def available(self) -> float:
         """Return how many seconds the next move may take."""
-        return self._left + (self._limit.byo if self._stones == 0 else 0.0)
+        settings = self._settings
+        if self._count:
+            return self._period if settings.kind is Kind.CANADIAN else self._period * self._count
+        overtime = settings.period * (settings.count if settings.kind is Kind.BYOYOMI else 1)
+        left = self._main + overtime
+        return left if settings.move_cap is None else min(left, settings.move_cap)
 
     def spend(self, seconds: float, grace: float = 0.0) -> bool:
         """Take one move's time off the clock; return False when the flag fell.
 
         Up to `grace` seconds too many are forgiven, at every move: they stand for pipes and a busy
-        machine, not for thought.
+        machine, not for thought. They cost no byo-yomi period either.
         """
-        if seconds > self.available() + grace:
+        left = self.available()
+        self.least_left = min(self.least_left, max(0.0, left - seconds))
+        rest = seconds if self._count else self._spend_main(seconds)
+        if seconds > left + grace:
             return False
-        if self._stones == 0:
-            if seconds <= self._left or self._limit.byo == 0:
-                self._left = max(0.0, self._left - seconds)
-                return True
-            seconds -= self._left
-            self._enter_period()
-        self._left = max(0.0, self._left - seconds)
-        self._stones -= 1
-        if self._stones == 0:
-            self._enter_period()
+        if self._count:
+            self._spend_overtime(rest, grace)
         return True
 
     def time_left(self) -> tuple[float, int]:
-        """Return the time and stones of the `time_left` command; 0 stones in main time."""
-        return self._left, self._stones
+        """Return seconds and stones or periods as `time_left` has them; 0 of these in main time."""
+        return (self._period, self._count) if self._count else (self._main, 0)
 
-    def command(self, color: str) -> str:
-        """Return the `time_left` command, in whole seconds where the settings are whole."""
-        whole = self._limit.main == int(self._limit.main) and self._limit.byo == int(self._limit.byo)
-        left = f"{int(self._left)}" if whole else f"{self._left:.2f}"
-        return f"time_left {color} {left} {self._stones}"
+    def command(self, color: str, *, fractions: bool) -> str:
+        """Return the `time_left` command; without fractions, in whole seconds where the settings are whole."""
+        seconds, count = self.time_left()
+        whole = not fractions and all(float(each).is_integer() for each in (self._settings.main, self._settings.period))
+        return f"time_left {color} {int(seconds) if whole else f'{seconds:.2f}'} {count}"
 
-    def _enter_period(self) -> None:
-        self._left, self._stones = self._limit.byo, self._limit.stones
+    def _spend_main(self, seconds: float) -> float:
+        """Take a move's time off the main time; return what it took beyond it, of the overtime it entered."""
+        settings = self._settings
+        taken = min(seconds, self._main)
+        self._main -= taken
+        self._used += taken
+        self.main_share = self._used / self._granted
+        if settings.has_periods:
+            if seconds > taken:
+                self._enter_overtime()
+            return seconds - taken
+        added = settings.increment
+        if settings.main_cap is not None:
+            added = max(0.0, min(added, settings.main_cap - self._main))
+        self._main += added
+        self._granted += added
+        return 0.0
+
+    def _spend_overtime(self, seconds: float, grace: float) -> None:
+        settings = self._settings
+        if settings.kind is Kind.BYOYOMI:
+            lost = max(0, math.ceil((seconds - grace) / settings.period) - 1)
+            self._count = max(1, self._count - lost)
+            return
+        self._period = max(0.0, self._period - seconds)
+        self._count -= 1
+        if self._count == 0:
+            self._enter_overtime()
+
+    def _enter_overtime(self) -> None:
+        self._period, self._count = self._settings.period, self._settings.count
+
+
+def _number(value: float) -> str:
+    return f"{value:.12g}"

@@ -5,13 +5,15 @@ Owns legality, the end of a game, who counts it and its record. Processes and cl
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex
 from engine.game import Game
+from engine.match.clock import overtime_text
+from engine.match.openings import Opening
 from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
@@ -41,21 +43,23 @@ class Ending:
 
 
 class RefereedGame:
-    """One game from an empty board to its record."""
+    """One game from an empty board, or an opening, to its record."""
 
     def __init__(
         self,
         settings: MatchSettings,
         number: int,
         seats: Mapping[int, Seat],
+        opening: Opening | None = None,
         referee: Seat | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Seat the programs by color; `stopping` is asked before each move."""
+        """Seat the programs by color; `stopping` is asked before each move of theirs."""
         self.game = Game(settings.width, settings.height, rules=settings.parsed_rules(), komi=settings.komi)
         self._settings = settings
         self._number = number
         self._seats = seats
+        self._opening = opening
         self._referee = referee
         self._stopping = stopping
 
@@ -74,15 +78,15 @@ class RefereedGame:
 
     def sgf(self, record: GameRecord) -> str:
         """Return the game as SGF, with everything that its record says."""
-        limit = self._settings.time
+        time = self._settings.time
         return write_game(
             self.game,
             result=record.result,
             black=record.names[record.black],
-            white=record.names["A" if record.black == "B" else "B"],
+            white=record.names[record.white],
             comment=self._comment(record),
-            main_time=None if limit is None else limit.main,
-            overtime=f"{limit.stones}/{limit.byo:g} Canadian" if limit is not None and limit.stones else "",
+            main_time=None if time is None else time.main,
+            overtime="" if time is None else overtime_text(time),
             date=f"{datetime.now(UTC):%Y-%m-%d}",
             round_name=str(record.number),
         )
@@ -93,6 +97,8 @@ class RefereedGame:
             seat.start(warm_up=settings.time is not None, settings=settings)
             seat.new_game(settings, self.game.rules)
         self._start_referee()
+        for color, vertex in () if self._opening is None else self._opening.moves:
+            self._play_everywhere(color, vertex, self._seats.values())
         while not self._both_passed():
             if self.game.no_result:
                 return Ending(None, "Void", "repetition", "the same position for the third time")
@@ -126,9 +132,15 @@ class RefereedGame:
         why = game.legality(color, vertex)
         if why is not None:
             raise Forfeit(seat.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
+        self._play_everywhere(color, vertex, [self._seats[opponent(color)]])
+
+    def _play_everywhere(self, color: int, vertex: int, seats: Iterable[Seat]) -> None:
+        """Play a legal move on the arbiter's board and tell it to these seats and to the referee."""
+        game = self.game
         game.play(color, vertex)
         name = format_vertex(vertex, game.width, game.height)
-        self._seats[opponent(color)].play(color_name(color), name)
+        for seat in seats:
+            seat.play(color_name(color), name)
         self._ask_referee(lambda referee: referee.play(color_name(color), name))
 
     def _start_referee(self) -> None:
@@ -190,10 +202,12 @@ class RefereedGame:
 
     def _record(self, ending: Ending) -> GameRecord:
         seats = self._seats
+        clocks = {seat.label: seat.clock for seat in seats.values() if seat.clock is not None}
         moves = " ".join(str(move.vertex) for move in self.game.moves)
         return GameRecord(
             number=self._number,
             black=seats[BLACK].label,
+            white=seats[WHITE].label,
             winner=None if ending.winner is None else seats[ending.winner].label,
             result=ending.result,
             reason=ending.reason,
@@ -202,6 +216,12 @@ class RefereedGame:
             names={seat.label: seat.name for seat in seats.values()},
             seconds={seat.label: round(seat.seconds, 3) for seat in seats.values()},
             moves={seat.label: seat.moves for seat in seats.values()},
+            longest={seat.label: round(seat.longest, 3) for seat in seats.values()},
+            least_left={label: round(clock.least_left, 3) for label, clock in clocks.items()},
+            main_share={
+                label: round(clock.main_share, 4) for label, clock in clocks.items() if clock.main_share is not None
+            },
+            opening="" if self._opening is None else self._opening.name,
             digest=hashlib.sha256(moves.encode()).hexdigest()[:16],
         )
 
@@ -210,9 +230,20 @@ class RefereedGame:
             f"Result {record.result} by {record.reason}" + (f": {record.detail}" if record.detail else ""),
             f"Counted by: {record.scored_by}" if record.scored_by else "",
             f"Rules: {self._settings.rules}",
+            f"Opening: {len(self._opening.moves)} moves of {record.opening}" if self._opening is not None else "",
             *(
-                f"{color_name(color).capitalize()}: {seat.moves} moves in {seat.seconds:.1f} s ({seat.command})"
+                f"{color_name(color).capitalize()}: {_time_text(record, seat.label)} ({seat.command})"
                 for color, seat in self._seats.items()
             ),
         ]
         return "\n".join(line for line in lines if line)
+
+
+def _time_text(record: GameRecord, label: str) -> str:
+    """Return what a player's time was spent on, in one line."""
+    text = f"{record.moves[label]} moves in {record.seconds[label]:.1f} s, the longest {record.longest[label]:.1f} s"
+    if label in record.main_share:
+        text += f", {record.main_share[label]:.0%} of the main time"
+    if label in record.least_left:
+        text += f", never less than {record.least_left[label]:.1f} s left"
+    return text

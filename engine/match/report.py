@@ -1,22 +1,23 @@
-"""What the games of a match say: counts, intervals, and their table and progress line.
+"""What the games of a match say: counts, intervals, ratings, times, and the lines that tell of them.
 
-Numbers and text only; where they are shown is `cli.py`'s.
+Numbers and text only; tables are `table.py`'s, and where they are shown is `cli.py`'s.
 """
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import Any
 
-from engine.elo import Interval, elo_from_score, wilson_interval
+from engine.elo import Interval, Pairing, elo_from_score, fit_ratings, wilson_interval
+from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 
 @dataclass
 class Tally:
-    """One player's results with one color."""
+    """One player's results: in all games, with one color, or against one other player."""
 
     wins: int = 0
     losses: int = 0
@@ -29,22 +30,53 @@ class Tally:
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
 
+    def count(self, label: str, winner: str | None) -> None:
+        """Add the result of one game of the player with this label."""
+        if winner is None:
+            self.draws += 1
+        elif winner == label:
+            self.wins += 1
+        else:
+            self.losses += 1
+
     @property
     def games(self) -> int:
         """All games."""
         return self.wins + self.losses + self.draws
 
+    @property
+    def points(self) -> float:
+        """Points, a draw half a point."""
+        return self.wins + self.draws / 2
+
+    @property
+    def score(self) -> Interval:
+        """The share of points with its Wilson 95 % interval."""
+        return wilson_interval(self.points, self.games)
+
+    @property
+    def elo(self) -> Interval:
+        """The Elo difference that the score means, with its 95 % interval."""
+        return elo_from_score(self.wins, self.losses, self.draws)
+
 
 @dataclass
 class Standing:
-    """One player's results in a match: with each color, losses by reason, time and moves."""
+    """One player's results in a match: with each color, against everyone, losses by reason, times in seconds.
+
+    main_shares: the share of the main time that each game used; least_left: None without a clock.
+    """
 
     name: str = ""
     black: Tally = field(default_factory=Tally)
     white: Tally = field(default_factory=Tally)
+    against: dict[str, Tally] = field(default_factory=dict)
     losses_by_reason: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     moves: int = 0
+    longest: float = 0.0
+    least_left: float | None = None
+    main_shares: list[float] = field(default_factory=list)
 
     @property
     def total(self) -> Tally:
@@ -52,123 +84,134 @@ class Standing:
         return self.black + self.white
 
     @property
-    def score(self) -> Interval:
-        """The share of points, a draw half a point, with its Wilson 95 % interval."""
-        total = self.total
-        return wilson_interval(total.wins + total.draws / 2, total.games)
-
-    @property
-    def elo(self) -> Interval:
-        """The Elo difference over the other player with its 95 % interval."""
-        total = self.total
-        return elo_from_score(total.wins, total.losses, total.draws)
-
-    @property
     def seconds_a_move(self) -> float:
         """Mean seconds of a genmove."""
         return self.seconds / self.moves if self.moves else 0.0
 
+    @property
+    def mean_main_share(self) -> float | None:
+        """Mean over the games of the share of the main time used, None without main time."""
+        return sum(self.main_shares) / len(self.main_shares) if self.main_shares else None
 
-def standings(records: list[GameRecord]) -> dict[str, Standing]:
-    """Return the standing of "A" and of "B"."""
-    result = {"A": Standing(), "B": Standing()}
+    def count(self, label: str, record: GameRecord) -> None:
+        """Add a game of the player with this label."""
+        tally, other = (self.black, record.white) if record.black == label else (self.white, record.black)
+        tally.count(label, record.winner)
+        self.against.setdefault(other, Tally()).count(label, record.winner)
+        if record.winner not in (None, label):
+            self.losses_by_reason[record.reason] += 1
+        self.name = record.names.get(label, self.name)
+        self.seconds += record.seconds.get(label, 0.0)
+        self.moves += record.moves.get(label, 0)
+        self.longest = max(self.longest, record.longest.get(label, 0.0))
+        if label in record.least_left:
+            left = record.least_left[label]
+            self.least_left = left if self.least_left is None else min(self.least_left, left)
+        if label in record.main_share:
+            self.main_shares.append(record.main_share[label])
+
+
+def standings(records: Sequence[GameRecord], labels: Sequence[str]) -> dict[str, Standing]:
+    """Return the standing of every player by label, in the order of the labels."""
+    result = {label: Standing(label) for label in labels}
     for record in records:
-        for label, standing in result.items():
-            tally = standing.black if record.black == label else standing.white
-            if record.winner is None:
-                tally.draws += 1
-            elif record.winner == label:
-                tally.wins += 1
-            else:
-                tally.losses += 1
-                standing.losses_by_reason[record.reason] += 1
-            standing.name = record.names.get(label, standing.name)
-            standing.seconds += record.seconds.get(label, 0.0)
-            standing.moves += record.moves.get(label, 0)
+        for label in (record.black, record.white):
+            result[label].count(label, record)
     return result
 
 
-def repeated_games(records: list[GameRecord]) -> int:
-    """Return how many games have the moves of an earlier one and so tell nothing new."""
-    return len(records) - len({(record.black, record.digest) for record in records})
+def pairings(found: dict[str, Standing]) -> list[Pairing]:
+    """Return the results of all who have met."""
+    return [
+        Pairing(first, second, tally.wins, tally.losses, tally.draws)
+        for first, second in combinations(found, 2)
+        if (tally := found[first].against.get(second)) is not None
+    ]
 
 
-def progress_text(records: list[GameRecord], games: int) -> str:
+def ratings(found: dict[str, Standing]) -> dict[str, Interval] | None:
+    """Return the players' Elo ratings, of mean 0, with 95 % intervals; None while not all of them are connected."""
+    try:
+        fitted = fit_ratings(pairings(found))
+    except ValueError:
+        return None
+    if fitted.keys() != found.keys():
+        return None
+    return {label: Interval(fitted[label].elo, fitted[label].low, fitted[label].high) for label in found}
+
+
+def repeated_games(records: Sequence[GameRecord]) -> int:
+    """Return how many games have the moves and the players of an earlier one and so tell nothing new."""
+    return len(records) - len({(record.black, record.white, record.digest) for record in records})
+
+
+def progress_text(records: Sequence[GameRecord], settings: MatchSettings) -> str:
     """Return the running score in one line."""
+    games = f"{len(records)}/{len(settings.fixtures())} games"
     if not records:
-        return f"0/{games} games"
-    a = standings(records)["A"]
-    total, score = a.total, a.score
+        return games
+    found = standings(records, settings.labels)
+    if len(found) > 2:
+        return f"{games}: " + ", ".join(
+            f"{each.name} {each.total.points:g}/{each.total.games}" for each in found.values()
+        )
+    first = next(iter(found.values()))
+    total, score = first.total, first.total.score
     return (
-        f"{len(records)}/{games} games: {a.name} {total.wins} wins {total.losses} losses {total.draws} draws, "
+        f"{games}: {first.name} {total.wins} wins {total.losses} losses {total.draws} draws, "
         f"{score.value:.1%} [{score.low:.1%}, {score.high:.1%}]"
     )
 
 
 def game_text(record: GameRecord) -> str:
     """Return one finished game in one line."""
-    black, white = record.names[record.black], record.names["A" if record.black == "B" else "B"]
+    black, white = record.names[record.black], record.names[record.white]
     text = f"game {record.number}: {black} (black) - {white}: {record.result} by {record.reason}"
     return text + (f": {record.detail}" if record.detail else "")
 
 
-def summary(records: list[GameRecord]) -> dict[str, Any]:
-    """Return the numbers of the table for summary.json; an infinite Elo is null."""
-    players = {label: _player_summary(standing) for label, standing in standings(records).items()}
-    return {"games": len(records), "repeated_games": repeated_games(records), "players": players}
-
-
-def table(records: list[GameRecord], title: str) -> "Table":
-    """Return the table of a match: one column a player, one row a fact."""
-    from rich.table import Table
-
-    result = Table(title=title)
-    result.add_column("")
-    found = standings(records)
-    for label, standing in found.items():
-        result.add_column(f"{label}: {standing.name}", justify="right")
-    for title_of_row, cells in _rows(list(found.values())):
-        result.add_row(title_of_row, *cells)
-    repeated = repeated_games(records)
-    if repeated:
-        result.caption = f"{repeated} of {len(records)} games repeat the moves of an earlier one"
-    return result
-
-
-def _rows(columns: list[Standing]) -> list[tuple[str, list[str]]]:
-    reasons = sorted({reason for column in columns for reason in column.losses_by_reason})
-    return [
-        ("as Black (win-loss-draw)", [str(column.black) for column in columns]),
-        ("as White", [str(column.white) for column in columns]),
-        ("total", [str(column.total) for column in columns]),
-        ("score", [f"{column.score.value:.1%}" for column in columns]),
-        ("Wilson 95 %", [f"{column.score.low:.1%} to {column.score.high:.1%}" for column in columns]),
-        ("Elo difference", [f"{column.elo.value:+.0f}" for column in columns]),
-        ("Elo 95 %", [f"{column.elo.low:+.0f} to {column.elo.high:+.0f}" for column in columns]),
-        ("seconds a move", [f"{column.seconds_a_move:.3f}" for column in columns]),
-        *(
-            (_LOST.get(reason, f"lost by {reason}"), [str(column.losses_by_reason[reason]) for column in columns])
-            for reason in reasons
-        ),
-    ]
-
-
-_LOST = {"passes": "lost by count", "moves": "lost by count at the move limit", "resign": "resigned"}
+def summary(records: Sequence[GameRecord], settings: MatchSettings) -> dict[str, Any]:
+    """Return the numbers of the tables for summary.json; an infinite Elo is null."""
+    found = standings(records, settings.labels)
+    fitted = ratings(found)
+    return {
+        "games": len(records),
+        "repeated_games": repeated_games(records),
+        "settings": settings.to_json(),
+        "players": {label: _player_summary(standing) for label, standing in found.items()},
+        "pairings": [
+            {"first": pairing.first, "second": pairing.second}
+            | _tally_summary(found[pairing.first].against[pairing.second])
+            for pairing in pairings(found)
+        ],
+        "ratings": None if fitted is None else {label: _interval(rating) for label, rating in fitted.items()},
+    }
 
 
 def _player_summary(standing: Standing) -> dict[str, Any]:
-    def pair(tally: Tally) -> dict[str, int]:
-        return {"wins": tally.wins, "losses": tally.losses, "draws": tally.draws}
-
-    def interval(values: Interval) -> list[float | None]:
-        return [value if abs(value) != float("inf") else None for value in values]
-
     return {
         "name": standing.name,
-        "black": pair(standing.black),
-        "white": pair(standing.white),
-        "score": interval(standing.score),
-        "elo": interval(standing.elo),
-        "seconds_a_move": standing.seconds_a_move,
+        **_tally_summary(standing.total),
+        "black": _counts(standing.black),
+        "white": _counts(standing.white),
         "losses_by_reason": dict(sorted(standing.losses_by_reason.items())),
+        "lost_on_time": standing.losses_by_reason["time"],
+        "moves": standing.moves,
+        "seconds": round(standing.seconds, 3),
+        "seconds_a_move": standing.seconds_a_move,
+        "longest_move": standing.longest,
+        "least_left": standing.least_left,
+        "main_share": {"mean": standing.mean_main_share, "least": min(standing.main_shares, default=None)},
     }
+
+
+def _tally_summary(tally: Tally) -> dict[str, Any]:
+    return _counts(tally) | {"score": _interval(tally.score), "elo": _interval(tally.elo)}
+
+
+def _counts(tally: Tally) -> dict[str, int]:
+    return {"wins": tally.wins, "losses": tally.losses, "draws": tally.draws}
+
+
+def _interval(values: Interval) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]

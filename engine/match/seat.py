@@ -3,18 +3,21 @@
 The process is `program.py`'s; whose turn it is and who wins is `game.py`'s.
 """
 
+import contextlib
 import logging
 import re
 import time
 from dataclasses import dataclass
 
-from engine.match.clock import Clock, TimeLimit
-from engine.match.program import Program, ProgramFailure, Reply
+from engine.clock import Kind, TimeSettings
+from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
+from engine.match.program import Program, ProgramFailure, Reply, Trouble
 from engine.match.settings import MatchSettings
 from engine.rules import KGS_PRESETS, Rules, preset_name
 
 log = logging.getLogger(__name__)
 
+_WARM_UP_TIME = TimeSettings(Kind.CANADIAN, period=1.0, count=1)
 _SCORE = re.compile(r"([BWbw])\+(\d+(?:\.\d*)?)$")
 
 
@@ -43,7 +46,7 @@ class Forfeit(Exception):
 
 
 class Refusal(Exception):
-    """A program that answers `?` to what the match itself needs, such as the board size."""
+    """A program that does not know, or answers `?` to, what the match itself needs, such as the board size."""
 
 
 class Seat:
@@ -57,10 +60,11 @@ class Seat:
         self._given_name = name
         self.moves = 0
         self.seconds = 0.0
+        self.longest = 0.0
+        self.clock: Clock | None = None
         self._hang = hang
         self._program: Program | None = None
         self._commands: frozenset[str] = frozenset()
-        self._clock: Clock | None = None
 
     @property
     def has_answered(self) -> bool:
@@ -85,8 +89,9 @@ class Seat:
         self.name = self._given_name or called or self.command
         if warm_up:
             self._size(settings)
-            if self.lists("time_settings"):
-                self.ask(TimeLimit(0, 1, 1).command())
+            command = settings_command(_WARM_UP_TIME, self._commands)
+            if command is not None:
+                self.ask(command)
             self.ask("genmove black")
 
     def lists(self, command: str) -> bool:
@@ -95,39 +100,65 @@ class Seat:
 
     def new_game(self, settings: MatchSettings, rules: Rules) -> None:
         """Set size, komi, rules, an empty board and the clock. Raises Forfeit or Refusal."""
-        self.moves, self.seconds = 0, 0.0
-        self._clock = None if settings.time is None else Clock(settings.time)
+        self.moves, self.seconds, self.longest = 0, 0.0, 0.0
+        self.clock = None if settings.time is None else Clock(settings.time)
         self._size(settings)
         self._need(f"komi {settings.komi:g}")
         self._set_rules(rules)
         self._need("clear_board")
-        if settings.time is not None and self.lists("time_settings"):
-            reply = self.ask(settings.time.command())
-            if not reply.ok:
-                log.warning("%s refuses %r: %s", self.name, settings.time.command(), reply.text)
+        self.set_time(settings.time)
+
+    def set_time(self, settings: TimeSettings | None) -> None:
+        """Tell the time settings, unless the program knows no clock at all. Raises Forfeit or Refusal.
+
+        A program that knows clocks, but not this one, would think that it has another time than it has.
+        """
+        if settings is None:
+            return
+        command = settings_command(settings, self._commands)
+        if command is not None:
+            self._need(command)
+        elif knows_clocks(self._commands):
+            raise Refusal(f"{self.name} ({self.command}) lists no command that can tell it {clock_text(settings)!r}")
+        else:
+            log.warning("%s knows no clock: it is timed without being told", self.name)
 
     def genmove(self, color: str, grace: float) -> str:
         """Return the text of the program's move, timed. Raises Forfeit."""
-        allowed = None
-        if self._clock is not None:
-            allowed = self._clock.available()
-            if self.lists("time_left"):
-                self.ask(self._clock.command(color))
-        start = time.monotonic()
-        try:
-            reply = self.ask(f"genmove {color}", self._hang if allowed is None else allowed + grace)
-        except Forfeit as forfeit:
-            if forfeit.reason == "hang" and allowed is not None:
-                raise Forfeit(self.label, "time", f"no move within {allowed:.2f} s") from forfeit
-            raise
-        seconds = time.monotonic() - start
-        self.seconds += seconds
+        if self.clock is None:
+            reply, _ = self._timed(color, self._hang)
+        else:
+            reply = self._genmove_on_clock(self.clock, color, grace)
         self.moves += 1
-        if self._clock is not None and not self._clock.spend(seconds, grace):
-            raise Forfeit(self.label, "time", f"{seconds:.2f} s for a move, {allowed:.2f} s were left")
         if not reply.ok:
             raise Forfeit(self.label, "error", f"answered ? to genmove: {reply.text}")
         return reply.text
+
+    def _genmove_on_clock(self, clock: Clock, color: str, grace: float) -> Reply:
+        if self.lists("time_left"):
+            self.ask(clock.command(color, fractions=self.lists("kata-time_settings")))
+        allowed = clock.available()
+        try:
+            reply, seconds = self._timed(color, allowed + grace)
+        except Forfeit as forfeit:
+            if forfeit.reason != Trouble.HANG:
+                raise
+            clock.spend(allowed + grace)
+            raise Forfeit(self.label, "time", f"no move within {allowed:.2f} s") from forfeit
+        if not clock.spend(seconds, grace):
+            raise Forfeit(self.label, "time", f"{seconds:.2f} s for a move, {allowed:.2f} s were left")
+        return reply
+
+    def _timed(self, color: str, limit: float) -> tuple[Reply, float]:
+        """Return the reply to genmove and the seconds that it took, which count even if none comes."""
+        start = time.monotonic()
+        try:
+            reply = self.ask(f"genmove {color}", limit)
+        finally:
+            seconds = time.monotonic() - start
+            self.seconds += seconds
+            self.longest = max(self.longest, seconds)
+        return reply, seconds
 
     def play(self, color: str, vertex: str) -> None:
         """Tell the program a legal move. Raises Forfeit when it fails or refuses."""
@@ -151,6 +182,12 @@ class Seat:
             self._program.kill()
             self._program = None
             raise Forfeit(self.label, failure.trouble, failure.detail) from failure
+
+    def rest(self) -> None:
+        """End whatever the program still thinks about after a game; any command ends pondering."""
+        if self._program is not None:
+            with contextlib.suppress(Forfeit):
+                self.ask("name")
 
     def close(self) -> None:
         """End the program politely, if it runs."""

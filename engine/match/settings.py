@@ -1,51 +1,70 @@
-"""What is fixed for a whole match: players, board, rules, time and limits, as one frozen value.
+"""What is fixed for a whole match: players, board, rules, time, openings and limits, as one frozen value.
 
 Running the match, and storing its results, are other modules' work.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
+from engine.clock import TimeSettings
 from engine.errors import BadRules
-from engine.match.clock import TimeLimit
+from engine.match.clock import check_clock, clock_text
+from engine.match.errors import MatchError
+from engine.match.openings import OpeningBook
 from engine.rules import Rules, parse_rules
 from engine.vertex import MAX_SIZE
 
 
-class MatchError(Exception):
-    """A match that cannot be started or gone on with; the text says why."""
+@dataclass(frozen=True)
+class Entrant:
+    """A program in a match: its label in records, its shell-split command, and the name shown, if not its own."""
+
+    label: str
+    command: str
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """One game to be played: its number, from 1, the labels of its players, and the index of its opening."""
+
+    number: int
+    black: str
+    white: str
+    opening: int | None = None
 
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """Settings of a match of player A (`black`) against player B (`white`); times in seconds.
+    """Settings of a match of two programs or more, everyone against everyone; times in seconds.
 
-    black, white, referee: shell-split commands. A plays Black in every game, or in every other
-    one with `alternate`. names: shown instead of what the programs call themselves.
-    rules: a shorthand or JSON object. time: None plays without a clock.
-    hang: the longest wait for any answer that no clock limits. max_moves: 0 stands for three
-    times the number of points.
+    games: for each pairing. alternate: change colors after every game; without it the earlier
+    entrant plays Black. More than two entrants, and openings, which are played with either color,
+    always alternate. referee: a shell-split command. rules: a shorthand or JSON object.
+    time: None plays without a clock. hang: the longest wait for any answer that no clock limits.
+    max_moves: 0 stands for three times the number of points.
     """
 
-    black: str
-    white: str
+    entrants: tuple[Entrant, ...]
     games: int = 1
     width: int = 19
     height: int = 19
     komi: float = 7.5
     rules: str = "tromp-taylor"
     alternate: bool = False
+    openings: OpeningBook | None = None
     referee: str | None = None
-    time: TimeLimit | None = None
+    time: TimeSettings | None = None
     grace: float = 0.5
     hang: float = 300.0
     max_moves: int = 0
-    black_name: str | None = None
-    white_name: str | None = None
     concurrency: int = 1
 
     def __post_init__(self) -> None:
         """Raise MatchError on a value that no match can have."""
+        self._check(len(self.entrants) >= 2, "engines", len(self.entrants), "2 or more")
+        self._check(len(set(self.labels)) == len(self.labels), "engines", " ".join(self.labels), "different names")
         self._check(self.games >= 1, "games", self.games, "1 or more")
         self._check(2 <= self.width <= MAX_SIZE, "width", self.width, f"2 to {MAX_SIZE}")
         self._check(2 <= self.height <= MAX_SIZE, "height", self.height, f"2 to {MAX_SIZE}")
@@ -54,6 +73,13 @@ class MatchSettings:
         self._check(self.hang > 0, "hang", self.hang, "more than 0")
         self._check(self.max_moves >= 0, "max_moves", self.max_moves, "0 or more")
         self._check(self.concurrency >= 1, "concurrency", self.concurrency, "1 or more")
+        if self.openings is not None:
+            self._check(self.games % 2 == 0, "games", self.games, "an even number, for openings are played twice")
+        if self.time is not None:
+            try:
+                check_clock(self.time)
+            except ValueError as error:
+                raise MatchError(str(error)) from error
         self.parsed_rules()
 
     def parsed_rules(self) -> Rules:
@@ -64,20 +90,49 @@ class MatchSettings:
             raise MatchError(str(error)) from error
 
     @property
+    def labels(self) -> list[str]:
+        """The labels of all entrants."""
+        return [entrant.label for entrant in self.entrants]
+
+    @property
     def move_limit(self) -> int:
         """The number of moves at which a game is stopped and counted."""
         return self.max_moves or 3 * self.width * self.height
 
-    def player_of_black(self, number: int) -> str:
-        """Return "A" or "B", whoever plays Black in game `number` (from 1)."""
-        return "B" if self.alternate and number % 2 == 0 else "A"
+    @property
+    def alternates(self) -> bool:
+        """True if colors change after every game of a pairing."""
+        return self.alternate or self.openings is not None or len(self.entrants) > 2
+
+    def fixtures(self) -> list[Fixture]:
+        """Return all games in the order in which they start: round after round, a round holding each pairing once.
+
+        More games append rounds, so that a match can be made longer later. Who begins with Black
+        changes along the list, so that everyone has both colors about equally often in one round.
+        """
+        result: list[Fixture] = []
+        pairings = list(combinations(enumerate(self.entrants), 2))
+        for round_number in range(self.games):
+            opening = None if self.openings is None else round_number // 2 % len(self.openings.openings)
+            for (place, first), (later_place, second) in pairings:
+                swapped = self.alternates and (later_place - place + round_number) % 2 == 0
+                black, white = (second, first) if swapped else (first, second)
+                result.append(Fixture(len(result) + 1, black.label, white.label, opening))
+        return result
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that decide what a game is: all but `games` and `concurrency`."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        del fields["games"], fields["concurrency"]
-        time = self.time
-        return fields | {"time": None if time is None else [time.main, time.byo, time.stones]}
+        for name in ("entrants", "games", "concurrency"):
+            del fields[name]
+        for entrant in self.entrants:
+            fields[f"engine {entrant.label}"] = entrant.command
+            fields[f"name {entrant.label}"] = entrant.name
+        return fields | {
+            "alternate": self.alternates,
+            "openings": None if self.openings is None else self.openings.to_json(),
+            "time": None if self.time is None else clock_text(self.time),
+        }
 
     @staticmethod
     def _check(holds: bool, name: str, value: object, expected: str) -> None:

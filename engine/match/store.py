@@ -10,24 +10,29 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.match.settings import MatchError, MatchSettings
+from engine.match.errors import MatchError
+from engine.match.settings import MatchSettings
 
-FORMAT = {"format": "keima-match", "version": 1}
+FORMAT = {"format": "keima-match", "version": 2}
 
 
 @dataclass(frozen=True)
 class GameRecord:
     """One finished game, as a line of results.jsonl.
 
-    black: "A" or "B", who played Black. winner: "A", "B", or None for a draw. result: as in SGF.
+    black, white, winner: labels of players; no winner is a draw. result: as in SGF.
     reason: "passes" or "moves" (a counted game), "repetition" (no result), "resign", or why the
     loser lost: "illegal", "time", "hang", "crash", "garbage", "error".
     scored_by: "referee", "players" (they agree), "arbiter", or "" for a game that was not counted.
-    seconds, moves: by player. digest: equal for games with equal moves.
+    By the players' labels: names; seconds and moves of all genmoves; longest: seconds of one; least_left:
+    seconds before the fall of the flag, at the closest; main_share: share used of the main time and the
+    increments granted. The last two are there only where a clock, and main time, are.
+    opening: the record that it began with. digest: equal for games with equal moves.
     """
 
     number: int
     black: str
+    white: str
     winner: str | None
     result: str
     reason: str
@@ -36,6 +41,10 @@ class GameRecord:
     names: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     moves: dict[str, int] = field(default_factory=dict)
+    longest: dict[str, float] = field(default_factory=dict)
+    least_left: dict[str, float] = field(default_factory=dict)
+    main_share: dict[str, float] = field(default_factory=dict)
+    opening: str = ""
     digest: str = ""
     sgf: str = ""
 
@@ -103,7 +112,8 @@ def _require_same(path: Path, wanted: dict[str, Any]) -> None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise MatchError(f"{path}: no valid JSON: {error}") from error
-    for name in sorted(wanted.keys() | found.keys()):
+    # What else a file of another format means, nobody can tell.
+    for name in [*FORMAT, *sorted(wanted.keys() | found.keys())]:
         if wanted.get(name) != found.get(name):
             raise MatchError(
                 f"{path}: {name} was {found.get(name)!r} there and is {wanted.get(name)!r} now; use another directory"

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.color import BLACK, WHITE
+from engine.match.errors import MatchError
 from engine.match.game import Interrupted, RefereedGame
 from engine.match.seat import Forfeit, Refusal, Seat
-from engine.match.settings import MatchError, MatchSettings
+from engine.match.settings import Fixture, MatchSettings
 from engine.match.store import GameRecord, Store
 
 log = logging.getLogger(__name__)
@@ -45,13 +46,13 @@ def run_match(
 
     on_game: called with the records so far at the start and after every game, in this thread.
     Ctrl-C ends the programs, drops the games in play and returns what is finished.
-    Raises MatchError when a program cannot be started, refuses the settings, or the directory
-    holds another match.
+    Raises MatchError when a program cannot be started, knows or accepts no clock such as this, refuses
+    the settings, or the directory holds another match.
     """
     store = Store(settings, directory, resume)
-    numbers = range(1, settings.games + 1)
-    finished = {number: record for number, record in store.records.items() if number in numbers}
-    missing = [number for number in numbers if number not in finished]
+    fixtures = settings.fixtures()
+    finished = {each.number: store.records[each.number] for each in fixtures if each.number in store.records}
+    missing = [each for each in fixtures if each.number not in finished]
     report = on_game or (lambda records: None)
     report(_in_order(finished))
     tables = _Tables(settings, missing)
@@ -72,19 +73,23 @@ def run_match(
 class _Tables:
     """The threads that play: each has its own programs and takes the next game when it is free."""
 
-    def __init__(self, settings: MatchSettings, numbers: list[int]) -> None:
-        self._settings = settings
-        self._count = len(numbers)
-        self._jobs: queue.Queue[int] = queue.Queue()
-        for number in numbers:
-            self._jobs.put(number)
+    def __init__(self, settings: MatchSettings, fixtures: list[Fixture]) -> None:
+        self._count = len(fixtures)
+        self._jobs: queue.Queue[Fixture] = queue.Queue()
+        for fixture in fixtures:
+            self._jobs.put(fixture)
         self._done: queue.Queue[_Done] = queue.Queue()
         self._stopping = threading.Event()
         self._crews = [_Crew(settings, self._stopping.is_set) for _ in range(min(settings.concurrency, self._count))]
         self._threads = [threading.Thread(target=self._run, args=(crew,), daemon=True) for crew in self._crews]
 
     def results(self) -> Iterator[tuple[GameRecord, str]]:
-        """Start the threads and yield every game as it is finished. Raises what a game raised."""
+        """Check the programs, start the threads and yield every game as it is finished.
+
+        Raises what a game raised, and MatchError for a program that cannot play in this match.
+        """
+        for crew in self._crews[:1]:
+            crew.check()
         for thread in self._threads:
             thread.start()
         left = self._count
@@ -120,30 +125,47 @@ class _Tables:
 
 
 class _Crew:
-    """The programs of one table: the two players and the referee."""
+    """The programs of one table: the players, each started for its first game, and the referee."""
 
     def __init__(self, settings: MatchSettings, stopping: Callable[[], bool]) -> None:
         self._settings = settings
         self._stopping = stopping
         self._players = {
-            "A": Seat("A", settings.black, settings.hang, settings.black_name),
-            "B": Seat("B", settings.white, settings.hang, settings.white_name),
+            each.label: Seat(each.label, each.command, settings.hang, each.name) for each in settings.entrants
         }
         self._referee = None if settings.referee is None else Seat("referee", settings.referee, settings.hang)
 
-    def play(self, number: int) -> tuple[GameRecord, str]:
+    def check(self) -> None:
+        """Start every player and tell it the time settings. Raises MatchError where that is impossible."""
+        with self._failures():
+            for seat in self._players.values():
+                seat.start(warm_up=self._settings.time is not None, settings=self._settings)
+                seat.set_time(self._settings.time)
+
+    def play(self, fixture: Fixture) -> tuple[GameRecord, str]:
         """Play one game; return its record and its SGF. Raises MatchError or Interrupted."""
-        black = self._settings.player_of_black(number)
-        seats = {BLACK: self._players[black], WHITE: self._players["B" if black == "A" else "A"]}
-        game = RefereedGame(self._settings, number, seats, self._referee, self._stopping)
-        try:
+        seats = {BLACK: self._players[fixture.black], WHITE: self._players[fixture.white]}
+        book = self._settings.openings
+        opening = None if book is None or fixture.opening is None else book.openings[fixture.opening]
+        game = RefereedGame(self._settings, fixture.number, seats, opening, self._referee, self._stopping)
+        with self._failures():
             record = game.play()
+        if len(self._players) > 2:
+            # Who sits the next game out must not ponder on this one.
+            for seat in seats.values():
+                seat.rest()
+        return record, game.sgf(record)
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Raise MatchError for what no game can be played with."""
+        try:
+            yield
         except Refusal as refusal:
             raise MatchError(str(refusal)) from refusal
         except Forfeit as failure:
             # Only a program that has never answered comes through here.
             raise MatchError(f"{self._command(failure.seat)!r} does not start: {failure.detail}") from failure
-        return record, game.sgf(record)
 
     def kill(self) -> None:
         """End the programs at once; the game in play then fails, and is dropped."""

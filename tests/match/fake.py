@@ -26,6 +26,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--refuse", default="", help="commands answered with ?")
     parser.add_argument("--log", default="", help="file to append every command line to")
     parser.add_argument("--load", type=float, default=0.0, help="seconds that the first genmove takes longer")
+    parser.add_argument("--thoughts", default="", help="file to append the begin and the end of every genmove to")
     parser.add_argument("--once", default="", help="file that a !crash leaves, after which it is no crash any more")
     return parser.parse_args()
 
@@ -47,6 +48,13 @@ def wait_for_ever() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         time.sleep(60)
+
+
+def note(path: str, text: str) -> None:
+    """Append a line to a file, if there is one."""
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
 
 
 def genmove(word: str, once: str) -> None:
@@ -76,9 +84,6 @@ def genmove(word: str, once: str) -> None:
             raw("= a line\n" * 100)
     elif kind == "!fail":
         reply("cannot", "?")
-    elif kind == "!slow":
-        time.sleep(float(rest[0]))
-        reply(rest[1])
     else:
         reply(word)
 
@@ -92,9 +97,7 @@ def main() -> None:
     script: list[str] = []
     for line in sys.stdin:
         command = line.split()[0]
-        if options.log:
-            with Path(options.log).open("a", encoding="utf-8") as file:
-                file.write(line)
+        note(options.log, line.rstrip("\n"))
         if command in options.refuse.split():
             reply("refused", "?")
         elif command == "quit":
@@ -106,7 +109,13 @@ def main() -> None:
         elif command == "genmove":
             time.sleep(options.load)
             options.load = 0.0
-            genmove(script.pop(0) if script else "pass", options.once)
+            note(options.thoughts, "begin")
+            word = script.pop(0) if script else "pass"
+            if word.startswith("!slow:"):
+                _, seconds, word = word.split(":")
+                time.sleep(float(seconds))
+            note(options.thoughts, "end")
+            genmove(word, options.once)
         elif command in listed:
             reply(answers.get(command, ""))
         else:

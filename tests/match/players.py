@@ -4,7 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from engine.match import MatchSettings
+from engine.match import Entrant, MatchSettings
 
 FAKE = Path(__file__).with_name("fake.py")
 
@@ -17,7 +17,12 @@ def fake(moves: str = "", **options: object) -> str:
     return shlex.join(words)
 
 
-def fast(black: str, white: str, **changes: object) -> MatchSettings:
-    """Return settings of one 5x5 game, with the given changes."""
+def entrants(*commands: str) -> tuple[Entrant, ...]:
+    """Return entrants with the labels A, B, C and so on."""
+    return tuple(Entrant(chr(ord("A") + place), command) for place, command in enumerate(commands))
+
+
+def fast(*commands: str, **changes: object) -> MatchSettings:
+    """Return settings of one 5x5 game of every two programs, with the given changes."""
     values: dict[str, object] = {"width": 5, "height": 5, "komi": 0.5, "hang": 10.0}
-    return MatchSettings(black=black, white=white, **values | changes)  # type: ignore[arg-type]
+    return MatchSettings(entrants(*commands), **values | changes)  # type: ignore[arg-type]

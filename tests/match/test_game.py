@@ -1,12 +1,14 @@
 """A refereed game: the arbiter's rules, and each way in which a program can lose."""
 
+import re
 import time
 from pathlib import Path
 
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.match import MatchError, TimeLimit, run_match
+from engine.match import MatchError, run_match
+from engine.match.clock import parse_clock
 from engine.match.seat import Score, parse_score
 from engine.match.store import GameRecord
 from engine.sgf import load_sgf
@@ -138,10 +140,10 @@ def test_the_referee_follows_the_game_and_its_failure_is_nobodys_loss(tmp_path: 
 def test_programs_are_told_size_komi_rules_time_in_this_order(tmp_path: Path) -> None:
     log = tmp_path / "black.log"
     black = fake("!slow:0.3:C3", log=log, also="time_settings time_left kata-set-rules kgs-rules")
-    only_game(black, fake("B2", also="kgs-rules"), rules="chinese", time=TimeLimit(60), width=7)
+    only_game(black, fake("B2", also="kgs-rules"), rules="chinese", time=parse_clock("absolute:60"), width=7)
     told = log.read_text().splitlines()
     assert told[:3] == ["name", "version", "list_commands"]
-    warm_up = ["boardsize 7 5", "time_settings 0 1 1", "genmove black"]
+    warm_up = ["boardsize 7 5", "time_settings 0 1 1", "genmove black", "time_settings 60 0 0"]
     game = ["boardsize 7 5", "komi 0.5", "kata-set-rules chinese", "clear_board", "time_settings 60 0 0"]
     assert told[3:] == [
         *warm_up,
@@ -167,32 +169,97 @@ def test_kgs_rules_are_sent_where_they_mean_the_same(tmp_path: Path, rules: str,
 
 
 @pytest.mark.parametrize(
-    ("limit", "moves", "reason"),
+    ("clock", "moves", "reason"),
     [
-        (TimeLimit(0.5), "!slow:0.4:C3 !slow:0.4:C4", "time"),
-        (TimeLimit(0, 1.0, 1), "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "passes"),
-        (TimeLimit(0, 0.5, 1), "C3 !hang", "time"),
-        (TimeLimit(0.2, 1.5, 2), "!slow:0.4:C3 !slow:0.4:C4", "passes"),
-        (TimeLimit(0.2, 0.7, 3), "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "time"),
+        ("absolute:2", "!slow:0.4:C3 !slow:0.4:C4", "passes"),
+        ("absolute:0.6", "!slow:0.4:C3 !slow:0.4:C4", "time"),
+        ("canadian:0+1/1", "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "passes"),
+        ("canadian:0+1/0.3", "!slow:0.5:C3", "time"),
+        ("canadian:0.2+2/1.5", "!slow:0.4:C3 !slow:0.4:C4", "passes"),
+        ("canadian:0.2+3/0.7", "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "time"),
+        ("byoyomi:0.2+1x1", "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "passes"),
+        ("byoyomi:0.2+2x0.3", "!slow:0.7:C3 !slow:0.6:C4", "time"),
+        ("fischer:1+0.4", "!slow:0.4:C3 !slow:0.4:C4 !slow:0.4:C5", "passes"),
+        ("fischer:0.5+0.1", "!slow:0.4:C3 !slow:0.4:C4", "time"),
+        ("capped:5+1//1", "!slow:0.4:C3 !slow:0.4:C4", "passes"),
+        ("capped:5+1//0.2", "!slow:0.5:C3", "time"),
     ],
 )
-def test_the_clock_decides(limit: TimeLimit, moves: str, reason: str) -> None:
-    record = only_game(fake(moves), fake(), time=limit, grace=0.1)
+def test_the_clock_decides(clock: str, moves: str, reason: str) -> None:
+    record = only_game(fake(moves), fake(), time=parse_clock(clock), grace=0.1)
     assert record.reason == reason
     assert record.result == ("W+T" if reason == "time" else record.result)
+
+
+def test_a_game_records_each_players_times() -> None:
+    black = fake("!slow:0.5:C3 !slow:0.2:C4")
+    record = only_game(black, fake("B2"), time=parse_clock("fischer:3+0.1"))
+    assert 0.7 <= record.seconds["A"] < 1.3
+    assert 0.5 <= record.longest["A"] < 1.0
+    # 3 seconds, less 0.5, more 0.1, less 0.2; the increment after that, less a pass, keeps above it or nearly so.
+    assert 1.8 < record.least_left["A"] <= 2.4
+    assert 0.7 / 3.2 <= record.main_share["A"] < 0.45
+    assert record.seconds["B"] < 0.7
+    assert record.main_share["B"] < 0.25
+
+
+def test_without_a_clock_there_is_no_time_left_to_record() -> None:
+    record = only_game(fake(), fake())
+    assert (record.least_left, record.main_share) == ({}, {})
+    assert record.longest.keys() == {"A", "B"}
+
+
+def test_a_flag_that_falls_is_recorded_with_the_time_that_it_took() -> None:
+    record = only_game(fake("!hang"), fake(), time=parse_clock("absolute:0.5"), grace=0.1)
+    assert (record.reason, record.detail) == ("time", "no move within 0.50 s")
+    assert (record.least_left["A"], record.main_share["A"]) == (0, 1)
+    assert 0.6 <= record.seconds["A"] < 1.5
+
+
+@pytest.mark.parametrize(
+    ("clock", "also", "told"),
+    [
+        ("byoyomi:0+3x5", "kgs-time_settings time_left", ["kgs-time_settings byoyomi 0 5 3", "time_left black 5 3"]),
+        ("fischer:9+1", "kata-time_settings time_left", ["kata-time_settings fischer 9 1", "time_left black 9.00 0"]),
+        ("capped:9+1/20/", "kata-time_settings", ["kata-time_settings fischer-capped 9 1 20 -1"]),
+        ("canadian:9+5/20", "time_settings time_left", ["time_settings 9 20 5", "time_left black 9 0"]),
+    ],
+)
+def test_the_clock_is_told_in_the_programs_own_words(tmp_path: Path, clock: str, also: str, told: list[str]) -> None:
+    log = tmp_path / "log"
+    only_game(fake(log=log, also=also), fake(also="kata-time_settings"), time=parse_clock(clock))
+    lines = log.read_text().splitlines()
+    game = lines[lines.index("clear_board") + 1 :]
+    assert game == [*told, "genmove black", "play white pass", "quit"]
+
+
+@pytest.mark.parametrize("clock", ["byoyomi:10+3x5", "fischer:10+1"])
+def test_a_program_that_knows_other_clocks_only_ends_the_match_before_it_starts(tmp_path: Path, clock: str) -> None:
+    old = fake(also="time_settings time_left")
+    with pytest.raises(MatchError, match=f"lists no command that can tell it '{re.escape(clock)}'"):
+        run_match(fast(fake(also="kata-time_settings"), old, time=parse_clock(clock)), tmp_path)
+    assert not (tmp_path / "results.jsonl").exists()
+
+
+def test_a_program_that_refuses_its_clock_ends_the_match_before_it_starts() -> None:
+    refusing = fake(also="kata-time_settings", refuse="kata-time_settings")
+    with pytest.raises(MatchError, match="refuses 'kata-time_settings fischer 10 1'"):
+        run_match(fast(fake(), refusing, time=parse_clock("fischer:10+1")))
 
 
 def test_a_slow_start_is_not_charged_to_the_clock() -> None:
     # Its first genmove of all is the warm-up, and only that one is slow.
     slow = fake("C3", load=1.0)
     start = time.monotonic()
-    record = only_game(slow, fake("B2"), time=TimeLimit(0, 0.7, 1), grace=0.0)
+    record = only_game(slow, fake("B2"), time=parse_clock("canadian:0+1/0.7"), grace=0.0)
     assert time.monotonic() - start > 1.0
     assert record.reason == "passes"
 
 
 def test_the_record_is_a_readable_sgf(tmp_path: Path) -> None:
-    settings = fast(fake("C3", name="Anna"), fake("B2", name="Ben]"), rules="chinese", time=TimeLimit(60, 5, 3))
+    settings = fast(
+        fake("C3", name="Anna"), fake("B2", name="Ben]"), rules="chinese", time=parse_clock("canadian:60+3/5")
+    )
     (record,) = run_match(settings, tmp_path).records
     path = tmp_path / record.sgf
     text = path.read_text()

@@ -1,121 +1,142 @@
-"""The table's numbers: results by color, intervals, time, losses by reason; and the command's streams."""
+"""The numbers of a match: results by color and rival, intervals, ratings, times, losses by reason."""
 
-import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.match import cli_match
-from engine.match.cli import time_limit
-from engine.match.clock import TimeLimit
-from engine.match.report import Tally, game_text, progress_text, repeated_games, standings, summary
-from engine.match.settings import MatchError
+from engine.elo import elo_difference, elo_from_score, wilson_interval
+from engine.match import MatchSettings
+from engine.match.clock import parse_clock
+from engine.match.report import Tally, game_text, pairings, progress_text, ratings, repeated_games, standings, summary
+from engine.match.settings import Entrant
 from engine.match.store import GameRecord
-from tests.match.players import fake
+
+NAMES = {"A": "Anna", "B": "Ben", "C": "Cleo"}
 
 
-def record(number: int, black: str, winner: str | None, reason: str = "passes", **more: Any) -> GameRecord:
+def record(number: int, black: str, white: str, winner: str | None, reason: str = "passes", **more: Any) -> GameRecord:
     """Return a record with the given outcome."""
-    values = {"names": {"A": "Anna", "B": "Ben"}, "seconds": {"A": 2.0, "B": 4.0}, "moves": {"A": 10, "B": 8}}
-    return GameRecord(number, black, winner, "?", reason, **values | {"digest": str(number)} | more)
+    values: dict[str, Any] = {
+        "names": {label: NAMES[label] for label in (black, white)},
+        "seconds": {"A": 2.0, "B": 4.0, "C": 6.0},
+        "moves": {"A": 10, "B": 8, "C": 10},
+        "digest": str(number),
+    }
+    return GameRecord(number, black, white, winner, "?", reason, **values | more)
 
 
-GAMES = [
-    record(1, "A", "A"),
-    record(2, "B", "A", "time"),
-    record(3, "A", "B", "resign"),
-    record(4, "B", None),
-    record(5, "A", "A", "crash", digest="1"),
+def settings(*labels: str, **more: Any) -> MatchSettings:
+    """Return settings of a match of these players."""
+    return MatchSettings(tuple(Entrant(label, "command") for label in labels), **more)
+
+
+TWO = [
+    record(1, "A", "B", "A"),
+    record(2, "B", "A", "A", "time"),
+    record(3, "A", "B", "B", "resign"),
+    record(4, "B", "A", None),
+    record(5, "A", "B", "A", "crash", digest="1"),
+]
+THREE = [
+    record(1, "A", "B", "A"),
+    record(2, "C", "A", "A", "time"),
+    record(3, "B", "C", "B"),
+    record(4, "B", "A", "B"),
+    record(5, "A", "C", "A"),
+    record(6, "C", "B", None),
 ]
 
 
 def test_results_are_counted_by_color_and_reason() -> None:
-    found = standings(GAMES)
+    found = standings(TWO, "AB")
     assert (found["A"].black, found["A"].white) == (Tally(2, 1, 0), Tally(1, 0, 1))
     assert (found["B"].black, found["B"].white) == (Tally(0, 1, 1), Tally(1, 2, 0))
     assert found["A"].losses_by_reason == {"resign": 1}
     assert found["B"].losses_by_reason == {"passes": 1, "time": 1, "crash": 1}
     assert (found["A"].seconds_a_move, found["B"].seconds_a_move) == (0.2, 0.5)
-    assert found["A"].score.value == 0.7
-    assert found["A"].elo.value == pytest.approx(147.19, abs=0.01)
-    assert found["B"].elo.value == pytest.approx(-147.19, abs=0.01)
 
 
-def test_games_with_equal_moves_are_counted_as_repeated() -> None:
-    assert repeated_games(GAMES) == 1
-    assert repeated_games([record(1, "A", "A", digest="x"), record(2, "B", "A", digest="x")]) == 0
+def test_a_score_has_its_wilson_interval_and_elo_difference() -> None:
+    total = standings(TWO, "AB")["A"].total
+    assert total.score == wilson_interval(3.5, 5)
+    assert total.elo == elo_from_score(3, 1, 1)
+    assert total.elo.value == pytest.approx(147.19, abs=0.01)
+
+
+def test_results_are_counted_against_each_rival() -> None:
+    found = standings(THREE, "ABC")
+    assert found["A"].against == {"B": Tally(1, 1), "C": Tally(2, 0)}
+    assert found["B"].against == {"A": Tally(1, 1), "C": Tally(1, 0, 1)}
+    assert found["C"].against == {"A": Tally(0, 2), "B": Tally(0, 1, 1)}
+    assert [tuple(each) for each in pairings(found)] == [("A", "B", 1, 1, 0), ("A", "C", 2, 0, 0), ("B", "C", 1, 0, 1)]
+    assert found["C"].losses_by_reason == {"time": 1, "passes": 2}
+
+
+def test_ratings_wait_until_everybody_is_connected() -> None:
+    assert ratings(standings([], "ABC")) is None
+    assert ratings(standings(THREE[:1], "ABC")) is None
+    fitted = ratings(standings(THREE, "ABC"))
+    assert fitted is not None
+    assert list(fitted) == ["A", "B", "C"]
+    assert fitted["A"].value > fitted["B"].value > fitted["C"].value
+    assert all(each.low < each.value < each.high for each in fitted.values())
+    assert sum(each.value for each in fitted.values()) == pytest.approx(0)
+
+
+def test_two_players_ratings_lie_closer_than_their_score_says_by_the_prior() -> None:
+    fitted = ratings(standings(TWO, "AB"))
+    assert fitted is not None
+    assert fitted["A"].value - fitted["B"].value == pytest.approx(elo_difference(4.5 / 7))
+
+
+def test_games_with_equal_moves_and_players_are_counted_as_repeated() -> None:
+    assert repeated_games(TWO) == 1
+    assert repeated_games([record(1, "A", "B", "A", digest="x"), record(2, "B", "A", "A", digest="x")]) == 0
+    assert repeated_games([record(1, "A", "B", "A", digest="x"), record(2, "A", "C", "A", digest="x")]) == 0
+
+
+def test_times_are_gathered_over_games() -> None:
+    games = [
+        record(
+            1, "A", "B", "A", longest={"A": 1.5, "B": 1}, least_left={"A": 4, "B": 0}, main_share={"A": 0.5, "B": 1}
+        ),
+        record(
+            2, "B", "A", "A", longest={"A": 0.5, "B": 2}, least_left={"A": 6, "B": 3}, main_share={"A": 0.9, "B": 1}
+        ),
+    ]
+    found = standings(games, "AB")
+    assert (found["A"].longest, found["A"].least_left, found["A"].mean_main_share) == (1.5, 4, pytest.approx(0.7))
+    assert (found["B"].longest, found["B"].least_left, found["B"].main_shares) == (2, 0, [1, 1])
+    timed = summary(games, settings("A", "B", time=parse_clock("absolute:60")))["players"]["A"]
+    assert (timed["seconds"], timed["longest_move"], timed["least_left"]) == (4, 1.5, 4)
+    assert timed["main_share"] == {"mean": pytest.approx(0.7), "least": 0.5}
+    untimed = standings(TWO, "AB")["A"]
+    assert (untimed.least_left, untimed.mean_main_share) == (None, None)
 
 
 def test_lines_name_players_and_score() -> None:
-    assert progress_text([], 5) == "0/5 games"
-    text = progress_text(GAMES, 9)
-    assert text.startswith("5/9 games: Anna 3 wins 1 losses 1 draws, 70.0% [")
-    lost = record(2, "B", "A", "illegal", detail="move 3 black B2: occupied")
+    two, three = settings("A", "B", games=9), settings("A", "B", "C", games=3)
+    assert progress_text([], two) == "0/9 games"
+    assert progress_text(TWO, two).startswith("5/9 games: Anna 3 wins 1 losses 1 draws, 70.0% [")
+    assert progress_text(THREE, three) == "6/9 games: Anna 3/4, Ben 2.5/4, Cleo 0.5/4"
+    lost = record(2, "B", "A", "A", "illegal", detail="move 3 black B2: occupied")
     assert game_text(lost) == "game 2: Ben (black) - Anna: ? by illegal: move 3 black B2: occupied"
 
 
 def test_the_summary_is_json_without_infinities() -> None:
-    numbers = summary(GAMES[:2])
+    numbers = summary(TWO[:2], settings("A", "B"))
     assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
     assert numbers["players"]["A"]["elo"][0] is None
     assert numbers["players"]["A"]["black"] == {"wins": 1, "losses": 0, "draws": 0}
+    assert numbers["players"]["B"]["lost_on_time"] == 1
 
 
-def test_the_command_shows_lines_on_stderr_and_the_table_on_stdout(tmp_path: Path) -> None:
-    out, err = io.StringIO(), io.StringIO()
-    status = cli_match(
-        black=fake("C3", name="Anna"),
-        white=fake("resign", name="Ben"),
-        games=2,
-        size=(7, 5),
-        alternate=True,
-        out=tmp_path,
-        stdout=out,
-        stderr=err,
-    )
-    assert status == 0
-    shown = out.getvalue()
-    for part in ("2 of 2 games, 7x5, komi 7.5", "A: Anna 1", "B: Ben 1", "2-0-0", "100.0%", "34.2% to 100.0%", "+inf"):
-        assert part in shown
-    assert [line.split()[0] for line in err.getvalue().splitlines()] == ["0/2", "game", "game"]
-    assert json.loads((tmp_path / "summary.json").read_text())["games"] == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"black": "/no/such/program"}, "does not start"),
-        ({"rules": "nobody's"}, "unknown rules"),
-        ({"size": 40}, "width: expected 2 to 25, got 40"),
-        ({"seconds_per_move": 0}, "no time for a move"),
-        ({"seconds_per_move": 1, "time": 60}, "exclude each other"),
-    ],
-)
-def test_a_match_that_cannot_be_is_status_2_and_one_line(options: dict[str, Any], text: str) -> None:
-    out, err = io.StringIO(), io.StringIO()
-    values: dict[str, Any] = {"black": fake(), "white": fake(), "size": 5} | options
-    assert cli_match(**values, stdout=out, stderr=err) == 2
-    assert out.getvalue() == ""
-    assert err.getvalue().splitlines()[-1].startswith("keima match: ")
-    assert text in err.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("options", "limit"),
-    [
-        ((None, None, None, None), None),
-        ((2.0, None, None, None), TimeLimit(0, 2, 1)),
-        ((None, 60.0, None, None), TimeLimit(60)),
-        ((None, 60.0, 10.0, None), TimeLimit(60, 10, 1)),
-        ((None, None, 10.0, 5), TimeLimit(0, 10, 5)),
-    ],
-)
-def test_time_options(options: tuple[float | None, float | None, float | None, int | None], limit: TimeLimit) -> None:
-    assert time_limit(*options) == limit
-
-
-def test_byo_stones_without_seconds_are_an_error() -> None:
-    with pytest.raises(MatchError, match="both the seconds and the stones"):
-        time_limit(None, 60.0, None, 5)
+def test_the_summary_has_settings_pairings_and_ratings() -> None:
+    numbers = summary(THREE, settings("A", "B", "C", time=parse_clock("fischer:10+1")))
+    assert (numbers["games"], numbers["settings"]["time"]) == (6, "fischer:10+1")
+    ac = numbers["pairings"][1]
+    assert [ac[key] for key in ("first", "second", "wins", "losses", "draws")] == ["A", "C", 2, 0, 0]
+    assert ac["score"] == list(wilson_interval(2, 2))
+    assert numbers["ratings"].keys() == {"A", "B", "C"}
+    assert summary([], settings("A", "B"))["ratings"] is None

@@ -5,13 +5,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.match import MatchError, MatchSettings, run_match
+from engine.clock import NO_LIMIT
+from engine.color import BLACK, WHITE
+from engine.game import Move
+from engine.match import MatchError, MatchOptions, MatchSettings, run_match
+from engine.match.clock import parse_clock
+from engine.match.openings import Opening, OpeningBook
+from engine.match.settings import Fixture
 from engine.match.store import GameRecord
 from engine.sgf import load_sgf
+from engine.vertex import format_vertex, parse_vertex
 from tests.match.players import fake, fast
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +111,7 @@ def test_a_damaged_line_is_an_error_with_its_place(tmp_path: Path) -> None:
         ("rules", "chinese", "rules was 'tromp-taylor' there and is 'chinese' now"),
         ("alternate", True, "alternate was False there and is True now"),
         ("width", 7, "width was 5 there and is 7 now"),
+        ("time", parse_clock("absolute:9"), "time was None there and is 'absolute:9' now"),
     ],
 )
 def test_other_settings_in_the_same_directory_are_an_error(tmp_path: Path, name: str, value: object, text: str) -> None:
@@ -118,20 +127,185 @@ def test_resuming_can_be_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("games", 0), ("width", 26), ("height", 1), ("hang", 0.0), ("rules", "none"), ("komi", 1e9)]
+    ("name", "value"),
+    [
+        ("games", 0),
+        ("width", 26),
+        ("height", 1),
+        ("hang", 0.0),
+        ("rules", "none"),
+        ("komi", 1e9),
+        ("time", NO_LIMIT),
+    ],
 )
 def test_impossible_settings_are_errors(name: str, value: object) -> None:
     with pytest.raises(MatchError, match=rf"^{name}|unknown rules"):
         fast("a", "b", **{name: value})
 
 
+def test_engines_of_one_name_or_alone_are_errors() -> None:
+    with pytest.raises(MatchError, match="engines: expected 2 or more, got 1"):
+        fast("a")
+    with pytest.raises(MatchError, match="engines: expected different names, got 'A B A'"):
+        MatchSettings((*fast("a", "b").entrants, fast("c", "d").entrants[0]))
+
+
+def colors(fixtures: list[Fixture]) -> list[str]:
+    """Return each game as its two labels, Black's first."""
+    return [fixture.black + fixture.white for fixture in fixtures]
+
+
+def test_a_round_robin_plays_every_pairing_in_each_round_with_colors_changed_in_the_next() -> None:
+    four = fast("a", "b", "c", "d", games=2).fixtures()
+    assert colors(four) == ["AB", "CA", "AD", "BC", "DB", "CD", "BA", "AC", "DA", "CB", "BD", "DC"]
+    assert [fixture.number for fixture in four] == list(range(1, 13))
+    assert fast("a", "b", "c", games=3).fixtures()[:6] == fast("a", "b", "c", games=2).fixtures()
+
+
+def test_nobody_has_a_color_more_than_once_too_often_in_a_round() -> None:
+    for count in (3, 4, 5, 6):
+        fixtures = fast(*"abcdef"[:count]).fixtures()
+        for label in "ABCDEF"[:count]:
+            black, white = (sum(label == each for each in side) for side in zip(*colors(fixtures), strict=True))
+            assert abs(black - white) <= 1
+            assert black + white == count - 1
+
+
+def book(*openings: str) -> OpeningBook:
+    """Return openings on 5x5, each given by its vertices."""
+    moves = [[Move((BLACK, WHITE)[i % 2], parse_vertex(v, 5, 5)) for i, v in enumerate(o.split())] for o in openings]
+    return OpeningBook(tuple(Opening(f"o{i}", tuple(each)) for i, each in enumerate(moves)), 2, 0, "digest")
+
+
+def test_each_opening_is_played_by_every_pairing_with_both_colors() -> None:
+    settings = fast("a", "b", "c", games=4, openings=book("C3 B2", "B2 C3"))
+    assert [(each.opening, each.number) for each in settings.fixtures() if {each.black, each.white} == {"A", "B"}] == [
+        (0, 1),
+        (0, 4),
+        (1, 7),
+        (1, 10),
+    ]
+    two = fast("a", "b", games=6, openings=book("C3 B2", "B2 C3")).fixtures()
+    assert colors(two) == ["AB", "BA"] * 3
+    assert [each.opening for each in two] == [0, 0, 1, 1, 0, 0]
+    with pytest.raises(MatchError, match="games: expected an even number"):
+        fast("a", "b", games=3, openings=book("C3 B2"))
+
+
+def test_opening_moves_are_told_to_both_programs_and_the_referee_and_stand_in_the_record(tmp_path: Path) -> None:
+    logs = {name: tmp_path / name for name in ("black", "white", "referee")}
+    settings = fast(
+        fake("C1", log=logs["black"]),
+        fake("C5", log=logs["white"]),
+        referee=fake(score="B+1", log=logs["referee"]),
+        games=2,
+        openings=book("C3 B2 D4"),
+    )
+    result = run_match(settings, tmp_path / "match")
+    assert [(record.opening, record.reason, record.result) for record in result.records] == [
+        ("o0", "passes", "B+1")
+    ] * 2
+    told = {name: log.read_text().splitlines() for name, log in logs.items()}
+    start = ["play black C3", "play white B2", "play black D4"]
+    for lines_of_one in told.values():
+        place = lines_of_one.index("clear_board")
+        assert lines_of_one[place + 1 : place + 4] == start
+    assert "genmove white" in told["white"]
+    game = load_sgf(tmp_path / "match" / result.records[0].sgf)
+    assert [format_vertex(move.vertex, 5, 5) for move in game.moves] == ["C3", "B2", "D4", "C5", "C1", "pass", "pass"]
+    assert "Opening: 3 moves of o0" in (tmp_path / "match" / result.records[0].sgf).read_text()
+    assert [record.moves for record in result.records] == [{"A": 2, "B": 2}] * 2
+
+
+def test_a_round_robin_goes_on_where_it_stopped_and_grows(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    commands = (fake("C3", log=log), fake("C4", score="W+1"), fake("resign"))
+    first = run_match(fast(*commands, games=2, openings=book("B2 D4")), tmp_path / "match")
+    assert [record.reason for record in first.records].count("resign") == 4
+    kept = (tmp_path / "match" / "results.jsonl").read_text().splitlines()
+    (tmp_path / "match" / "results.jsonl").write_text(
+        "".join(f"{line}\n" for line in kept if '"number": 4' not in line)
+    )
+    seen: list[int] = []
+    again = run_match(
+        fast(*commands, games=4, openings=book("B2 D4", "D4 B2")),
+        tmp_path / "match",
+        on_game=lambda records: seen.append(len(records)),
+    )
+    assert (seen[0], len(again.records)) == (5, 12)
+    assert [record.number for record in again.records] == list(range(1, 13))
+    by_number = {record.number: record for record in again.records}
+    assert all(by_number[record.number] == record for record in first.records if record.number != 4)
+    assert {record.opening for record in again.records[6:]} == {"o1"}
+    with pytest.raises(MatchError, match="engine C was"):
+        run_match(fast(*commands[:2], fake("C1"), games=2, openings=book("B2 D4")), tmp_path / "match")
+    other = OpeningBook(book("B2 D4").openings, 2, 0, "other")
+    with pytest.raises(MatchError, match="openings was"):
+        run_match(fast(*commands, games=2, openings=other), tmp_path / "match")
+
+
+def test_a_match_in_the_format_of_an_earlier_version_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"format": "keima-match", "version": 1, "black": "a"}')
+    with pytest.raises(MatchError, match="version was 1 there and is 2 now"):
+        run_match(fast(fake(), fake()), tmp_path)
+
+
+def test_a_killed_match_loses_only_the_game_in_play(tmp_path: Path) -> None:
+    out = tmp_path / "match"
+    options = MatchOptions(black=fake("!slow:0.1:C3"), white=fake("B3"), games=500, size=5, out=out)
+    build = "import sys; from pathlib import *; from engine.match import MatchOptions, cli_match"
+    code = f"{build}; sys.exit(cli_match({options!r}))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as match:
+        deadline = time.monotonic() + 60
+        while not (out / "game-00003.sgf").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        match.kill()
+    before = len(lines(out))
+    assert before >= 2
+    settings = replace(options.settings(), games=before + 2)
+    assert [record.number for record in run_match(settings, out).records] == list(range(1, before + 3))
+
+
+def test_one_program_thinks_at_a_time(tmp_path: Path) -> None:
+    thought = tmp_path / "thought"
+    commands = [fake("!slow:0.1:C3 !slow:0.1:pass", thoughts=thought) for _ in range(3)]
+    run_match(fast(*commands, games=2))
+    kinds = [line.split()[0] for line in thought.read_text().splitlines()]
+    assert len(kinds) >= 2 * 2 * 6
+    assert kinds == ["begin", "end"] * (len(kinds) // 2)
+
+
+def test_who_sits_a_game_out_is_asked_to_end_its_thoughts(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run_match(fast(fake("resign", log=log), fake(), fake()))
+    told = log.read_text().splitlines()
+    assert told[told.index("genmove black") + 1] == "name"
+
+
+def test_a_failing_program_loses_its_game_and_the_others_go_on(tmp_path: Path) -> None:
+    commands = (fake("!crash"), fake("!garbage"), fake("C3"), fake("C4"))
+    result = run_match(fast(*commands, max_moves=6))
+    reasons = {record.black + record.white: (record.winner, record.reason) for record in result.records}
+    assert reasons == {
+        "AB": ("B", "crash"),
+        "CA": ("C", "crash"),
+        "AD": ("D", "crash"),
+        "BC": ("C", "garbage"),
+        "DB": ("D", "garbage"),
+        "CD": ("D", "passes"),
+    }
+
+
 def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path) -> None:
     out, log = tmp_path / "match", tmp_path / "log"
     slow = fake("!slow:0.1:C3 !slow:0.1:C4", log=log)
-    arguments = {"black": slow, "white": fake("!slow:0.1:B3"), "games": 500, "size": 5, "out": str(out)}
+    options = MatchOptions(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
     # A test run in the background of a shell has Ctrl-C ignored, and so would the match.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    code = f"{heed}; import sys; from engine.match import cli_match; sys.exit(cli_match(**{arguments!r}))"
+    build = "import sys; from pathlib import *; from engine.match import MatchOptions, cli_match"
+    code = f"{heed}; {build}; sys.exit(cli_match({options!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as match:

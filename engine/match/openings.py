@@ -1,0 +1,138 @@
+"""Openings of a match: the first moves of game records, each different, in an order that a seed decides.
+
+Finding the records and judging which of them can be used is all that happens here; `game.py` plays them.
+"""
+
+import hashlib
+import logging
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.board.layout import COLOR
+from engine.errors import BadSgf, IllegalMove
+from engine.game import Game, Move
+from engine.match.errors import MatchError
+from engine.rules import Rules
+from engine.sgf import Record, iterate_sgfl, load_sgf
+from engine.sgf_source import read_file
+from engine.symmetry import applicable, map_planes
+from engine.vertex import PASS, points
+
+log = logging.getLogger(__name__)
+
+_COLLECTIONS = (".sgfl", ".sgfl.bz2")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The moves from the empty board with which a game begins, and the record that they come from."""
+
+    name: str
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True)
+class OpeningBook:
+    """The openings of a match in the order in which they are played.
+
+    moves: moves of each, None for whole records. digest: equal for equal records.
+    """
+
+    openings: tuple[Opening, ...]
+    moves: int | None
+    seed: int
+    digest: str
+
+    def to_json(self) -> dict[str, object]:
+        """Return what decides which openings a match has, whatever their number."""
+        return {"moves": self.moves, "seed": self.seed, "digest": self.digest}
+
+
+class _Unusable(Exception):
+    """A record that gives no opening; the text says why."""
+
+
+def read_openings(
+    sources: Iterable[Path], width: int, height: int, rules: Rules, *, moves: int | None, seed: int, count: int
+) -> OpeningBook:
+    """Return up to `count` openings on a board of this size, no two of them equal but for a symmetry.
+
+    sources: SGF files, folders of them, files with one game a line (.sgfl, .sgfl.bz2).
+    moves: how many of each record; None takes whole records, of half as many moves as points at most.
+    Records are looked at in a random order, only as many as are needed; a larger count appends openings.
+    Raises MatchError when a source cannot be read, or none of its records can be used.
+    """
+    try:
+        records = sorted(_records(sources))
+    except BadSgf as error:
+        raise MatchError(f"openings: {error}") from error
+    digest = hashlib.sha256()
+    for _, data in records:
+        digest.update(hashlib.sha256(data).digest())
+    random.Random(seed).shuffle(records)
+    found: dict[bytes, Opening] = {}
+    unusable: Counter[str] = Counter()
+    for name, data in records:
+        if len(found) == count:
+            break
+        try:
+            opening, position = _opening(load_sgf(data, name=name), width, height, rules, moves)
+        except (BadSgf, _Unusable) as error:
+            unusable[str(error) if isinstance(error, _Unusable) else "not readable"] += 1
+            continue
+        found.setdefault(position, opening)
+    if not found:
+        reasons = ", ".join(f"{number} {reason}" for reason, number in unusable.most_common())
+        raise MatchError(f"openings: none of {len(records)} records can be used" + (f": {reasons}" if reasons else ""))
+    if len(found) < count:
+        log.warning("%d different openings for %d pairs of games: they are played again", len(found), count)
+    return OpeningBook(tuple(found.values()), moves, seed, digest.hexdigest()[:16])
+
+
+def _records(sources: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the text of every record. Raises BadSgf."""
+    for source in sources:
+        paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
+        for path in paths:
+            if path.name.endswith(_COLLECTIONS):
+                yield from ((f"{path.name}:{line:06d}", text) for line, text in enumerate(iterate_sgfl(path), 1))
+            else:
+                yield path.name, read_file(path)
+
+
+def _is_source(path: Path) -> bool:
+    return path.is_file() and path.name.endswith((".sgf", *_COLLECTIONS))
+
+
+def _opening(record: Record, width: int, height: int, rules: Rules, count: int | None) -> tuple[Opening, bytes]:
+    """Return a record's opening with a key of its last position. Raises _Unusable or BadSgf."""
+    if (record.width, record.height) != (width, height):
+        raise _Unusable("of another board size")
+    if record.setups:
+        raise _Unusable("with handicap or setup stones")
+    moves = record.moves[:count]
+    if len(moves) < (count or 1):
+        raise _Unusable("too short")
+    if count is None and len(moves) > width * height // 2:
+        raise _Unusable("too long to be whole openings")
+    game = Game(width, height, rules=rules)
+    for color, vertex in moves:
+        if color != game.to_play or vertex == PASS:
+            raise _Unusable("with a pass or without alternating colors from Black")
+        try:
+            game.play(color, vertex)
+        except IllegalMove:
+            raise _Unusable("with a move that the rules forbid") from None
+    return Opening(record.name, moves), _position_key(game)
+
+
+def _position_key(game: Game) -> bytes:
+    """Return a key that is equal for positions which a symmetry of the board maps to each other."""
+    stones = game.board[COLOR, points(game.width, game.height)].reshape(game.height, game.width)
+    seen = (np.ascontiguousarray(map_planes(stones, symmetry)) for symmetry in applicable(game.width, game.height))
+    return bytes([game.to_play]) + min(each.tobytes() for each in seen)
