@@ -18,6 +18,7 @@ from engine.errors import BadRules, GoError
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
 from engine.rules import parse_rules
+from engine.solve.options import SolveSettings, solve_options
 from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
     from engine.players import Player
     from engine.search.params import SearchParams
+    from engine.solve.cli import Judge
 
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
@@ -110,13 +112,19 @@ def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str,
     return {key.strip(): text.strip() for key, _, text in pairs}
 
 
-def search_params(config: dict[str, str], settings: dict[str, str], seed: int | None) -> "SearchParams":
-    """Return the parameters of a search: defaults, then the file, then --set, then --seed."""
-    from engine.search.params import SearchParams, with_settings
+def search_params(
+    net: str | None, config: dict[str, str], settings: dict[str, str], seed: int | None
+) -> "SearchParams":
+    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then --seed.
 
-    chosen = config | settings | ({} if seed is None else {"seed": str(seed)})
+    Without any seed every run draws other random numbers.
+    """
+    from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
+
+    defaults = ROLLOUT_PARAMS if network_named(net) is None else SearchParams()
+    chosen = {"seed": "0"} | config | settings | ({} if seed is None else {"seed": str(seed)})
     try:
-        return with_settings(SearchParams(), chosen)
+        return with_settings(defaults, chosen)
     except GoError as error:
         raise click.ClickException(str(error)) from error
 
@@ -143,6 +151,25 @@ def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
     player.warm_up()
     player.prepare(*options["size"])
     return player
+
+
+def make_judge(net: str | None, options: dict[str, Any]) -> "Judge":
+    """Return what judges positions for `keima solve`. Raises GoError or WeightsError, one line."""
+    from engine.solve.cli import Judge
+
+    file, threads = network_named(net), options["threads"] or os.cpu_count() or 1
+    if file is None:
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        return Judge("play-outs", RolloutEvaluator(threads))
+    from engine.evaluators.cache import CachedEvaluator
+    from engine.netfile.network import Computing, open_network
+
+    computing = Computing(options["backend"], options["precision"], threads)
+    network = open_network(file, computing, options["profile"])
+    facts = network.facts
+    name = " ".join([Path(facts.file).name, facts.precision, *([options["profile"]] if options["profile"] else [])])
+    return Judge(name, CachedEvaluator(network.evaluator), facts.board_sizes)
 
 
 player_options = [
@@ -194,7 +221,7 @@ def gtp(**options: Any) -> None:
 
     start_logging(options["log_level"])
     refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(options["config"], options["settings"], options["seed"])
+    params = search_params(options["net"], options["config"], options["settings"], options["seed"])
     width, height = options["size"]
     config = SessionConfig(
         version=__version__,
@@ -219,7 +246,7 @@ def play(**options: Any) -> None:
 
     start_logging(options["log_level"])
     refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(options["config"], options["settings"], options["seed"])
+    params = search_params(options["net"], options["config"], options["settings"], options["seed"])
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
     with one_line_errors():
@@ -284,6 +311,33 @@ def match(**options: Any) -> None:
     from engine.match import MatchOptions, cli_match
 
     sys.exit(cli_match(MatchOptions(**options)))
+
+
+@main.command()
+@solve_options
+@network_options
+@click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
+)
+@threads_option
+def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: bool, **options: Any) -> None:
+    """Solve problems with known answers; tell how many, by kind and by rank.
+
+    FILE has a JSON object on each line (.jsonl or .jsonl.gz): size, to_play ("B" or "W"), the stones B and W and
+    the correct first moves as lists of SGF points, and, if known, id, rank and type. Each problem is searched near
+    its stones, once, and asked for its move at each count of visits. A run stopped at any moment goes on with the
+    same command and --out; a larger --limit adds problems.
+    """
+    from engine.solve.cli import cli_solve
+
+    refuse_lonely_profile(net, options["profile"])
+    params = search_params(net, {}, changes, options["seed"])
+    asked = SolveSettings(
+        search=tuple(sorted(changes.items())),
+        **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
+    )
+    with one_line_errors():
+        sys.exit(cli_solve(asked, lambda: make_judge(net, options), params, out=out, as_json=as_json))
 
 
 @main.command()

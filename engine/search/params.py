@@ -7,46 +7,125 @@ from engine.errors import GoError
 
 @dataclass(frozen=True)
 class SearchParams:
-    """How a search selects, explores and decides.
+    """How a search selects, explores and decides. KataGo's names of a parameter stand in brackets.
 
-    c_puct: weight of prior against value (PUCT; Silver et al., "Mastering the game of Go without
-        human knowledge", 2017).
-    fpu_reduction: how much worse than its parent an unvisited move is taken to be, times the square
-        root of the prior already visited.
-    virtual_loss: losses that a pending visit counts as.
+    c_puct, c_puct_log, c_puct_base: weight of prior against value, growing with the logarithm of the
+        visits (PUCT; Silver et al. 2017; [cpuctExploration, ..Log, ..Base]).
+    stdev_prior, stdev_prior_weight, stdev_scale: exploration grows with the standard deviation of utility
+        under a node, against an expected one of `stdev_prior` [cpuctUtilityStdev..]; scale 0 turns it off.
+    fpu_reduction, root_fpu_reduction: how much worse than its parent an unvisited move is taken to be, times
+        the square root of the prior already visited [fpuReductionMax].
+    fpu_policy_power: the parent's own evaluation counts in that by 1 - (prior visited) ** power
+        [fpuParentWeightByVisitedPolicy]; 0 counts the parent's mean alone.
+    virtual_loss: losses that a pending visit counts as [numVirtualLossesPerThread].
+    static_score_factor, dynamic_score_factor, dynamic_score_scale: utility of points besides winning, around
+        an even game and around the present score [..ScoreUtilityFactor, dynamicScoreCenterScale].
+    value_weight_exponent: how strongly good children outweigh bad ones in their parent; 0: by visits alone.
+    noise_prune_scale: utility by which a child must be worse before its excess visits lose most of their weight
+        [noisePruneUtilityScale]; 0 turns pruning off.
+    subtree_value_bias_factor, subtree_value_bias_exponent: how far an evaluation is corrected by the errors
+        seen after the same local moves, and how these are weighed by visits; factor 0 turns it off.
+    uncertainty_coefficient, uncertainty_max_weight: evaluations weigh this over their expected error, where
+        the network tells it [uncertaintyCoeff]; coefficient 0 turns it off.
+    shares_nodes: positions that several orders of moves reach share a node [useGraphSearch].
+    policy_optimism, root_policy_optimism: weight of the optimistic policy of networks that have one.
+    playout_doubling_advantage: handicap of the opponent, as the logarithm to base 2 of playouts, that networks
+        trained for it take into account.
     rave_bias: squared bias of all-moves-as-first values, higher trusts them for fewer visits
         (Silver 2009, with b^2 * 4); 0 turns them off. Used only with evaluators that report first plays.
     rave_prior: visits that the first-play-urgency value of an unvisited move is worth against its
         all-moves-as-first value.
     noise_fraction, noise_concentration: Dirichlet noise at the root, alpha = concentration / legal moves.
-    temperature: moves are drawn with visits ** (1 / temperature); 0 plays the best.
+    wide_root_noise: random bonus of utility, and flatter priors, at the root: for analysis [wideRootNoise].
+    root_policy_temperature: root priors ** (1 / temperature).
+    temperature: moves are drawn with weight ** (1 / temperature); 0 plays the best.
     temperature_moves: after this many moves of the game the temperature is 0.
-    root_symmetries: symmetries under which a network evaluates a new root; their mean is one visit
-        (KataGo's rootNumSymmetriesToSample).
-    batch_size: leaves a batch; 0 takes what the evaluator prefers.
+    lcb_stdevs: the move to play has the best lower confidence bound, this many standard errors below its mean;
+        0 plays the most visited one. lcb_least_share: of the most visited move's weight, to be considered.
+    root_symmetries: random symmetries under which a network evaluates a new root; their mean is one visit
+        [rootNumSymmetriesToSample].
+    random_symmetries: every position is evaluated under a symmetry of its own [nnRandomize].
+    prunes_symmetric_moves: of root moves that are mirror images of each other only one is searched
+        [rootSymmetryPruning].
+    batch_size: leaves a batch; 0 chooses it by the visits so far. pending_share: then, the part of the visits that
+        may be pending at once.
     max_memory_mib: bound of the tree's memory.
+    allow_resignation: whether the engine ever resigns.
     resign_threshold: winrate under which the engine thinks of resigning; 0 never resigns.
     resign_turns: consecutive own turns that must be under it.
+    resign_min_lead: points that the opponent must lead by (KataGo's resignMinScoreDifference).
+    ponder_seconds: the longest search on the opponent's time; 0 for no limit.
     judge_visits: visits of each of the two searches that judge dead stones when no network does.
-    seed: of all random numbers of a search.
+    seed: of all random numbers of a search; 0 takes another one every time.
     """
 
-    c_puct: float = 1.1
+    c_puct: float = 1.0
+    c_puct_log: float = 0.45
+    c_puct_base: float = 500.0
+    stdev_prior: float = 0.4
+    stdev_prior_weight: float = 2.0
+    stdev_scale: float = 0.85
     fpu_reduction: float = 0.2
+    root_fpu_reduction: float = 0.1
+    fpu_policy_power: float = 2.0
     virtual_loss: float = 1.0
-    rave_bias: float = 0.02
+    static_score_factor: float = 0.1
+    dynamic_score_factor: float = 0.3
+    dynamic_score_scale: float = 0.75
+    value_weight_exponent: float = 0.25
+    noise_prune_scale: float = 0.15
+    subtree_value_bias_factor: float = 0.45
+    subtree_value_bias_exponent: float = 0.85
+    uncertainty_coefficient: float = 0.25
+    uncertainty_max_weight: float = 8.0
+    shares_nodes: bool = True
+    policy_optimism: float = 1.0
+    root_policy_optimism: float = 0.2
+    playout_doubling_advantage: float = 0.0
+    rave_bias: float = 0.0
     rave_prior: float = 30.0
     noise_fraction: float = 0.0
     noise_concentration: float = 10.83
+    wide_root_noise: float = 0.0
+    root_policy_temperature: float = 1.0
     temperature: float = 0.0
     temperature_moves: int = 30
+    lcb_stdevs: float = 5.0
+    lcb_least_share: float = 0.15
     root_symmetries: int = 1
+    random_symmetries: bool = True
+    prunes_symmetric_moves: bool = True
     batch_size: int = 0
+    pending_share: float = 0.05
     max_memory_mib: int = 512
+    allow_resignation: bool = True
     resign_threshold: float = 0.05
     resign_turns: int = 3
+    resign_min_lead: float = 0.0
+    ponder_seconds: float = 60.0
     judge_visits: int = 3000
     seed: int = 1
+
+
+ROLLOUT_PARAMS = SearchParams(
+    c_puct=1.1,
+    c_puct_log=0.0,
+    stdev_scale=0.0,
+    root_fpu_reduction=0.2,
+    fpu_policy_power=0.0,
+    static_score_factor=0.0,
+    dynamic_score_factor=0.0,
+    value_weight_exponent=0.0,
+    noise_prune_scale=0.0,
+    subtree_value_bias_factor=0.0,
+    shares_nodes=False,
+    rave_bias=0.02,
+    lcb_stdevs=0.0,
+    pending_share=1.0,
+)
+"""For evaluators that play out games: their values are samples of a result, far noisier than a network's."""
+
+_WORDS = {"true": True, "false": False}
 
 
 def with_settings(params: SearchParams, settings: dict[str, str]) -> SearchParams:
@@ -57,7 +136,8 @@ def with_settings(params: SearchParams, settings: dict[str, str]) -> SearchParam
         if key not in kinds:
             raise GoError(f"unknown setting {key!r}, expected one of {' '.join(sorted(kinds))}")
         try:
-            changes[key] = kinds[key](text)
-        except ValueError:
-            raise GoError(f"setting {key!r}: expected {kinds[key].__name__}, got {text!r}") from None
+            changes[key] = _WORDS[text.lower()] if kinds[key] is bool else kinds[key](text)
+        except (ValueError, KeyError):
+            expected = "true or false" if kinds[key] is bool else kinds[key].__name__
+            raise GoError(f"setting {key!r}: expected {expected}, got {text!r}") from None
     return replace(params, **changes)  # type: ignore[arg-type]

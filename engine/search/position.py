@@ -52,6 +52,9 @@ class Root(NamedTuple):
     handicap: black stones at the start so far, if more may follow and each is worth a point to White from the
         second on (less `handicap_less`); else CLOSED. counts_moves: a stone is worth a point to the opponent.
     dead: [n] int8, color of stones at the root that players would agree to be dead when the game ends.
+    region: [n] where stones may be played anywhere in the tree. avoid: [3, n] by color and vertex the depth below
+        which a move must not be played; avoid_depth: the largest of them.
+    number: moves of the game before the root.
     color: to play at the root. cautious: the game must be won with and without the dead stones, because
         nobody has agreed yet; under territory rules they are always taken off.
     """
@@ -69,6 +72,10 @@ class Root(NamedTuple):
     superko: NDArray[np.uint64]
     occupied: NDArray[np.bool_]  # [n]
     legal: NDArray[np.bool_]  # [area + 1] at the root
+    region: NDArray[np.bool_]  # [n]
+    avoid: NDArray[np.int16]  # [3, n]
+    avoid_depth: int
+    number: int
     dead: NDArray[np.int8]  # [n]
     white_bonus: float
     passes: int
@@ -92,6 +99,8 @@ class Scratch(NamedTuple):
 
     board: Board
     path_vertex: NDArray[np.int16]  # [MAX_DEPTH]
+    path_node: NDArray[np.int32]  # [MAX_DEPTH]
+    path_link: NDArray[np.int32]  # [MAX_DEPTH]
     path_hash: NDArray[np.uint64]  # [MAX_DEPTH]
     path_ko: NDArray[np.int16]  # [MAX_DEPTH]
     path_key: NDArray[np.uint64]  # [MAX_DEPTH]
@@ -102,6 +111,28 @@ class Scratch(NamedTuple):
     life: NDArray[np.int8]  # [n]
     groups: NDArray[np.int64]  # [3]
     amaf: NDArray[np.int8]  # [n]
+    work: NDArray[np.float64]  # [3, area + 1]
+    generator: NDArray[np.uint64]  # [1]
+
+
+class Batch(NamedTuple):
+    """The arrays of a `PositionBatch`, and each row's walk: nodes[row, 0..length] and the links between them."""
+
+    boards: NDArray[np.int16]
+    colors: NDArray[np.int8]
+    board_hashes: NDArray[np.uint64]
+    moves: NDArray[np.int16]
+    to_play: NDArray[np.int8]
+    legal: NDArray[np.bool_]
+    facts: NDArray[np.int16]
+    marks: NDArray[np.int8]
+    second_start: NDArray[np.int8]
+    hashes: NDArray[np.uint64]
+    seeds: NDArray[np.uint64]
+    white_bonus: NDArray[np.float32]
+    nodes: NDArray[np.int32]  # [B, MAX_DEPTH]
+    links: NDArray[np.int32]  # [B, MAX_DEPTH]
+    length: NDArray[np.int32]  # [B]
 
 
 @kernel
@@ -164,7 +195,7 @@ def write_legal(
     marks: [n] int8, receives BANNED where superko alone forbids to play.
     """
     # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
-    board, occupied, suicide = scratch.board, scratch.occupied, root.suicide
+    board, occupied, region, suicide = scratch.board, scratch.occupied, root.region, root.suicide
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     has_superko = root.superko.shape[0] > 1
     marks[:] = 0
@@ -177,7 +208,7 @@ def write_legal(
                 allowed = not _repeats(root, scratch, depth, remembered, point, color)
                 if not allowed:
                     marks[point] = BANNED
-            legal[index] = allowed
+            legal[index] = allowed and region[point]
             index += 1
     legal[index] = True
 

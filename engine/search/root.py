@@ -1,4 +1,4 @@
-"""What is special at the root: the position in kernel form, noise, and the choice of a move."""
+"""What is special at the root: the position in kernel form, the moves that are searched, noise and temperature."""
 
 from collections.abc import Collection
 from itertools import pairwise
@@ -16,17 +16,27 @@ from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax
 from engine.search.params import SearchParams
 from engine.search.position import CLOSED, Root, put_in_set
-from engine.search.tree import PRIOR_SCALE, ROOT, Tree, child_nodes
-from engine.vertex import NO_POINT, PASS, policy_index
+from engine.search.tree import NO_LINK, PRIOR_SCALE, ROOT, Tree, links_of
+from engine.symmetry import applicable, map_vertex, vertex_table
+from engine.vertex import NO_POINT, PASS, points
 
 _TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
 
-def root_position(game: Game, color: int, legal: Collection[int], dead: Collection[int]) -> Root:
+def root_position(
+    game: Game,
+    color: int,
+    legal: Collection[int],
+    dead: Collection[int],
+    region: Collection[int] | None,
+    avoid: NDArray[np.int16] | None,
+) -> Root:
     """Return the position of a game, `color` to play, as the search kernels read it.
 
-    legal: the points that the root may play; pass is always added.
+    legal: the points that may be played at the root; pass always may.
     dead: vertices of stones that count as dead in positions that end the game.
+    region: the points that may be played anywhere in the tree, None for all.
+    avoid: [3, n] by color and vertex, the depth below which a move must not be played, the root's being 0.
     """
     boards, facts = game.recent_boards(HISTORY), game.facts(color)
     boards += boards[-1:] * (HISTORY - len(boards))
@@ -36,13 +46,19 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
     moves = np.full(HISTORY, NO_POINT, dtype=np.int16)
     for age, move in enumerate(reversed(game.moves[-HISTORY:])):
         moves[age] = move.vertex
-    mask = np.zeros(game.width * game.height + 1, dtype=np.bool_)
-    mask[[policy_index(vertex, game.width, game.height) for vertex in legal]] = True
-    mask[-1] = True
+    within = np.ones(board.shape[1], dtype=np.bool_)
+    if region is not None:
+        within[:] = False
+        within[list(region)] = True
+    avoided = np.zeros((3, board.shape[1]), dtype=np.int16) if avoid is None else avoid.copy()
+    playable = np.zeros(board.shape[1], dtype=np.bool_)
+    playable[[*legal, PASS]] = True
+    avoided[color, ~playable] = np.maximum(avoided[color, ~playable], 1)
     dead_colors = np.zeros(board.shape[1], dtype=np.int8)
     for vertex in dead:
         dead_colors[vertex] = board[COLOR, vertex]
-    _, marks, second_start = legality_of(game, color)
+    mask, marks, second_start = legality_of(game, color)
+    mask[:-1] &= within[points(game.width, game.height)]
     seen, times = np.unique(game.keys_since_pass(), return_counts=True)
     return Root(
         board=board,
@@ -58,6 +74,10 @@ def root_position(game: Game, color: int, legal: Collection[int], dead: Collecti
         superko=_key_set(game.superko_keys()),
         occupied=game.ever_occupied.copy(),
         legal=mask,
+        region=within,
+        avoid=avoided,
+        avoid_depth=int(avoided.max()),
+        number=game.move_number,
         dead=dead_colors,
         white_bonus=float(game.white_bonus),
         passes=int(game.consecutive_passes) if color == game.to_play else 0,
@@ -96,28 +116,49 @@ def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return table
 
 
-def add_noise(tree: Tree, params: SearchParams, generator: np.random.Generator) -> None:
-    """Mix Dirichlet noise into the root's priors and put its unvisited edges in order again.
+def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, int]:
+    """Return which legal moves need no search because they mirror another one, as a mapping to that one.
 
-    Alpha is `noise_concentration` over the number of legal moves (KataGo: 10.83 = 0.03 * 361).
+    A symmetry counts if it maps the stones of the present and of the last boards, and the ko point, to
+    themselves. Of mirror images the one in the top right, as people place a first move, is searched.
     """
-    count = int(tree.edges[ROOT])
-    priors = root_priors(tree)
-    alpha = params.noise_concentration / count
-    noise = generator.dirichlet(np.full(count, alpha))
-    set_root_priors(tree, (1 - params.noise_fraction) * priors + params.noise_fraction * noise)
+    symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, color, each)]
+    if not symmetries:
+        return {}
+    kept: dict[int, int] = {}
+    by_preference = sorted(legal, key=lambda vertex: (vertex // (game.width + 1), -(vertex % (game.width + 1))))
+    found: dict[int, int] = {}
+    for vertex in by_preference:
+        images = {map_vertex(vertex, each, game.width, game.height) for each in symmetries}
+        original = next((kept[image] for image in images if image in kept), None)
+        if original is None:
+            kept[vertex] = vertex
+        elif vertex not in kept:
+            kept[vertex] = original
+            found[vertex] = original
+    return found
+
+
+def _is_symmetric(game: Game, color: int, symmetry: int) -> bool:
+    table = vertex_table(symmetry, game.width, game.height)
+    count = len(table)
+    ko = int(game.facts(color)[KO_NOW])
+    if ko != NO_POINT and table[ko] != ko:
+        return False
+    boards = [board[COLOR, :count] for board in game.recent_boards(HISTORY)]
+    return all(np.array_equal(board[table], board) for board in boards)
 
 
 def root_priors(tree: Tree) -> NDArray[np.float64]:
     """Return the priors of the root's edges, decoded, in the order of the edges."""
-    count = int(tree.edges[ROOT])
+    count = int(tree.nodes[ROOT]["edges"])
     priors: NDArray[np.float64] = (tree.edge_prior[ROOT, :count] / PRIOR_SCALE) ** 2
     return priors
 
 
 def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
     """Replace the root's priors, given in the order of its edges; unvisited edges are sorted anew."""
-    count, visited = int(tree.edges[ROOT]), int(tree.children[ROOT])
+    count, visited = int(tree.nodes[ROOT]["edges"]), int(tree.nodes[ROOT]["children"])
     order = np.concatenate([np.arange(visited), visited + np.argsort(-priors[visited:], kind="stable")])
     tree.edge_prior[ROOT, :count] = np.round(np.sqrt(priors[order]) * PRIOR_SCALE)
     tree.edge_vertex[ROOT, :count] = tree.edge_vertex[ROOT, order]
@@ -126,20 +167,39 @@ def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
         tree.rave_value[ROOT, :count] = tree.rave_value[ROOT, order]
 
 
-def choose_child(tree: Tree, temperature: float, generator: np.random.Generator) -> int | None:
-    """Return the index of the root's child to play, or None without children.
+def shaped_priors(
+    priors: NDArray[np.float64], params: SearchParams, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return a root's priors with temperature and Dirichlet noise.
 
-    Temperature 0 plays the most visited, the better value breaking ties; else a child is drawn with
-    probability proportional to visits ** (1 / temperature).
+    Alpha is `noise_concentration` over the number of legal moves (KataGo: 10.83 = 0.03 * 361).
     """
-    children = [child for child in child_nodes(tree, ROOT) if tree.visits[child] > 0]
-    if not children:
-        return None
-    visits = tree.visits[children].astype(np.float64)
-    if temperature <= 0:
-        sign = 1 if tree.to_play[ROOT] == 1 else -1
-        values = sign * tree.value_sum[children] / visits
-        return children[int(np.lexsort((values, visits))[-1])]
-    logits = np.log(visits) / temperature
-    weights = np.exp(logits - logits.max())
-    return children[int(generator.choice(len(children), p=weights / weights.sum()))]
+    if params.root_policy_temperature != 1.0:
+        priors = priors ** (1.0 / params.root_policy_temperature)
+        priors = priors / priors.sum()
+    if params.noise_fraction > 0.0:
+        noise = generator.dirichlet(np.full(len(priors), params.noise_concentration / len(priors)))
+        priors = (1.0 - params.noise_fraction) * priors + params.noise_fraction * noise
+    return priors
+
+
+def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
+    """Take visited moves that must not be played away from the root, so that its value does not rest on them.
+
+    avoided: [n], above 0 for such moves. Puts the other edges in order, which earlier ones may have left disturbed.
+    """
+    links = links_of(tree, ROOT)
+    count = int(tree.nodes[ROOT]["edges"])
+    vertices = tree.edge_vertex[ROOT, : len(links)]
+    stays = avoided[vertices] <= 0
+    order = np.concatenate([np.flatnonzero(stays), np.flatnonzero(~stays), np.arange(len(links), count)])
+    kept = [link for link, stay in zip(links, stays, strict=True) if stay]
+    for rows in (tree.edge_vertex, tree.edge_prior, tree.rave_visits, tree.rave_value):
+        if rows.shape[0]:
+            rows[ROOT, :count] = rows[ROOT, order]
+    for link, following in zip(kept, [*kept, NO_LINK][1:], strict=True):
+        tree.links[link]["next"] = following
+    tree.nodes[ROOT]["first_link"], tree.nodes[ROOT]["last_link"] = (kept[0], kept[-1]) if kept else (NO_LINK, NO_LINK)
+    tree.nodes[ROOT]["children"] = len(kept)
+    tree.nodes[ROOT]["visits"] = 1 + int(tree.links[kept]["visits"].sum())
+    set_root_priors(tree, root_priors(tree))

@@ -1,106 +1,149 @@
-"""The search loop: collect a batch of leaves, evaluate it while the next is collected, back it up.
+"""The search loop: collect batches of leaves while others are evaluated, back them up.
 
-Owns the tree and its reuse from move to move. Knows of evaluators only their interface.
+Owns the tree, its reuse from move to move and its bounded memory. Knows of evaluators only their interface.
 """
 
 import time
-from collections.abc import Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.board.area import new_scratch
-from engine.evaluators.base import HISTORY, Evaluation, Evaluator, PositionBatch
+from engine.color import BLACK
+from engine.evaluators.base import HISTORY, Evaluator
 from engine.game import Game, Move
-from engine.search.kernels import Batch, Weights, back_up, collect, reopen, two_most_visited
+from engine.search.backup import back_up, reopen
+from engine.search.figures import Figures
+from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, Scratch
-from engine.search.root import add_noise, root_position, root_priors, set_root_priors
+from engine.search.pruning import keep_subtree, kept_nodes
+from engine.search.root import (
+    drop_root_moves,
+    mirrored_moves,
+    root_position,
+    root_priors,
+    set_root_priors,
+    shaped_priors,
+)
+from engine.search.slot import Slot
 from engine.search.stoppers import SearchStats, Stopper
 from engine.search.tree import (
     EXPANDED,
+    IS_FULL,
+    LINKS,
     NEW,
     NO_NODE,
     ROOT,
+    SHARED_PLAYOUTS,
     SIZE,
     TERMINAL_PLAYOUTS,
     Tree,
-    add_node,
     bytes_per_node,
-    child_nodes,
-    keep_subtree,
+    clear,
+    links_of,
     new_tree,
 )
+from engine.search.walk import Conduct, collect, plant
 from engine.symmetry import applicable
 
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
 _IDLE_STEPS = 2
-"""Steps in a row without any progress after which the tree is full or the visits are reached."""
+"""Steps in a row without any progress after which no playout is possible, or the visits are reached."""
+_PATIENCE = 0.01
+"""Seconds that the loop waits for an evaluation before it asks the stoppers again."""
+_KEPT_SHARE = 0.6
+"""Of a full tree's nodes, at most this part is kept."""
+_SYMMETRY_BITS = 48
+_HASH_MIX = 0x9E3779B97F4A7C15
 
-
-class _Slot:
-    """One batch in flight: its positions, its evaluation, and the future of the latter."""
-
-    def __init__(self, capacity: int, game: Game) -> None:
-        self.positions = PositionBatch(capacity, game.width, game.height)
-        self.evaluation = Evaluation(capacity, game.width, game.height)
-        self.rows = 0
-        self.future: Future[None] | None = None
-        shared = {name: getattr(self.positions, name) for name in Batch._fields if name != "leaf"}
-        self.batch = Batch(**shared, leaf=np.zeros(capacity, dtype=np.int32))
+Watch = Callable[[SearchStats], None]
 
 
 class Search:
-    """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside."""
+    """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside.
+
+    params may be replaced between searches. mirrored: root moves that are not searched because they mirror
+    another one, each with that one.
+    """
 
     def __init__(self, evaluator: Evaluator, params: SearchParams) -> None:
         self.params = params
         self._evaluator = evaluator
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="evaluate")
-        self._generator = np.random.default_rng(params.seed)
+        attributes = evaluator.attributes
+        self._calls = max(1, attributes.concurrent)
+        self._workers = ThreadPoolExecutor(self._calls, thread_name_prefix="evaluate")
+        self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
+        self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
         self._game: Game | None = None
-        self._batch_size = params.batch_size or evaluator.attributes.preferred_batch
-        self._batch_size = min(self._batch_size, evaluator.attributes.max_batch)
-        self._clean_priors: tuple[np.ndarray, np.ndarray] | None = None
+        self._batch_size = min(params.batch_size or attributes.preferred_batch, attributes.max_batch)
+        self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches = 0
-        self._best_two = np.zeros(2, dtype=np.int64)
+        self.mirrored: dict[int, int] = {}
 
-    def begin(self, game: Game, color: int, legal: Collection[int], dead: Collection[int] = ()) -> None:
+    def begin(
+        self,
+        game: Game,
+        color: int,
+        legal: Collection[int],
+        dead: Collection[int] = (),
+        *,
+        region: Collection[int] | None = None,
+        avoid: NDArray[np.int16] | None = None,
+    ) -> None:
         """Take up a position: keep the subtree it has in the present tree, or start a new one.
 
         legal: the points that may be played at the root. dead: stones that count as dead when the
-        game ends within the tree; used under territory rules.
+        game ends within the tree; used under territory rules. region: the points that may be played
+        anywhere in the tree, None for all. avoid: [3, n] int16 by color and vertex, the depth below
+        which a move must not be played, the root's being 0.
         """
         if self._shape != (game.width, game.height):
             self._allocate(game)
-        self.root: Root = root_position(game, color, legal, dead)
-        if not self._reuse(game, color):
-            self.tree.counters[:] = 0
-            add_node(self.tree, NO_NODE, 0, color)
-        self.tree.counters[TERMINAL_PLAYOUTS] = 0
+        self._settle()
+        self._restore_priors()
+        self.mirrored = mirrored_moves(game, color, legal) if self._prunes_mirrors(avoid) else {}
+        searched = [vertex for vertex in legal if vertex not in self.mirrored]
+        before = self.root if self._game is not None else None
+        self.root: Root = root_position(game, color, searched, dead, region, avoid)
+        if before is None or not _same_bounds(before, self.root) or not self._reuse(game, color):
+            clear(self.tree)
+            plant(self.tree, self.root)
+        elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
+            drop_root_moves(self.tree, self.root.avoid[color])
+        self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS]] = 0
         self._game, self._rules = game.copy(), game.rules
         self.ownership_sum[:] = 0
-        self._clean_priors = None
+
+    def _prunes_mirrors(self, avoid: NDArray[np.int16] | None) -> bool:
+        return self.params.prunes_symmetric_moves and avoid is None
 
     def play_on(self) -> None:
         """Let no number of passes end the game in this position's tree: for judging life and death."""
         self.root = self.root._replace(passes=_NEVER_ENDING, remembers_passes=False)
 
     def _allocate(self, game: Game) -> None:
+        self._settle()
         area, rave = game.width * game.height, self._has_rave()
-        node_bytes = bytes_per_node(area, rave=rave) + np.dtype(np.int32).itemsize
+        attributes = self._evaluator.attributes
+        has_ownership, has_details = attributes.has_ownership, attributes.has_details
+        node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership)
         capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
-        self.tree: Tree = new_tree(capacity, area, rave=rave)
-        self._renamed = np.empty(capacity, dtype=np.int32)
-        self._slots = [_Slot(self._batch_size, game) for _ in range(2)]
+        self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership)
+        self._slots = [Slot(self._batch_size, game, has_details=has_details) for _ in range(self._calls + 1)]
         board = game.board
         n = board.shape[1]
         self._scratch = Scratch(
             board=board.copy(),
             path_vertex=np.zeros(MAX_DEPTH, dtype=np.int16),
+            path_node=np.zeros(MAX_DEPTH, dtype=np.int32),
+            path_link=np.zeros(MAX_DEPTH, dtype=np.int32),
             path_hash=np.zeros(MAX_DEPTH, dtype=np.uint64),
             path_ko=np.zeros(MAX_DEPTH, dtype=np.int16),
             path_key=np.zeros(MAX_DEPTH, dtype=np.uint64),
@@ -111,8 +154,11 @@ class Search:
             life=np.zeros(n, dtype=np.int8),
             groups=np.zeros(3, dtype=np.int64),
             amaf=np.zeros(self._slots[0].evaluation.first_play.shape[1], dtype=np.int8),
+            work=np.zeros((3, area + 1), dtype=np.float64),
+            generator=np.ones(1, dtype=np.uint64),
         )
         self._order = np.empty(area + 1, dtype=np.int32)
+        self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
         self._shape, self._game = (game.width, game.height), None
 
@@ -129,157 +175,245 @@ class Search:
             node = self._child(node, move)
             if node == NO_NODE:
                 return False
-        if self.tree.stage[node] != EXPANDED or self.tree.to_play[node] != color:
+        found = self.tree.nodes[node]
+        if found["stage"] != EXPANDED or found["to_play"] != color:
             return False
-        self._restore_priors()
         if node != ROOT:
-            keep_subtree(self.tree, node, self._renamed)
-        edges = self.tree.edge_vertex[ROOT, : self.tree.edges[ROOT]]
-        return int(np.count_nonzero(self.root.legal)) == len(edges)
+            self._prune(node, 0)
+        return int(np.count_nonzero(self.root.legal)) == int(self.tree.nodes[ROOT]["edges"])
 
     def _child(self, node: int, move: Move) -> int:
-        if self.tree.to_play[node] != move.color:
+        if self.tree.nodes[node]["to_play"] != move.color or self.tree.nodes[node]["stage"] != EXPANDED:
             return NO_NODE
-        children = child_nodes(self.tree, node)
-        return next((child for child in children if self.tree.vertex[child] == move.vertex), NO_NODE)
+        links = links_of(self.tree, node)
+        vertices = self.tree.edge_vertex[node, : len(links)].tolist()
+        pairs = zip(links, vertices, strict=True)
+        return next((int(self.tree.links[link]["child"]) for link, vertex in pairs if vertex == move.vertex), NO_NODE)
+
+    def _prune(self, root: int, least_visits: int) -> None:
+        size, links = int(self.tree.counters[SIZE]), int(self.tree.counters[LINKS])
+        renamed, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        keep_subtree(self.tree, root, least_visits, renamed, stack, np.empty(links, dtype=np.int32))
+
+    def _make_room(self) -> None:
+        """Drop the least visited parts of a full tree."""
+        size = int(self.tree.counters[SIZE])
+        marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        least = 2
+        while kept_nodes(self.tree, least, marks, stack) > _KEPT_SHARE * len(self.tree.nodes):
+            least *= 2
+        self._prune(ROOT, least)
+        self.tree.counters[IS_FULL] = 0
 
     def forget(self) -> None:
         """Drop the tree: the next position starts a new one."""
         self._game = None
 
     def restart(self) -> None:
-        """Drop the tree and draw random numbers from the seed again."""
+        """Drop the tree and draw random numbers from the seed again, from 1 if that was to differ every time."""
         self.forget()
         self._searches = 0
-        self._generator = np.random.default_rng(self.params.seed)
+        self._seed = self.params.seed or 1
+        self._generator = np.random.default_rng(self._seed)
 
-    def run(self, stoppers: Sequence[Stopper], max_visits: int | None = None) -> SearchStats:
+    def run(
+        self, stoppers: Sequence[Stopper], max_visits: int | None = None, watch: Watch | None = None
+    ) -> SearchStats:
         """Search until a stopper says so, or no playout is possible; return the final figures.
 
-        Stoppers are asked from the second visit on: a move always has an evaluation behind it.
+        Stoppers are asked from the second visit on: a move always has an evaluation behind it. A stop does not
+        wait for evaluations that are under way.
         max_visits: never collect more leaves than the root lacks to this number.
+        watch: called with the figures between batches, in this thread; may read the tree.
         """
         self._searches += 1
+        self._start, self._visits_before = time.monotonic(), self._visits()
+        self._figures = Figures()
         self._evaluated = 0
-        start, visits_before, idle = time.monotonic(), self._visits(), 0
-        weights = self._weights((self.params.seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF)
-        noise_due = self.params.noise_fraction > 0
+        self._in_flight: deque[Slot] = deque()
         try:
-            if self.tree.stage[ROOT] == NEW:
-                self._evaluate_root(weights)
-            while idle < _IDLE_STEPS:
-                stats = self._stats(start, visits_before)
-                if stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers):
-                    break
-                if noise_due and self.tree.stage[ROOT] == EXPANDED:
-                    self._mix_noise()
-                    noise_due = False
-                idle = 0 if self._step(weights, max_visits) else idle + 1
-            self._finish(self._slots[1])
-        except BaseException:
-            self._abandon()
-            raise
-        return self._stats(start, visits_before)
-
-    def _evaluate_root(self, weights: Weights) -> None:
-        """Give a new root the mean of its evaluations under several symmetries, as one visit."""
-        slot = self._slots[0]
-        count = min(self.params.root_symmetries, len(applicable(slot.positions.width, slot.positions.height)))
-        count = min(count, slot.positions.capacity)
-        if count <= 1 or not self._evaluator.attributes.has_symmetries:
-            return
-        slot.rows = int(collect(self.tree, self.root, self._scratch, slot.batch, weights, 1, self._evaluated))
-        self._evaluated += slot.rows
-        slot.positions.rules = self._rules
-        slot.positions.repeat_first(count)
-        slot.positions.symmetry[:count] = np.arange(count)
-        try:
-            slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, count, slot.evaluation)
-            wait([slot.future])
+            self._settle()
+            if self.tree.nodes[ROOT]["stage"] == NEW:
+                self._evaluate_root()
+            self._prepare()
+            self._loop(stoppers, max_visits, watch)
         finally:
-            slot.positions.symmetry[:count] = 0
-        slot.evaluation.average_into_first(count)
-        self._finish(slot)
+            self._abandon()
+        return self._stats()
 
-    def _step(self, weights: Weights, max_visits: int | None) -> bool:
-        """Collect a batch and send it off, then back up the batch before; return whether anything came of it."""
-        slot, in_flight = self._slots
-        wanted = self._wanted(max_visits, in_flight)
-        ended = int(self.tree.counters[TERMINAL_PLAYOUTS])
-        slot.rows = 0
-        if wanted:
-            slot.rows = int(collect(self.tree, self.root, self._scratch, slot.batch, weights, wanted, self._evaluated))
-        if slot.rows:
-            self._evaluated += slot.rows
-            slot.positions.rules = self._rules
-            slot.future = self._worker.submit(self._evaluator.evaluate, slot.positions, slot.rows, slot.evaluation)
-        was_in_flight = self._finish(in_flight)
-        self._slots.reverse()
-        return slot.rows > 0 or was_in_flight or int(self.tree.counters[TERMINAL_PLAYOUTS]) > ended
+    def _loop(self, stoppers: Sequence[Stopper], max_visits: int | None, watch: Watch | None) -> None:
+        idle = 0
+        while idle < _IDLE_STEPS:
+            stats = self._stats()
+            if watch is not None:
+                watch(stats)
+            if _is_over(stoppers, stats):
+                return
+            if self.tree.counters[IS_FULL] and not self._in_flight:
+                self._make_room()
+            progressed = self._fill(max_visits)
+            if self._in_flight:
+                if not self._await(stoppers):
+                    return
+                self._back_up(self._in_flight.popleft())
+                progressed = True
+            idle = 0 if progressed else idle + 1
 
-    def _wanted(self, max_visits: int | None, in_flight: _Slot) -> int:
-        if max_visits is None:
-            return self._batch_size
-        waiting = in_flight.rows if in_flight.future is not None else 0
-        return max(0, min(self._batch_size, max_visits - self._visits() - waiting))
+    def _fill(self, max_visits: int | None) -> bool:
+        """Collect batches for the free slots and send them off; return whether anything came of it."""
+        counters = self.tree.counters
+        before = int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+        found = 0
+        while len(self._in_flight) < self._calls and not counters[IS_FULL]:
+            wanted = self._wanted(max_visits)
+            if wanted <= 0:
+                break
+            slot = next(each for each in self._slots if each not in self._in_flight)
+            rows = self._collect(slot, wanted)
+            if rows:
+                self._send(slot, rows)
+                found += rows
+            if rows < wanted:
+                break
+        return found > 0 or int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS]) > before
 
-    def _finish(self, slot: _Slot) -> bool:
-        """Wait for a batch's evaluation, if one is under way, and back it up; return whether one was."""
-        if slot.future is None:
-            return False
+    def _collect(self, slot: Slot, wanted: int) -> int:
+        slot.finish()
+        slot.rows = int(
+            collect(
+                self.tree,
+                self.root,
+                self._scratch,
+                slot.batch,
+                self._exploration,
+                self._values,
+                self._conduct,
+                wanted,
+                self._evaluated,
+            )
+        )
+        self._evaluated += slot.rows
+        return slot.rows
+
+    def _send(self, slot: Slot, rows: int) -> None:
+        """Start the evaluation of a slot's rows."""
+        positions, advantage = slot.positions, self.params.playout_doubling_advantage
+        positions.rules = self._rules
+        positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
+        positions.optimism[:rows] = self.params.policy_optimism
+        positions.symmetry[:rows] = 0
+        if self.params.random_symmetries and self._evaluator.attributes.has_symmetries:
+            mixed = (positions.hashes[:rows] ^ np.uint64(self._seed)) * np.uint64(_HASH_MIX)
+            count = len(applicable(positions.width, positions.height))
+            positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
+        slot.future = self._workers.submit(self._evaluator.evaluate, positions, rows, slot.evaluation)
+        self._in_flight.append(slot)
+
+    def _await(self, stoppers: Sequence[Stopper]) -> bool:
+        """Wait for the oldest evaluation; return False if the search is to end before."""
+        future = self._in_flight[0].future
+        assert future is not None
+        while not wait([future], _PATIENCE).done:
+            if _is_over(stoppers, self._stats()):
+                return False
+        future.result()
+        return True
+
+    def _evaluate_root(self) -> None:
+        """Give a new root the mean of its evaluations under several random symmetries, as one visit."""
+        slot, params = self._slots[0], self.params
+        self._set_numbers(0.0)
+        self._collect(slot, 1)
+        positions, symmetries = slot.positions, self._root_symmetries(slot)
+        count = len(symmetries)
+        positions.rules = self._rules
+        advantage = params.playout_doubling_advantage
+        positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
+        positions.repeat_first(count)
+        positions.symmetry[:count] = symmetries
+        positions.optimism[:count] = params.root_policy_optimism
+        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
+        self._in_flight.append(slot)
         slot.future.result()
+        slot.evaluation.average_into_first(count)
+        self._back_up(self._in_flight.popleft())
+
+    def _root_symmetries(self, slot: Slot) -> list[int]:
+        """Return the symmetries to see the root under."""
+        every = len(applicable(slot.positions.width, slot.positions.height))
+        count = min(self.params.root_symmetries, every, slot.positions.capacity)
+        if not self._evaluator.attributes.has_symmetries or (count == 1 and not self.params.random_symmetries):
+            return [0]
+        return [int(each) for each in self._generator.permutation(every)[:count]]
+
+    def _prepare(self) -> None:
+        """Set the numbers of this search, and the root's priors."""
+        root = self.tree.nodes[ROOT]
+        self._set_numbers(float(root["score"]))
+        params = self.params
+        if root["stage"] == EXPANDED and (params.noise_fraction > 0 or params.root_policy_temperature != 1.0):
+            self._restore_priors()
+            count, priors = int(root["edges"]), root_priors(self.tree)
+            self._clean_priors = (self.tree.edge_vertex[ROOT, :count].copy(), priors)
+            set_root_priors(self.tree, shaped_priors(priors, params, self._generator))
+
+    def _set_numbers(self, expected_score: float) -> None:
+        """Take over the parameters, for a root of this expected score, Black-positive."""
+        area, has_details = self.tree.edge_vertex.shape[1] - 1, self._evaluator.attributes.has_details
+        self._exploration = exploration_of(self.params)
+        self._values = values_of(self.params, area, expected_score, has_details=has_details)
+        seed = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
+        self._scratch.generator[0] = 2 * seed + 1
+        weight = self.params.uncertainty_max_weight if self._values.uncertainty_coefficient > 0 else 1.0
+        self._conduct = Conduct(self.params.shares_nodes, weight, seed)
+
+    def _wanted(self, max_visits: int | None) -> int:
+        """Return how many leaves the next batch should have."""
+        waiting = sum(slot.rows for slot in self._in_flight)
+        visits = self._visits()
+        wanted = self._batch_size
+        if self.params.batch_size == 0:
+            pending = int(self.params.pending_share * visits)
+            wanted = min(wanted, max(1, pending // self._calls))
+        return wanted if max_visits is None else min(wanted, max_visits - visits - waiting)
+
+    def _back_up(self, slot: Slot) -> None:
+        """Bring the evaluations of a slot, which are there, into the tree."""
         slot.future = None
-        out = slot.evaluation
         back_up(
             self.tree,
             slot.batch,
             slot.rows,
-            out.policy,
-            out.value,
-            out.score,
-            out.ownership,
-            out.first_play,
+            slot.answers,
+            self._values,
             slot.positions.width,
             self._order,
+            self._scratch.work,
             self._scratch.amaf,
+            self._moves,
             self.ownership_sum,
         )
-        return True
 
     def _abandon(self) -> None:
-        """Give up the batches in flight after a failure: their leaves are new again."""
-        for slot in self._slots:
-            if slot.future is not None:
-                wait([slot.future])
-                slot.future = None
-                reopen(self.tree, slot.batch, slot.rows)
+        """Give up the batches in flight: their leaves are new again, their slots busy until the evaluator is done."""
+        while self._in_flight:
+            slot = self._in_flight.popleft()
+            reopen(self.tree, slot.batch, slot.rows)
 
-    def _weights(self, seed: int) -> Weights:
-        p = self.params
-        return Weights(p.c_puct, p.fpu_reduction, p.virtual_loss, p.rave_bias, p.rave_prior, seed)
+    def _settle(self) -> None:
+        """Wait until no evaluation that was given up is under way."""
+        for slot in self._slots if self._shape is not None else ():
+            slot.finish()
 
     def _visits(self) -> int:
-        return int(self.tree.visits[ROOT])
+        return int(self.tree.nodes[ROOT]["visits"])
 
-    def _stats(self, start: float, visits_before: int) -> SearchStats:
-        two_most_visited(self.tree, self._best_two)
-        total = self._visits()
-        return SearchStats(
-            visits=total,
-            playouts=total - visits_before,
-            elapsed=time.monotonic() - start,
-            best_visits=int(self._best_two[0]),
-            second_visits=int(self._best_two[1]),
-        )
-
-    def _mix_noise(self) -> None:
-        """Mix noise into the root's own priors, never into priors that already hold noise."""
-        self._restore_priors()
-        count = int(self.tree.edges[ROOT])
-        self._clean_priors = (self.tree.edge_vertex[ROOT, :count].copy(), root_priors(self.tree))
-        add_noise(self.tree, self.params, self._generator)
+    def _stats(self) -> SearchStats:
+        playouts = self._visits() - self._visits_before
+        return self._figures.of(self.tree, playouts, time.monotonic() - self._start)
 
     def _restore_priors(self) -> None:
+        """Take noise and temperature out of the root's priors."""
         if self._clean_priors is None:
             return
         by_vertex = dict(zip(self._clean_priors[0].tolist(), self._clean_priors[1].tolist(), strict=True))
@@ -297,8 +431,18 @@ class Search:
         return int(self.tree.counters[SIZE])
 
     def close(self) -> None:
-        """Stop the evaluation thread."""
-        self._worker.shutdown()
+        """Stop the evaluation threads."""
+        self._workers.shutdown()
+
+
+def _is_over(stoppers: Sequence[Stopper], stats: SearchStats) -> bool:
+    return stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers)
+
+
+def _same_bounds(old: Root, new: Root) -> bool:
+    """True if the same moves are open below the root."""
+    avoided = [np.where(root.avoid > 1, root.avoid, 0) for root in (old, new)]
+    return np.array_equal(old.region, new.region) and np.array_equal(avoided[0], avoided[1])
 
 
 def _continues(old: Game, new: Game) -> bool:

@@ -1,9 +1,14 @@
-"""The search tree as a struct of arrays: no object a node, a fixed number of bytes each.
+"""The search tree as flat arrays: no object a node, a fixed number of bytes each.
 
 A node's moves ("edges") lie in rows of `edge_vertex` and `edge_prior`, best prior first. The first
-`children[node]` of them have child nodes, linked from `first_child` by `next_sibling` in the same
-order: choosing an unvisited edge swaps it to the end of that prefix. Values are Black-positive.
-Nodes are born in increasing order, so a parent's index is always smaller than its child's.
+`children[node]` of them have been visited and have a link each, in the same order, chained from
+`first_link`: choosing an unvisited edge swaps it to the end of that prefix. A link leads to a child
+node and counts the visits made by it. Positions reached by several orders of moves may share a node:
+then several links lead to it and it may have more visits than each of them, and the tree is a graph.
+It has no cycle, because a node's key holds the number of its moves.
+
+All values are Black-positive. A node's statistics are functions of its own evaluation and its
+children's statistics, see `engine.search.values`.
 """
 
 from typing import NamedTuple
@@ -14,100 +19,203 @@ from numpy.typing import NDArray
 from engine.jit import kernel
 
 NO_NODE = -1
+NO_LINK = -1
+NO_SLOT = -1
 ROOT = 0
 NEW, PENDING, EXPANDED, TERMINAL = range(4)
 """Stages of a node: never evaluated, in a batch under evaluation, with edges, end of the game."""
 PRIOR_SCALE = 65535.0
+OWNERSHIP_SCALE = 127.0
 
-SIZE, TERMINAL_PLAYOUTS, COLLISIONS = range(3)
-"""Slots of `Tree.counters`: nodes in use, playouts ended by the rules, batches cut short."""
+SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, COLLISIONS, IS_FULL, BIAS_ENTRIES = range(7)
+"""Slots of `Tree.counters`: nodes and links in use; playouts of this search that the rules ended, or that
+ended at a node which other paths had visited enough; batches cut short because a walk met a waiting
+leaf; 1 once a walk found no room for its node or link; entries of the bias table in use."""
+COUNTERS = 7
+
+NODE = np.dtype(
+    [
+        ("key", np.uint64),
+        ("chain", np.uint64),
+        ("weight", np.float64),
+        ("weight_sq", np.float64),
+        ("utility", np.float64),
+        ("utility_sq", np.float64),
+        ("value", np.float32),
+        ("no_result", np.float32),
+        ("score", np.float32),
+        ("score_sq", np.float32),
+        ("lead", np.float32),
+        ("raw_utility", np.float32),
+        ("raw_value", np.float32),
+        ("raw_no_result", np.float32),
+        ("raw_score", np.float32),
+        ("raw_score_sq", np.float32),
+        ("raw_lead", np.float32),
+        ("raw_weight", np.float32),
+        ("raw_weight_sq", np.float32),
+        ("raw_spread", np.float32),
+        ("bias_delta", np.float32),
+        ("bias_weight", np.float32),
+        ("visits", np.int32),
+        ("pending", np.int32),
+        ("first_link", np.int32),
+        ("last_link", np.int32),
+        ("bias_slot", np.int32),
+        ("edges", np.int16),
+        ("children", np.int16),
+        ("to_play", np.int8),
+        ("stage", np.int8),
+    ],
+    align=True,
+)
+LINK = np.dtype([("child", np.int32), ("next", np.int32), ("visits", np.int32)])
+_LINKS_PER_NODE = 1.25
+"""Every node but the root has a link; the rest is for positions that several paths share."""
+_MAX_BIAS_ENTRIES = 1 << 18
+_INDEX_LOAD = 2
+"""Places of the index of keys for each node, at least."""
 
 
 class Tree(NamedTuple):
-    """The arrays of one tree. N nodes at most, E = area + 1 edges a node at most.
+    """The arrays of one tree. N nodes and L links at most, E = area + 1 edges a node at most.
 
-    visits counts finished playouts through a node, its own evaluation included; pending counts those
-    under way. value_sum is the sum of results in [-1, 1], score_sum of points. prior is coded as
-    sqrt(p) * 65535. rave_* hold all-moves-as-first statistics of edges, or have no rows.
+    nodes: see NODE. key: hash of the position and of what of its past matters; chain: hash of the positions
+        after its past captures and passes, which alone make repetitions possible. visits counts finished
+        playouts through a node, its own evaluation included; pending those under way. weight and weight_sq
+        sum the playouts' weights and their squares; utility, value (win less loss), no_result, score, lead
+        are weighted means over the playouts, utility_sq and score_sq (deviation included) means of squares.
+    raw_*: the node's own evaluation, or what is left of a subtree that was folded into it; then raw_spread
+        is the variance of utility there. bias_*: its entry in the bias table and what it put there.
+    links: see LINK.
+    edge_prior: coded as sqrt(p) * 65535. ownership: of the node's own evaluation, coded as * 127.
+    rave_*: all-moves-as-first statistics of edges, or no rows.
+    key_index: open-addressed table of node + 1 by key, 0 for a free place.
+    bias_keys, bias_sums: open-addressed table of summed weighted errors and weights by local pattern.
     """
 
-    counters: NDArray[np.int64]  # [3]
-    parent: NDArray[np.int32]  # [N]
-    first_child: NDArray[np.int32]  # [N]
-    last_child: NDArray[np.int32]  # [N]
-    next_sibling: NDArray[np.int32]  # [N]
-    visits: NDArray[np.int32]  # [N]
-    pending: NDArray[np.int32]  # [N]
-    value_sum: NDArray[np.float64]  # [N]
-    score_sum: NDArray[np.float32]  # [N]
-    vertex: NDArray[np.int16]  # [N]
-    to_play: NDArray[np.int8]  # [N]
-    stage: NDArray[np.int8]  # [N]
-    children: NDArray[np.int16]  # [N]
-    edges: NDArray[np.int16]  # [N]
+    counters: NDArray[np.int64]  # [COUNTERS]
+    nodes: NDArray[np.void]  # [N] NODE
+    links: NDArray[np.void]  # [L] LINK
     edge_vertex: NDArray[np.int16]  # [N, E]
     edge_prior: NDArray[np.uint16]  # [N, E]
+    ownership: NDArray[np.int8]  # [N, area], or [N, 0] without
     rave_visits: NDArray[np.float32]  # [N or 0, E]
     rave_value: NDArray[np.float32]  # [N or 0, E]
+    key_index: NDArray[np.int32]  # [power of two]
+    bias_keys: NDArray[np.uint64]  # [power of two]
+    bias_sums: NDArray[np.float64]  # [the same, 2]
 
 
-def bytes_per_node(area: int, *, rave: bool) -> int:
-    """Return the memory of one node in bytes."""
-    fixed = 7 * 4 + 8 + 2 * 3 + 2
-    return fixed + (area + 1) * (4 + (8 if rave else 0))
+def bytes_per_node(area: int, *, rave: bool, ownership: bool = True) -> int:
+    """Return the memory of one node in bytes, its share of links and tables included."""
+    shared = LINK.itemsize * _LINKS_PER_NODE + 4 * 2 * _INDEX_LOAD + 4
+    return NODE.itemsize + int(shared) + (area + 1) * (4 + (8 if rave else 0)) + (area if ownership else 0)
 
 
-def new_tree(capacity: int, area: int, *, rave: bool) -> Tree:
+def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True) -> Tree:
     """Return an empty tree. Memory is touched, and so taken, only as nodes are born."""
     edges, rave_rows = area + 1, capacity if rave else 0
+    entries = min(_MAX_BIAS_ENTRIES, _power_of_two(2 * capacity))
     return Tree(
-        counters=np.zeros(3, dtype=np.int64),
-        parent=np.empty(capacity, dtype=np.int32),
-        first_child=np.empty(capacity, dtype=np.int32),
-        last_child=np.empty(capacity, dtype=np.int32),
-        next_sibling=np.empty(capacity, dtype=np.int32),
-        visits=np.empty(capacity, dtype=np.int32),
-        pending=np.empty(capacity, dtype=np.int32),
-        value_sum=np.empty(capacity, dtype=np.float64),
-        score_sum=np.empty(capacity, dtype=np.float32),
-        vertex=np.empty(capacity, dtype=np.int16),
-        to_play=np.empty(capacity, dtype=np.int8),
-        stage=np.empty(capacity, dtype=np.int8),
-        children=np.empty(capacity, dtype=np.int16),
-        edges=np.empty(capacity, dtype=np.int16),
+        counters=np.zeros(COUNTERS, dtype=np.int64),
+        nodes=np.empty(capacity, dtype=NODE),
+        links=np.empty(int(capacity * _LINKS_PER_NODE), dtype=LINK),
         edge_vertex=np.empty((capacity, edges), dtype=np.int16),
         edge_prior=np.empty((capacity, edges), dtype=np.uint16),
+        ownership=np.empty((capacity, area if ownership else 0), dtype=np.int8),
         rave_visits=np.empty((rave_rows, edges), dtype=np.float32),
         rave_value=np.empty((rave_rows, edges), dtype=np.float32),
+        key_index=np.zeros(_power_of_two(_INDEX_LOAD * capacity), dtype=np.int32),
+        bias_keys=np.zeros(entries, dtype=np.uint64),
+        bias_sums=np.zeros((entries, 2), dtype=np.float64),
     )
 
 
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def clear(tree: Tree) -> None:
+    """Empty a tree."""
+    tree.counters[:] = 0
+    tree.key_index[:] = 0
+    tree.bias_keys[:] = 0
+    tree.bias_sums[:] = 0
+
+
 @kernel
-def add_node(tree: Tree, parent: int, vertex: int, to_play: int) -> int:
-    """Append a node without edges and link it as its parent's last child. Does not check capacity."""
-    node = tree.counters[SIZE]
-    tree.counters[SIZE] = node + 1
-    tree.parent[node] = parent
-    tree.first_child[node] = NO_NODE
-    tree.last_child[node] = NO_NODE
-    tree.next_sibling[node] = NO_NODE
-    tree.visits[node] = 0
-    tree.pending[node] = 0
-    tree.value_sum[node] = 0.0
-    tree.score_sum[node] = 0.0
-    tree.vertex[node] = vertex
-    tree.to_play[node] = to_play
-    tree.stage[node] = NEW
-    tree.children[node] = 0
-    tree.edges[node] = 0
-    if parent != NO_NODE:
-        if tree.first_child[parent] == NO_NODE:
-            tree.first_child[parent] = node
-        else:
-            tree.next_sibling[tree.last_child[parent]] = node
-        tree.last_child[parent] = node
-        tree.children[parent] += 1
-    return node
+def find_node(nodes: NDArray[np.void], index: NDArray[np.int32], key: np.uint64) -> int:
+    """Return the node of a key, or NO_NODE."""
+    mask = index.shape[0] - 1
+    place = np.int64(key & np.uint64(mask))
+    while index[place] != 0:
+        if nodes[index[place] - 1].key == key:
+            return int(index[place] - 1)
+        place = (place + 1) & mask
+    return NO_NODE
+
+
+@kernel
+def put_in_index(nodes: NDArray[np.void], index: NDArray[np.int32], node: int) -> None:
+    """Make a node findable by its key."""
+    mask = index.shape[0] - 1
+    place = np.int64(nodes[node].key & np.uint64(mask))
+    while index[place] != 0:
+        place = (place + 1) & mask
+    index[place] = node + 1
+
+
+@kernel
+def add_node(tree: Tree, key: np.uint64, chain: np.uint64, to_play: int) -> int:
+    """Append a node without edges and return it. Does not check capacity."""
+    number = tree.counters[SIZE]
+    tree.counters[SIZE] = number + 1
+    node = tree.nodes[number]
+    node.key = key
+    node.chain = chain
+    node.to_play = to_play
+    node.stage = NEW
+    node.visits = 0
+    node.pending = 0
+    node.first_link = NO_LINK
+    node.last_link = NO_LINK
+    node.children = 0
+    node.edges = 0
+    node.weight = 0.0
+    node.weight_sq = 0.0
+    node.utility = 0.0
+    node.utility_sq = 0.0
+    node.value = 0.0
+    node.no_result = 0.0
+    node.score = 0.0
+    node.score_sq = 0.0
+    node.lead = 0.0
+    node.raw_utility = 0.0
+    node.raw_weight = 0.0
+    node.bias_slot = NO_SLOT
+    node.bias_delta = 0.0
+    node.bias_weight = 0.0
+    put_in_index(tree.nodes, tree.key_index, number)
+    return number
+
+
+@kernel
+def add_link(tree: Tree, parent: int, child: int) -> int:
+    """Link a node to a child as its last one and return the link. Does not check capacity."""
+    number = tree.counters[LINKS]
+    tree.counters[LINKS] = number + 1
+    link, node = tree.links[number], tree.nodes[parent]
+    link.child = child
+    link.next = NO_LINK
+    link.visits = 0
+    if node.first_link == NO_LINK:
+        node.first_link = number
+    else:
+        tree.links[node.last_link].next = number
+    node.last_link = number
+    node.children += 1
+    return number
 
 
 @kernel
@@ -121,57 +229,22 @@ def swap_edges(tree: Tree, node: int, i: int, j: int) -> None:
 
 
 @kernel
-def _copy_node(tree: Tree, source: int, target: int) -> None:
-    tree.visits[target] = tree.visits[source]
-    tree.pending[target] = 0
-    tree.value_sum[target] = tree.value_sum[source]
-    tree.score_sum[target] = tree.score_sum[source]
-    tree.vertex[target] = tree.vertex[source]
-    tree.to_play[target] = tree.to_play[source]
-    tree.stage[target] = tree.stage[source]
-    tree.children[target] = tree.children[source]
-    tree.edges[target] = tree.edges[source]
-    for edge in range(tree.edges[source]):
-        tree.edge_vertex[target, edge] = tree.edge_vertex[source, edge]
-        tree.edge_prior[target, edge] = tree.edge_prior[source, edge]
-        if tree.rave_visits.shape[0] > 0:
-            tree.rave_visits[target, edge] = tree.rave_visits[source, edge]
-            tree.rave_value[target, edge] = tree.rave_value[source, edge]
+def decoded_prior(code: int) -> float:
+    """Return the probability that an `edge_prior` stands for."""
+    root = code / PRIOR_SCALE
+    return root * root
 
 
-@kernel
-def keep_subtree(tree: Tree, root: int, renamed: NDArray[np.int32]) -> None:
-    """Make a node the root and move its subtree to the front, in place; all other nodes are gone.
-
-    renamed: [N] int32 working memory. Works in one pass forward because parents precede children.
-    """
-    size, count = tree.counters[SIZE], 0
-    for node in range(size):
-        parent = tree.parent[node]
-        is_kept = node == root or (node > root and parent != NO_NODE and renamed[parent] != NO_NODE)
-        renamed[node] = count if is_kept else NO_NODE
-        count += is_kept
-    for node in range(root, size):
-        target = renamed[node]
-        if target == NO_NODE:
-            continue
-        parent, first = tree.parent[node], tree.first_child[node]
-        last, sibling = tree.last_child[node], tree.next_sibling[node]
-        if target != node:
-            _copy_node(tree, node, target)
-        is_root = node == root
-        tree.parent[target] = NO_NODE if is_root else renamed[parent]
-        tree.first_child[target] = NO_NODE if first == NO_NODE else renamed[first]
-        tree.last_child[target] = NO_NODE if last == NO_NODE else renamed[last]
-        tree.next_sibling[target] = NO_NODE if is_root or sibling == NO_NODE else renamed[sibling]
-    tree.counters[SIZE] = count
+def links_of(tree: Tree, node: int) -> list[int]:
+    """Return a node's links in the order of its edges."""
+    found: list[int] = []
+    link = int(tree.nodes[node]["first_link"])
+    while link != NO_LINK:
+        found.append(link)
+        link = int(tree.links[link]["next"])
+    return found
 
 
 def child_nodes(tree: Tree, node: int) -> list[int]:
     """Return a node's children in the order of its edges."""
-    found: list[int] = []
-    child = int(tree.first_child[node])
-    while child != NO_NODE:
-        found.append(child)
-        child = int(tree.next_sibling[child])
-    return found
+    return [int(tree.links[link]["child"]) for link in links_of(tree, node)]

@@ -1,0 +1,230 @@
+"""The way back up: a leaf gets its evaluation and its edges, and all above it are computed anew."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import EMPTY
+from engine.evaluators.base import (
+    NO_RESULT,
+    SCORE_ERROR,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    VALUE_ERROR,
+    black_value,
+    outcome_value,
+)
+from engine.jit import kernel
+from engine.search.position import Batch
+from engine.search.tree import EXPANDED, NEW, OWNERSHIP_SCALE, PRIOR_SCALE, Tree
+from engine.search.values import Values, playout_weight, recompute, set_own_value
+from engine.vertex import PASS
+
+_INDEX_BITS = 10
+_INDEX_RANGE = 1 << _INDEX_BITS
+"""More than the moves of the largest board; with 16 bits of prior it fills less than an int32."""
+_PRIOR_HALF = 1 << 15
+
+
+@kernel
+def finish_walk(
+    tree: Tree,
+    values: Values,
+    path: NDArray[np.int32],
+    links: NDArray[np.int32],
+    length: int,
+    work: NDArray[np.float64],
+) -> None:
+    """Count a visit on every node above the end of a walk, which has its own, and compute them anew."""
+    tree.nodes[path[length]].pending -= 1
+    for i in range(length - 1, -1, -1):
+        number = path[i]
+        node = tree.nodes[number]
+        tree.links[links[i]].visits += 1
+        node.visits += 1
+        node.pending -= 1
+        recompute(values, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
+
+
+@kernel
+def withdraw(tree: Tree, path: NDArray[np.int32], length: int) -> None:
+    """Take back the pending visit of a walk that led nowhere."""
+    for i in range(length + 1):
+        tree.nodes[path[i]].pending -= 1
+
+
+@kernel
+def finish_game(tree: Tree, values: Values, number: int, margin: float, is_void: bool, weight: float) -> None:
+    """Give a node that ends the game one more visit."""
+    node = tree.nodes[number]
+    if node.visits == 0:
+        counts_points = values.static_score_factor != 0.0 or values.dynamic_score_factor != 0.0
+        node.raw_value = np.sign(margin) if counts_points else outcome_value(margin)
+        node.raw_no_result = 1.0 if is_void else 0.0
+        node.raw_score = margin
+        node.raw_score_sq = margin * margin
+        node.raw_lead = margin
+        node.raw_weight = weight
+        node.raw_weight_sq = weight * weight
+        node.raw_spread = 0.0
+    set_own_value(values, tree.nodes, tree.bias_sums, number, node.visits + 1)
+
+
+@kernel
+def _sort_descending(keys: NDArray[np.int32], count: int) -> None:
+    """Sort the first `count` keys in place (Shell 1959, gaps of Ciura 2001)."""
+    for gap in (301, 132, 57, 23, 10, 4, 1):
+        for i in range(gap, count):
+            key, place = keys[i], i
+            while place >= gap and keys[place - gap] < key:
+                keys[place] = keys[place - gap]
+                place -= gap
+            keys[place] = key
+
+
+@kernel
+def _expand(
+    tree: Tree,
+    node: int,
+    legal: NDArray[np.bool_],
+    policy: NDArray[np.float32],
+    width: int,
+    order: NDArray[np.int32],
+) -> None:
+    """Give a node its legal moves, best prior first, equal ones in policy order.
+
+    order: [area + 1] int32 working memory. Its keys hold the coded prior above the index counted from the end.
+    """
+    edge_prior, edge_vertex = tree.edge_prior[node], tree.edge_vertex[node]
+    count, last = 0, legal.shape[0] - 1
+    for index in range(last + 1):
+        if legal[index]:
+            prior = np.int32(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
+            order[count] = (prior - _PRIOR_HALF) * _INDEX_RANGE + (last - index)
+            count += 1
+    _sort_descending(order, count)
+    for edge in range(count):
+        index = last - (order[edge] & (_INDEX_RANGE - 1))
+        edge_prior[edge] = (order[edge] >> _INDEX_BITS) + _PRIOR_HALF
+        edge_vertex[edge] = PASS if index == last else (index // width + 1) * (width + 1) + index % width + 1
+    tree.nodes[node].edges = count
+    if tree.rave_visits.shape[0] > 0:
+        tree.rave_visits[node, :count] = 0.0
+        tree.rave_value[node, :count] = 0.0
+    tree.nodes[node].stage = EXPANDED
+
+
+@kernel
+def _update_rave(
+    tree: Tree, path: NDArray[np.int32], last: NDArray[np.int16], length: int, value: float, amaf: NDArray[np.int8]
+) -> None:
+    """Credit every edge of the path's nodes whose move its side played first below (Gelly and Silver 2007).
+
+    last: [length] the moves of the walk.
+    """
+    for i in range(length, -1, -1):
+        number = path[i]
+        color = tree.nodes[number].to_play
+        for edge in range(tree.nodes[number].edges):
+            if amaf[tree.edge_vertex[number, edge]] == color:
+                tree.rave_visits[number, edge] += 1.0
+                tree.rave_value[number, edge] += value
+        if i > 0:
+            amaf[last[i - 1]] = 3 - color
+            amaf[PASS] = EMPTY
+
+
+class Answers(NamedTuple):
+    """The arrays of an `Evaluation`. has_details: whether the details are written."""
+
+    policy: NDArray[np.float32]
+    value: NDArray[np.float32]
+    score: NDArray[np.float32]
+    ownership: NDArray[np.float32]
+    first_play: NDArray[np.int8]
+    details: NDArray[np.float32]
+    has_details: bool
+
+
+@kernel
+def _take_answer(tree: Tree, values: Values, answers: Answers, row: int, number: int) -> None:
+    """Make an evaluation the own one of its node."""
+    node = tree.nodes[number]
+    color = node.to_play
+    lead = black_value(answers.score[row], color)
+    score, deviation, no_result, value_error, score_error = lead, 0.0, 0.0, -1.0, -1.0
+    if answers.has_details:
+        details = answers.details[row]
+        score = black_value(details[SCORE_MEAN], color)
+        deviation, no_result = details[SCORE_STDEV], details[NO_RESULT]
+        value_error, score_error = details[VALUE_ERROR], details[SCORE_ERROR]
+    weight = playout_weight(values, score, value_error, score_error)
+    node.raw_value = black_value(answers.value[row], color)
+    node.raw_no_result = no_result
+    node.raw_score = score
+    node.raw_score_sq = score * score + deviation * deviation
+    node.raw_lead = lead
+    node.raw_weight = weight
+    node.raw_weight_sq = weight * weight
+    node.raw_spread = 0.0
+    set_own_value(values, tree.nodes, tree.bias_sums, number, 1)
+    for index in range(tree.ownership.shape[1]):
+        owned = black_value(answers.ownership[row, index], color)
+        tree.ownership[number, index] = np.int8(round(min(max(owned, -1.0), 1.0) * OWNERSHIP_SCALE))
+
+
+@kernel
+def back_up(
+    tree: Tree,
+    batch: Batch,
+    rows: int,
+    answers: Answers,
+    values: Values,
+    width: int,
+    order: NDArray[np.int32],
+    work: NDArray[np.float64],
+    amaf: NDArray[np.int8],
+    moves: NDArray[np.int16],
+    ownership_sum: NDArray[np.float64],
+) -> None:
+    """Expand the leaves of a batch with their evaluations and bring these to all above them.
+
+    order: [area + 1], work: [3, area + 1], amaf: [n], moves: [MAX_DEPTH], working memory.
+    ownership_sum: [area + 1] float64, Black-positive sums over all evaluations; the last is their number.
+    """
+    has_rave = tree.rave_visits.shape[0] > 0
+    for row in range(rows):
+        path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
+        leaf = path[length]
+        color = tree.nodes[leaf].to_play
+        _expand(tree, leaf, batch.legal[row], answers.policy[row], width, order)
+        _take_answer(tree, values, answers, row, leaf)
+        finish_walk(tree, values, path, links, length, work)
+        for index in range(ownership_sum.shape[0] - 1):
+            ownership_sum[index] += black_value(answers.ownership[row, index], color)
+        ownership_sum[ownership_sum.shape[0] - 1] += 1.0
+        if has_rave:
+            amaf[:] = answers.first_play[row]
+            for i in range(length):
+                moves[i] = _move_of(tree, path[i], links[i])
+            _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)
+
+
+@kernel
+def _move_of(tree: Tree, number: int, wanted: int) -> int:
+    """Return the move of a node's link."""
+    edge, link = 0, tree.nodes[number].first_link
+    while link != wanted:
+        link = tree.links[link].next
+        edge += 1
+    return int(tree.edge_vertex[number, edge])
+
+
+@kernel
+def reopen(tree: Tree, batch: Batch, rows: int) -> None:
+    """Take back a collected batch that will not be evaluated: its leaves are new again."""
+    for row in range(rows):
+        path, length = batch.nodes[row], batch.length[row]
+        tree.nodes[path[length]].stage = NEW
+        withdraw(tree, path, length)

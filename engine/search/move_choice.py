@@ -1,0 +1,141 @@
+"""What the search found about the root's moves, and which of them to play."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK
+from engine.search.numbers import exploration_of, utility_radius
+from engine.search.params import SearchParams
+from engine.search.position import Root
+from engine.search.root import root_priors
+from engine.search.selection import scaling
+from engine.search.tree import ROOT, Tree, links_of
+from engine.vertex import PASS
+
+Floats = NDArray[np.float64]
+_PRIOR_VISITS = 2.0
+"""Visits that the whole policy is worth when the most stable move is looked for."""
+_MOST_FACTOR = 0.2
+"""A better bound multiplies a move's weight at most by 1 / this, squared."""
+_LEAST_VARIANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class MoveTable:
+    """Figures of the root's visited moves, in the order of its links; utilities in the view of the side to move.
+
+    vertex, child: int. visits: by the root's own link. weight: of these playouts. utility: mean. prior.
+    lcb, radius: lower confidence bound of the utility, and how far it lies below the mean.
+    play_weight: what chooses the move; 0 for moves that must not be played.
+    """
+
+    vertex: NDArray[np.int64]
+    child: NDArray[np.int64]
+    visits: NDArray[np.int64]
+    weight: Floats
+    utility: Floats
+    prior: Floats
+    lcb: Floats
+    radius: Floats
+    play_weight: Floats
+
+
+def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
+    """Return the figures of all visited root moves."""
+    links = links_of(tree, ROOT)
+    count = len(links)
+    each = tree.links[links]
+    child = each["child"].astype(np.int64)
+    nodes = tree.nodes[child]
+    visits = np.minimum(each["visits"], nodes["visits"]).astype(np.int64)
+    share = visits / np.maximum(nodes["visits"], 1)
+    sign = 1.0 if tree.nodes[ROOT]["to_play"] == BLACK else -1.0
+    weight, weight_sq = nodes["weight"] * share, nodes["weight_sq"] * share
+    utility = sign * nodes["utility"]
+    vertex = tree.edge_vertex[ROOT, :count].astype(np.int64)
+    prior = root_priors(tree)[:count]
+    lcb, radius = _confidence_bounds(weight, weight_sq, utility, nodes["utility_sq"], params)
+    allowed = root.avoid[root.color, vertex] <= 0
+    play = np.where(allowed & (visits > 0), weight, 0.0)
+    if play.any():
+        play = _weights_to_play(tree, params, play, visits, utility, prior, lcb, radius)
+    return MoveTable(vertex, child, visits, weight, utility, prior, lcb, radius, play)
+
+
+def _confidence_bounds(
+    weight: Floats, weight_sq: Floats, utility: Floats, utility_sq: Floats, params: SearchParams
+) -> tuple[Floats, Floats]:
+    """Return (lower bound, radius) of mean utilities; with few playouts the variance is taken to be large (KataGo)."""
+    largest = utility_radius(params)
+    stdevs = params.lcb_stdevs or SearchParams.lcb_stdevs
+    radius = np.full(len(weight), 2.0 * largest * stdevs)
+    known = (weight > 0) & (weight_sq > 0)
+    w, w2, u = weight[known], weight_sq[known], utility[known]
+    samples = w * w / w2
+    extra = w / samples**3
+    square = np.maximum(utility_sq[known], u * u + _LEAST_VARIANCE)
+    square = (square * w + (square + largest**2) * extra) / (w + extra)
+    samples = (w + extra) ** 2 / (w2 + extra**2)
+    radius[known] = stdevs * np.sqrt((square - u * u) / samples)
+    return np.where(known, utility - radius, -radius), radius
+
+
+def _weights_to_play(
+    tree: Tree,
+    params: SearchParams,
+    play: Floats,
+    visits: NDArray[np.int64],
+    utility: Floats,
+    prior: Floats,
+    lcb: Floats,
+    radius: Floats,
+) -> Floats:
+    """Return selection weights: visits that a move would not get again taken off, the best bound raised (KataGo)."""
+    steady = play * np.maximum(visits - 1.0, 0.0) / np.maximum(visits, 1) + _PRIOR_VISITS * prior * (play > 0)
+    best = int(np.argmax(steady))
+    best_weight = play[best]
+    scale = scaling(exploration_of(params), tree.nodes[ROOT], float(play.sum()))
+    bar = utility[best] + scale * prior[best] / (1.0 + best_weight)
+    gap = bar - utility
+    deserved = np.where(gap > 0, scale * prior / np.where(gap > 0, gap, 1.0) - 1.0, math.inf)
+    reduced = np.ceil(np.minimum(play, np.maximum(deserved, 0.0)))
+    reduced[best] = best_weight
+    if params.lcb_stdevs <= 0:
+        return reduced
+    candidates = np.flatnonzero((reduced > 0) & (reduced >= params.lcb_least_share * best_weight))
+    if len(candidates) == 0:
+        return reduced
+    chosen = int(candidates[np.argmax(lcb[candidates])])
+    excess = lcb[chosen] - lcb
+    factor = np.where(excess > 0, (radius + excess) / (radius + _MOST_FACTOR * excess), 0.0)
+    bounds = factor**2 * reduced
+    bounds[chosen] = reduced[chosen]
+    reduced[chosen] = bounds.max()
+    return reduced
+
+
+def choose_vertex(
+    tree: Tree, root: Root, params: SearchParams, temperature: float, generator: np.random.Generator
+) -> int:
+    """Return the move to play: before any was visited the one with the best prior; a pass if none may be played.
+
+    Temperature 0 plays the move of the largest `play_weight`, the better value breaking ties; else a move is
+    drawn with probability proportional to weight ** (1 / temperature).
+    """
+    table = move_table(tree, root, params)
+    if table.play_weight.any():
+        vertices, weights, ties = table.vertex, table.play_weight, table.utility
+    else:
+        vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
+        weights = np.where(root.avoid[root.color, vertices] <= 0, root_priors(tree), 0.0)
+        ties = weights
+    if not weights.any():
+        return PASS
+    if temperature <= 0:
+        return int(vertices[np.lexsort((ties, weights))[-1]])
+    logits = np.log(np.where(weights > 0, weights, 1.0)) / temperature
+    chances = np.where(weights > 0, np.exp(logits - logits[weights > 0].max()), 0.0)
+    return int(generator.choice(vertices, p=chances / chances.sum()))

@@ -1,0 +1,154 @@
+"""What a tree forgets: all but the subtree of a move that was played, or of it what was visited least.
+
+Nodes are moved to the front in place, in the order of their numbers. A node whose children are dropped
+keeps what it learned from them: its statistics become its own evaluation ("folding"), with the weight of
+all its playouts, so that what lies above it stays as it is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.jit import kernel
+from engine.search.tree import LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
+
+_FREED_BIAS = 0.8
+"""Part of its errors that a dropped node takes from the bias table with it (KataGo's subtreeValueBiasFreeProp)."""
+
+
+@kernel
+def _mark(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
+    """Write ROOT for every node under a root, but not below nodes of fewer visits, else NO_NODE; return how many."""
+    marks[: tree.counters[SIZE]] = NO_NODE
+    marks[root] = ROOT
+    stack[0] = root
+    height, count = 1, 1
+    while height > 0:
+        height -= 1
+        node = tree.nodes[stack[height]]
+        if node.visits < least_visits:
+            continue
+        link = node.first_link
+        while link != NO_LINK:
+            child = tree.links[link].child
+            if marks[child] == NO_NODE:
+                marks[child] = ROOT
+                stack[height] = child
+                height += 1
+                count += 1
+            link = tree.links[link].next
+    return count
+
+
+@kernel
+def kept_nodes(tree: Tree, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
+    """Return how many nodes would be left if none of fewer visits had children. marks, stack: [N] working memory."""
+    return _mark(tree, ROOT, least_visits, marks, stack)
+
+
+@kernel
+def _fold(tree: Tree, number: int) -> None:
+    """Make a node's statistics its own evaluation and drop its links."""
+    node = tree.nodes[number]
+    node.raw_value = node.value
+    node.raw_no_result = node.no_result
+    node.raw_score = node.score
+    node.raw_score_sq = node.score_sq
+    node.raw_lead = node.lead
+    node.raw_weight = node.weight
+    node.raw_weight_sq = node.weight_sq
+    node.raw_spread = max(node.utility_sq - node.utility * node.utility, 0.0)
+    node.bias_slot = NO_SLOT
+    node.first_link = NO_LINK
+    node.last_link = NO_LINK
+    node.children = 0
+
+
+@kernel
+def _free_bias(tree: Tree, number: int) -> None:
+    node = tree.nodes[number]
+    if node.bias_slot != NO_SLOT:
+        tree.bias_sums[node.bias_slot, 0] -= _FREED_BIAS * node.bias_delta
+        tree.bias_sums[node.bias_slot, 1] -= _FREED_BIAS * node.bias_weight
+
+
+@kernel
+def _move_node(tree: Tree, source: int, target: int) -> None:
+    tree.nodes[target] = tree.nodes[source]
+    edges = tree.nodes[source].edges
+    for edge in range(edges):
+        tree.edge_vertex[target, edge] = tree.edge_vertex[source, edge]
+        tree.edge_prior[target, edge] = tree.edge_prior[source, edge]
+    if tree.rave_visits.shape[0] > 0:
+        for edge in range(edges):
+            tree.rave_visits[target, edge] = tree.rave_visits[source, edge]
+            tree.rave_value[target, edge] = tree.rave_value[source, edge]
+    for index in range(tree.ownership.shape[1]):
+        tree.ownership[target, index] = tree.ownership[source, index]
+
+
+@kernel
+def _compact_links(tree: Tree, nodes: int, renamed: NDArray[np.int32], names: NDArray[np.int32]) -> None:
+    """Move the links of the first `nodes` nodes to the front. renamed: new number by old node; names: [L] memory."""
+    links = tree.counters[LINKS]
+    names[:links] = NO_LINK
+    for number in range(nodes):
+        link = tree.nodes[number].first_link
+        while link != NO_LINK:
+            names[link] = 0
+            link = tree.links[link].next
+    count = 0
+    for link in range(links):
+        if names[link] != NO_LINK:
+            names[link] = count
+            count += 1
+    for number in range(nodes):
+        node = tree.nodes[number]
+        if node.first_link != NO_LINK:
+            node.first_link = names[node.first_link]
+            node.last_link = names[node.last_link]
+    for source in range(links):
+        if names[source] != NO_LINK:
+            old, new = tree.links[source], tree.links[names[source]]
+            following = old.next
+            new.child = renamed[old.child]
+            new.visits = old.visits
+            new.next = NO_LINK if following == NO_LINK else names[following]
+    tree.counters[LINKS] = count
+
+
+@kernel
+def keep_subtree(
+    tree: Tree,
+    root: int,
+    least_visits: int,
+    renamed: NDArray[np.int32],
+    stack: NDArray[np.int32],
+    names: NDArray[np.int32],
+) -> None:
+    """Make a node the root, fold nodes of fewer visits, and drop all nodes that are not under it any more.
+
+    renamed, stack: [N] int32, names: [L] int32, working memory. No evaluation may be in flight.
+    """
+    size = tree.counters[SIZE]
+    _mark(tree, root, least_visits, renamed, stack)
+    count = 1
+    for number in range(size):
+        if renamed[number] == NO_NODE:
+            _free_bias(tree, number)
+        elif number != root:
+            renamed[number] = count
+            count += 1
+    for number in range(size):
+        if renamed[number] != NO_NODE and tree.nodes[number].children > 0 and tree.nodes[number].visits < least_visits:
+            _fold(tree, number)
+    # The old root cannot be under the new one, so that place is free, and no other node moves up.
+    if root != ROOT:
+        _move_node(tree, root, ROOT)
+    for number in range(size):
+        if number != root and renamed[number] != NO_NODE and renamed[number] != number:
+            _move_node(tree, number, renamed[number])
+    tree.counters[SIZE] = count
+    _compact_links(tree, count, renamed, names)
+    tree.key_index[:] = 0
+    for number in range(count):
+        put_in_index(tree.nodes, tree.key_index, number)

@@ -1,0 +1,176 @@
+"""Which edge a walk takes: PUCT in KataGo's form, with first-play urgency and virtual loss.
+
+Silver et al., "Mastering the game of Go without human knowledge" (2017) has the formula; the dynamic and
+variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK
+from engine.jit import kernel
+from engine.search.tree import Tree, decoded_prior
+
+_OFFSET = 0.01
+"""Added to the visits under the root, so that priors count before the first of them."""
+_LEAST_CHILD_WEIGHT = 0.25
+_NO_EDGE = -1
+_XORSHIFT = np.uint64(0x2545F4914F6CDD1D)
+_UNIT = 1.0 / (1 << 53)
+
+
+class Exploration(NamedTuple):
+    """The numbers of `SearchParams` that choose edges. utility_radius: the largest utility there is."""
+
+    c_puct: float
+    c_puct_log: float
+    c_puct_base: float
+    stdev_prior: float
+    stdev_prior_weight: float
+    stdev_scale: float
+    fpu_reduction: float
+    root_fpu_reduction: float
+    fpu_policy_power: float
+    virtual_loss: float
+    wide_root_noise: float
+    rave_bias: float
+    rave_prior: float
+    utility_radius: float
+
+
+@kernel
+def random_unit(generator: NDArray[np.uint64]) -> float:
+    """Return a random number in [0, 1) (xorshift64*, Vigna 2016). generator: [1], not 0."""
+    state = generator[0]
+    state ^= state >> np.uint64(12)
+    state ^= state << np.uint64(25)
+    state ^= state >> np.uint64(27)
+    generator[0] = state
+    return float((state * _XORSHIFT) >> np.uint64(11)) * _UNIT
+
+
+@kernel
+def _noise_bonus(generator: NDArray[np.uint64], width: float) -> float:
+    """Return half of the time the size of a normal number of this deviation, else 0."""
+    if random_unit(generator) < 0.5:
+        return 0.0
+    radius = math.sqrt(-2.0 * math.log(1.0 - random_unit(generator)))
+    return width * abs(radius * math.cos(2.0 * math.pi * random_unit(generator)))
+
+
+@kernel
+def scaling(exploration: Exploration, parent: Any, total: float) -> float:
+    """Return what priors are multiplied with, under a parent whose children weigh `total`."""
+    e = exploration
+    deviation = e.stdev_prior
+    if parent.visits > 0 and parent.weight > 1.0:
+        square = parent.utility * parent.utility
+        seen = max(parent.utility_sq, square) * parent.weight
+        variance = ((square + e.stdev_prior**2) * e.stdev_prior_weight + seen) / (
+            e.stdev_prior_weight + parent.weight - 1.0
+        ) - square
+        deviation = math.sqrt(max(variance, 0.0))
+    factor = 1.0 + e.stdev_scale * (deviation / e.stdev_prior - 1.0)
+    c_puct = e.c_puct + e.c_puct_log * math.log((total + e.c_puct_base) / e.c_puct_base)
+    return c_puct * math.sqrt(total + _OFFSET) * factor
+
+
+@kernel
+def _with_rave(value: float, visits: float, rave: float, rave_value: float, bias: float) -> float:
+    """Return a value mixed with the all-moves-as-first value of `rave` visits (Silver 2009)."""
+    if rave <= 0.0:
+        return value
+    return value + rave / (rave + visits + bias * rave * visits) * (rave_value / rave - value)
+
+
+@kernel
+def choose_edge(
+    tree: Tree,
+    exploration: Exploration,
+    node: int,
+    depth: int,
+    avoid: NDArray[np.int16],
+    avoid_depth: int,
+    generator: NDArray[np.uint64],
+) -> int:
+    """Return the edge with the largest value plus exploration, visited or not; -1 if none may be taken.
+
+    avoid: [3, n], by color and vertex the depth below which a move must not be played. avoid_depth: its maximum.
+    """
+    e, nodes, links = exploration, tree.nodes, tree.links
+    edge_vertex, edge_prior = tree.edge_vertex[node], tree.edge_prior[node]
+    parent = nodes[node]
+    color, children, edges = parent.to_play, parent.children, parent.edges
+    sign = 1.0 if color == BLACK else -1.0
+    has_rave = tree.rave_visits.shape[0] > 0
+    noise = e.wide_root_noise if depth == 0 else 0.0
+    power = 1.0 / (4.0 * noise + 1.0)
+    total, seen_prior = 0.0, 0.0
+    link = parent.first_link
+    for edge in range(children):
+        each = links[link]
+        child = nodes[each.child]
+        seen_prior += decoded_prior(edge_prior[edge])
+        if child.visits > 0:
+            total += child.weight * each.visits / child.visits
+        link = each.next
+    scale = scaling(e, parent, total)
+    share = min(1.0, seen_prior**e.fpu_policy_power) if e.fpu_policy_power > 0.0 else 1.0
+    urgency = sign * (share * parent.utility + (1.0 - share) * parent.raw_utility)
+    reduction = e.root_fpu_reduction if depth == 0 else e.fpu_reduction
+    urgency -= reduction * math.sqrt(seen_prior)
+    best, best_value = _NO_EDGE, -1e30
+    link = parent.first_link
+    for edge in range(children):
+        each = links[link]
+        link = each.next
+        if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
+            continue
+        child = nodes[each.child]
+        value, weight = urgency, 0.0
+        if child.visits > 0:
+            weight = child.weight * each.visits / child.visits
+            value = sign * child.utility
+        if child.pending > 0:
+            lost = e.virtual_loss * child.pending
+            value += (-e.utility_radius - value) * lost / (lost + max(_LEAST_CHILD_WEIGHT, weight))
+            weight += lost
+        if has_rave:
+            rave, rave_value = tree.rave_visits[node, edge], sign * tree.rave_value[node, edge]
+            value = _with_rave(value, weight, rave, rave_value, e.rave_bias)
+        prior = decoded_prior(edge_prior[edge])
+        if noise > 0.0:
+            prior **= power
+            value += _noise_bonus(generator, noise)
+        value += scale * prior / (1.0 + weight)
+        if value > best_value:
+            best, best_value = edge, value
+    # Edges come best prior first, so without all-moves-as-first values only the first that is allowed can win.
+    for edge in range(children, edges):
+        if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
+            continue
+        value, prior = urgency, decoded_prior(edge_prior[edge])
+        if has_rave and tree.rave_visits[node, edge] > 0.0:
+            rave = tree.rave_visits[node, edge]
+            value = (value * e.rave_prior + sign * tree.rave_value[node, edge]) / (e.rave_prior + rave)
+        if noise > 0.0:
+            prior **= power
+            value += _noise_bonus(generator, noise)
+        value += scale * prior
+        if value > best_value:
+            best, best_value = edge, value
+        if not has_rave:
+            break
+    return best
+
+
+@kernel
+def link_at(tree: Tree, node: int, edge: int) -> int:
+    """Return the link of a visited edge."""
+    link = tree.nodes[node].first_link
+    for _ in range(edge):
+        link = tree.links[link].next
+    return int(link)

@@ -1,0 +1,35 @@
+"""One batch of leaves between the tree and the evaluator."""
+
+from concurrent.futures import Future, wait
+
+import numpy as np
+
+from engine.evaluators.base import Evaluation, PositionBatch
+from engine.game import Game
+from engine.search.backup import Answers
+from engine.search.position import MAX_DEPTH, Batch
+
+_WALK = ((MAX_DEPTH,), (MAX_DEPTH,), ())
+"""Shapes of a row of the last fields of a `Batch`, which are not those of a `PositionBatch`."""
+
+
+class Slot:
+    """One batch in flight: its positions and walks, its evaluation, and the future of the latter."""
+
+    def __init__(self, capacity: int, game: Game, *, has_details: bool) -> None:
+        self.positions = PositionBatch(capacity, game.width, game.height)
+        self.evaluation = Evaluation(capacity, game.width, game.height)
+        out = self.evaluation
+        self.answers = Answers(
+            out.policy, out.value, out.score, out.ownership, out.first_play, out.details, has_details
+        )
+        self.rows = 0
+        self.future: Future[None] | None = None
+        shared = (getattr(self.positions, name) for name in Batch._fields[: -len(_WALK)])
+        self.batch = Batch(*shared, *(np.empty((capacity, *shape), dtype=np.int32) for shape in _WALK))
+
+    def finish(self) -> None:
+        """Wait until nothing writes to the slot any more."""
+        if self.future is not None:
+            wait([self.future])
+            self.future = None

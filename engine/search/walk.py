@@ -1,0 +1,270 @@
+"""The way down: walks from the root to leaves, each written where the evaluator reads it.
+
+Virtual loss keeps the walks of one batch apart. No Python object, no allocation, no GIL.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.board.kernels import place, play, position_hash
+from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
+from engine.color import BLACK, WHITE
+from engine.evaluators.base import HISTORY, row_hash
+from engine.jit import kernel
+from engine.search.backup import finish_game, finish_walk, withdraw
+from engine.search.bias import bias_slot, mixed, pattern_key
+from engine.search.position import (
+    CLOSED,
+    MAX_DEPTH,
+    WHITE_KEY,
+    Batch,
+    Root,
+    Scratch,
+    count_score,
+    occurs_thrice,
+    pass_repeats,
+    stone_bonus,
+    write_facts,
+    write_legal,
+)
+from engine.search.selection import Exploration, choose_edge, link_at
+from engine.search.tree import (
+    COLLISIONS,
+    EXPANDED,
+    IS_FULL,
+    LINKS,
+    NEW,
+    NO_NODE,
+    PENDING,
+    ROOT,
+    SHARED_PLAYOUTS,
+    SIZE,
+    TERMINAL,
+    TERMINAL_PLAYOUTS,
+    Tree,
+    add_link,
+    add_node,
+    find_node,
+    swap_edges,
+)
+from engine.search.values import Values
+from engine.vertex import PASS
+
+
+class Conduct(NamedTuple):
+    """How walks behave. shares_nodes: positions reached by several orders of moves share a node.
+
+    seed: of the evaluator's random numbers. terminal_weight: what a finished game weighs.
+    """
+
+    shares_nodes: bool
+    terminal_weight: float
+    seed: int
+
+
+@kernel
+def node_key(board: Board, to_play: int, chain: np.uint64, number: int) -> np.uint64:
+    """Return the key of the position after `number` moves of the game."""
+    key = mixed(position_hash(board), np.uint64(board[HEADER, KO_POINT] + 1))
+    return mixed(mixed(key, chain), np.uint64(4 * number + to_play))
+
+
+@kernel
+def plant(tree: Tree, root: Root) -> None:
+    """Give an empty tree its root."""
+    chain = np.uint64(0)
+    add_node(tree, node_key(root.board, root.color, chain, root.number), chain, root.color)
+
+
+@kernel
+def _write_leaf(
+    root: Root,
+    scratch: Scratch,
+    batch: Batch,
+    row: int,
+    color: int,
+    depth: int,
+    remembered: int,
+    bonus: float,
+    seed: int,
+) -> None:
+    """Write the walk and the position at its end into one row of the batch, all but its facts and hash."""
+    board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
+    batch.boards[row, :, :] = board
+    for age in range(HISTORY):
+        if age < depth:
+            moves[age] = scratch.path_vertex[depth - 1 - age]
+            hashes[age] = scratch.path_hash[depth - age]
+            batch.colors[row, age] = scratch.path_colors[(depth - age) % HISTORY]
+        else:
+            moves[age] = root.moves[age - depth]
+            hashes[age] = root.hashes[age - depth]
+            batch.colors[row, age] = root.colors[age - depth]
+    batch.to_play[row] = color
+    batch.white_bonus[row] = bonus
+    batch.seeds[row] = np.uint64(seed)
+    batch.second_start[row] = root.second_start
+    if depth == 0:
+        batch.legal[row] = root.legal
+        batch.marks[row] = root.marks
+    else:
+        write_legal(root, scratch, depth, remembered, color, batch.legal[row], batch.marks[row])
+    for i in range(depth + 1):
+        batch.nodes[row, i] = scratch.path_node[i]
+        batch.links[row, i] = scratch.path_link[i]
+    batch.length[row] = depth
+
+
+@kernel
+def _hash_leaf(batch: Batch, row: int) -> None:
+    """Write the hash of a row whose every other array is written."""
+    batch.hashes[row] = row_hash(
+        batch.board_hashes[row],
+        batch.moves[row],
+        batch.legal[row],
+        batch.facts[row],
+        batch.marks[row],
+        batch.second_start[row],
+        batch.to_play[row],
+    )
+
+
+@kernel
+def _step_to(
+    tree: Tree,
+    board: Board,
+    parent: int,
+    edge: int,
+    chain: np.uint64,
+    to_play: int,
+    number: int,
+    pattern: np.uint64,
+    shares_nodes: bool,
+) -> int:
+    """Return the link of an edge to the position on the board, made with its node if it is not there yet."""
+    children = tree.nodes[parent].children
+    if edge < children:
+        return link_at(tree, parent, edge)
+    swap_edges(tree, parent, edge, children)
+    key = node_key(board, to_play, chain, number)
+    child = find_node(tree.nodes, tree.key_index, key) if shares_nodes else NO_NODE
+    if child == NO_NODE:
+        child = add_node(tree, key, chain, to_play)
+        if pattern != np.uint64(0):
+            tree.nodes[child].bias_slot = bias_slot(tree, pattern)
+    return add_link(tree, parent, child)
+
+
+@kernel
+def collect(
+    tree: Tree,
+    root: Root,
+    scratch: Scratch,
+    batch: Batch,
+    exploration: Exploration,
+    values: Values,
+    conduct: Conduct,
+    wanted: int,
+    started: int,
+) -> int:
+    """Walk down until `wanted` leaves wait for evaluation; return how many do.
+
+    Walks that end the game, or end at a node that other paths have visited enough, are backed up at once,
+    up to `wanted` of them. The batch is cut short when a walk meets a leaf that is already waiting, or when
+    the tree is full. started: leaves evaluated before in this search, the counter behind each row's seed.
+    """
+    rows, ended = 0, 0
+    board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
+    while rows < wanted and ended < wanted:
+        board[:, :] = root.board
+        number, depth, passes, button = ROOT, 0, root.passes, root.button
+        bonus, handicap, remembered, cycle_start, is_void = root.white_bonus, root.handicap, 0, 0, False
+        is_shared, last = False, root.moves[0]
+        if root.superko.shape[0] > 1:
+            scratch.occupied[:] = root.occupied
+        path[0] = ROOT
+        nodes[ROOT].pending += 1
+        while nodes[number].stage == EXPANDED and depth < MAX_DEPTH - 1:
+            edge = choose_edge(tree, exploration, number, depth, root.avoid, root.avoid_depth, scratch.generator)
+            if edge < 0:
+                break
+            is_new = edge >= nodes[number].children
+            if is_new and (tree.counters[SIZE] >= nodes.shape[0] or tree.counters[LINKS] >= tree.links.shape[0]):
+                tree.counters[IS_FULL] = 1
+                break
+            color, vertex = nodes[number].to_play, tree.edge_vertex[number, edge]
+            chain, pattern, ended_here, is_void = nodes[number].chain, np.uint64(0), False, False
+            if is_new and values.bias_factor != 0.0:
+                pattern = pattern_key(board, vertex, color, last)
+            empties = board[HEADER, EMPTY_COUNT]
+            if vertex == PASS:
+                ended_here = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, color)
+                cycle_start = depth + 1
+                play(board, PASS, color, True)
+                if button:
+                    bonus += 0.5 if color == WHITE else -0.5
+                    remembered = depth + 1
+                button, passes = False, 0 if button else passes + 1
+            else:
+                place(board, vertex, color)
+                passes = 0
+                scratch.occupied[vertex] = True
+                bonus += stone_bonus(color, root.counts_moves, handicap, root.handicap_less)
+                handicap = CLOSED if handicap == CLOSED or color == WHITE else handicap + 1
+            scratch.path_vertex[depth] = vertex
+            key = position_hash(board)
+            if board[HEADER, EMPTY_COUNT] != empties - 1:
+                chain = mixed(chain, key + np.uint64(color + passes))
+            depth += 1
+            link = _step_to(
+                tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, conduct.shares_nodes
+            )
+            links[depth - 1], number, last = link, tree.links[link].child, vertex
+            path[depth] = number
+            nodes[number].pending += 1
+            scratch.path_hash[depth] = key
+            scratch.path_ko[depth] = board[HEADER, KO_POINT]
+            if root.situational and color == BLACK:
+                key ^= WHITE_KEY
+            scratch.path_key[depth - 1] = key
+            if root.can_be_void and vertex != PASS:
+                is_void = occurs_thrice(root, scratch, depth, cycle_start, 3 - color)
+            scratch.path_colors[depth % HISTORY, :] = board[COLOR]
+            if nodes[number].stage == NEW and (passes >= 2 or ended_here or is_void):
+                nodes[number].stage = TERMINAL
+            elif tree.links[link].visits < nodes[number].visits:
+                is_shared = True
+                break
+        node = nodes[number]
+        if is_shared:
+            tree.counters[SHARED_PLAYOUTS] += 1
+        elif node.stage == NEW:
+            node.stage = PENDING
+            seed = conduct.seed + started + rows
+            _write_leaf(root, scratch, batch, rows, node.to_play, depth, remembered, bonus, seed)
+            repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, node.to_play)
+            write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
+            _hash_leaf(batch, rows)
+            rows += 1
+            continue
+        elif node.stage == PENDING:
+            withdraw(tree, path, depth)
+            tree.counters[COLLISIONS] += 1
+            break
+        elif node.stage == TERMINAL:
+            score = 0.0
+            if node.visits == 0 and not is_void:
+                score = count_score(root, scratch, board, bonus)
+            finish_game(tree, values, number, score, is_void, conduct.terminal_weight)
+            tree.counters[TERMINAL_PLAYOUTS] += 1
+        elif depth >= MAX_DEPTH - 1:
+            # Only endless fights get here; like a position repeated under simple ko they have no result.
+            finish_game(tree, values, number, 0.0, True, conduct.terminal_weight)
+            tree.counters[TERMINAL_PLAYOUTS] += 1
+        else:
+            withdraw(tree, path, depth)
+            break
+        finish_walk(tree, values, path, links, depth, scratch.work)
+        ended += 1
+    return rows
