@@ -38,7 +38,7 @@ def _crosstable(found: dict[str, Standing]) -> "Table":
 
     fitted = ratings(found)
     order = sorted(found, key=lambda label: -(fitted[label].value if fitted else found[label].total.score.value))
-    table = Table(caption="Elo: Bradley-Terry, each with two drawn games added; results are win-loss-draw")
+    table = Table(caption="Elo: Bradley-Terry, every player adds two drawn games; results are win-loss-draw")
     for heading in ("", "engine"):
         table.add_column(heading)
     for heading in ("Elo", "95 %", *(str(place) for place in range(1, len(order) + 1)), "points", "score"):
