@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match fuzz clients binary clean
+.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match solve fuzz clients binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS=
 match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
 	@$(BIN)/keima match $(ARGS)
 
+solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='FILE.jsonl.gz --net FILE --out DIR'
+	@$(BIN)/keima solve $(ARGS)
+
 fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
 	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
 
@@ -87,6 +90,11 @@ $(INSTALLED): $(VENV)/made pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(INSTALLED)
 	@echo "keima: installing the developer's tools into $(VENV)" >&2
 	@{ $(INSTALL) '.[dev]'; } >&2
+	@touch $@
+
+$(VENV)/installed-for-plots: $(INSTALLED)
+	@echo "keima: installing matplotlib into $(VENV)" >&2
+	@{ $(INSTALL) '.[plot]'; } >&2
 	@touch $@
 
 $(VENV)/installed-binary: $(INSTALLED)

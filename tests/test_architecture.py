@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"},
+    {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"}
+    | {"engine.files"},
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
     {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"},
     {"engine.sgf", "engine.sgf_source"},
@@ -17,10 +18,11 @@ LAYERS = [
     {"engine.nets", "engine.evaluators"},
     {"engine.search"},
     {"engine.players"},
-    {"gtp", "engine.match", "engine.netfile", "engine.play", "engine.bench", "engine.bench_katago"},
+    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench"},
     {"keima"},
 ]
 ONLY_IMPORTER = {
+    "matplotlib": {"engine.solve.plot"},
     "numba": {"engine.jit"},
     "llvmlite": {"engine.jit"},
     "openvino": {"engine.nets.openvino_runtime"},

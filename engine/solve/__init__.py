@@ -1,0 +1,1 @@
+"""Problems with known answers: reading them, framing them, searching them, and the figures of it."""

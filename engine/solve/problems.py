@@ -1,0 +1,162 @@
+"""Files of problems: one JSON object a line, plain (.jsonl) or compressed (.jsonl.gz), as text in UTF-8.
+
+A line is a position and the first moves that solve it:
+
+    {"size": 19, "to_play": "B", "B": ["ab", "bb"], "W": ["ac"], "correct": ["ba"],
+     "id": "ea3a023eb729", "rank": "5d", "type": "tesuji"}
+
+size: points along each side of the board, 1 to 25.
+to_play: whose move it is, "B" or "W".
+B, W: the stones, each a point in SGF letters, column before row, "aa" the upper left corner.
+correct: the moves that count as solving it, at least one; "" is a pass.
+id: tells the problems of a file apart; without it, the number of the line.
+rank: whom the problem suits, "15k" to "9d"; type: what it asks for, such as "lifeAndDeath". Both may be absent.
+
+Other keys are passed over, and so are empty lines.
+"""
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.game import Game
+from engine.rules import CHINESE, Rules
+from engine.vertex import MAX_SIZE, PASS, parse_sgf
+
+UNKNOWN = ""
+"""Stands for a rank or a type that a problem does not tell."""
+_COLORS = {"B": BLACK, "W": WHITE}
+_RANK = re.compile(r"([1-9]\d?)([kdp])")
+
+
+class ProblemError(GoError):
+    """A file of problems that cannot be read; the text names file, line, what was expected and found."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A position and the moves that solve it, all as vertices. The stones are a legal position."""
+
+    name: str
+    size: int
+    to_play: int
+    black: tuple[int, ...]
+    white: tuple[int, ...]
+    correct: frozenset[int]
+    rank: str = UNKNOWN
+    kind: str = UNKNOWN
+
+    def game(self, rules: Rules = CHINESE) -> Game:
+        """Return the position as a new game. Raises IllegalMove where the stones are no position."""
+        game = Game(self.size, rules=rules)
+        game.setup(self.black, self.white, self.to_play)
+        return game
+
+
+def read_problems(path: Path) -> list[Problem]:
+    """Return the problems of a file in its order.
+
+    Raises ProblemError at the first line that is no problem, and for a file without any.
+    """
+    problems: list[Problem] = []
+    names: dict[str, int] = {}
+    for number, line in _lines(path):
+        place = f"{path}:{number}"
+        problem = _problem(line, place, str(number))
+        if problem.name in names:
+            raise ProblemError(f"{place}: expected a new id, got {problem.name!r}, as in line {names[problem.name]}")
+        names[problem.name] = number
+        problems.append(problem)
+    if not problems:
+        raise ProblemError(f"{path}: expected problems, one JSON object a line, got an empty file")
+    return problems
+
+
+def rank_order(rank: str) -> tuple[int, int]:
+    """Return a key that sorts ranks from weak to strong, unknown ones last."""
+    match = _RANK.fullmatch(rank)
+    if not match:
+        return 3, 0
+    number = int(match.group(1))
+    return "kdp".index(match.group(2)), -number if match.group(2) == "k" else number
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not empty with their numbers, from 1."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                text = line.decode("utf-8").strip()
+                if text:
+                    yield number, text
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ProblemError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _problem(line: str, place: str, name: str) -> Problem:
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise ProblemError(f"{place}: expected a JSON object, got {line[:60]!r}: {error}") from None
+    if not isinstance(entry, dict):
+        raise ProblemError(f"{place}: expected a JSON object, got {line[:60]!r}")
+    size, to_play = entry.get("size"), entry.get("to_play")
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_SIZE:
+        raise ProblemError(f"{place}: size: expected a number from 1 to {MAX_SIZE}, got {size!r}")
+    if to_play not in _COLORS:
+        raise ProblemError(f"{place}: to_play: expected 'B' or 'W', got {to_play!r}")
+    correct = _vertices(entry, "correct", size, place)
+    if not correct:
+        raise ProblemError(f"{place}: correct: expected at least one move, got none")
+    problem = Problem(
+        name=_text(entry, "id", place) or name,
+        size=size,
+        to_play=_COLORS[to_play],
+        black=_vertices(entry, "B", size, place),
+        white=_vertices(entry, "W", size, place),
+        correct=frozenset(correct),
+        rank=_text(entry, "rank", place),
+        kind=_text(entry, "type", place),
+    )
+    _require_playable(problem, place)
+    return problem
+
+
+def _text(entry: dict[str, Any], key: str, place: str) -> str:
+    value = entry.get(key, UNKNOWN)
+    if not isinstance(value, str):
+        raise ProblemError(f"{place}: {key}: expected text, got {value!r}")
+    return value
+
+
+def _vertices(entry: dict[str, Any], key: str, size: int, place: str) -> tuple[int, ...]:
+    points = entry.get(key)
+    if not isinstance(points, list) or not all(isinstance(point, str) for point in points):
+        raise ProblemError(f'{place}: {key}: expected a list of points such as "ab", got {points!r}')
+    try:
+        return tuple(parse_sgf(point, size, size) for point in points)
+    except GoError as error:
+        raise ProblemError(f"{place}: {key}: {error}") from None
+
+
+def _require_playable(problem: Problem, place: str) -> None:
+    """Raise ProblemError unless the stones are a position in which every correct move is legal."""
+    if PASS in problem.black + problem.white:
+        raise ProblemError(f"{place}: expected points of the board as stones, got a pass")
+    try:
+        game = problem.game()
+    except GoError as error:
+        raise ProblemError(f"{place}: expected stones that are a position, got {error}") from None
+    for vertex in problem.correct:
+        reason = game.legality(problem.to_play, vertex)
+        if reason:
+            raise ProblemError(f"{place}: correct: expected legal moves, got one that is no move: {reason}")
