@@ -53,7 +53,6 @@ class SessionConfig:
     reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are left to the controller and the connection.
     ponder: think in the opponent's time, after each own move.
-    resigns: False plays on in hopeless games.
     perspective, pv_length: of analysis; moves in a variation, the first one included.
     analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis looks at more moves.
     """
@@ -70,7 +69,6 @@ class SessionConfig:
     reg_visits: int = DEFAULT_REG_VISITS
     lag_buffer: float = DEFAULT_LAG_BUFFER
     ponder: bool = False
-    resigns: bool = True
     perspective: Perspective = Perspective.SIDETOMOVE
     pv_length: int = DEFAULT_PV_LENGTH
     analysis_noise: float = DEFAULT_ANALYSIS_NOISE
@@ -124,6 +122,11 @@ class GtpState:
     def is_board_empty(self) -> bool:
         """True without a single stone; costs nothing on a fresh board."""
         return self._game is None or not any(map(self._game.color_at, points(self.width, self.height)))
+
+    def configure(self, config: SessionConfig) -> None:
+        """Go on with other settings of the session; board, rules and komi stay as they are."""
+        self.config = config
+        self.clock.lag_buffer = config.lag_buffer
 
     def reset(self, width: int | None = None, height: int | None = None) -> None:
         """Start a new game, on a board of another size if given. Komi, rules and time settings stay."""

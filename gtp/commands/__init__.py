@@ -1,6 +1,6 @@
 """Every GTP command, from one file a family. `list_commands` is this table and nothing else."""
 
-from gtp.commands import admin, handicap, move, networks, records, rules, scoring, setup, timing
+from gtp.commands import admin, analyze, handicap, move, networks, params, records, rules, scoring, setup, timing
 from gtp.state import Handler
 
 FAMILIES: tuple[dict[str, Handler], ...] = (
@@ -10,6 +10,8 @@ FAMILIES: tuple[dict[str, Handler], ...] = (
     move.COMMANDS,
     handicap.COMMANDS,
     timing.COMMANDS,
+    analyze.COMMANDS,
+    params.COMMANDS,
     scoring.COMMANDS,
     records.COMMANDS,
     networks.COMMANDS,

@@ -10,7 +10,8 @@ from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
 if TYPE_CHECKING:
-    from engine.players import Decision, Limits
+    from engine.players import Decision, Limits, Watch
+    from gtp.analysis import Avoided
 
 _HURRIED_VISITS = 1
 
@@ -31,37 +32,50 @@ def genmove(state: GtpState, command: Command) -> str:
     """Choose a move within the clock's budget and play it."""
     expect(command.args, 1)
     color = parse_color(command.args[0])
+    return play_decision(state, color, decide(state, color))
+
+
+def decide(state: GtpState, color: int, watch: "Watch | None" = None, avoided: "Avoided | None" = None) -> "Decision":
+    """Choose a move for `color` within the clock's budget.
+
+    watch: called by the player with its search as it goes. avoided: moves that it must not think of.
+    """
     state.clock.start(color)
     try:
-        decision = _decide(state, color)
+        player = state.seat.get()
+        decision = player.genmove(state.game, color, _limits(state, color), watch, avoided)
     finally:
         state.clock.stop()
-    if decision.resign:
-        return "resign"
-    state.play(color, decision.vertex)
-    return format_vertex(decision.vertex, state.width, state.height)
-
-
-def _decide(state: GtpState, color: int) -> "Decision":
-    player = state.seat.get()
-    decision = player.genmove(state.game, color, _limits(state, color))
     if not decision.resign and not state.game.is_legal(color, decision.vertex):
         raise RuntimeError(f"{player.name} chose a move that the rules forbid: {decision}")
     return decision
 
 
+def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
+    """Play a move that was chosen and return its text; a resignation plays nothing."""
+    if not decision.resign:
+        state.play(color, decision.vertex)
+        state.awaits_reply = not state.game.is_over
+    return format_decision(state, decision)
+
+
+def format_decision(state: GtpState, decision: "Decision") -> str:
+    """Return the text of a chosen move."""
+    return "resign" if decision.resign else format_vertex(decision.vertex, state.width, state.height)
+
+
 def _limits(state: GtpState, color: int) -> "Limits":
-    """Return the effort for one move: the clock's budget, the user's caps, or a bounded default."""
-    from engine.players import Limits
+    """Return the effort for one move: what the clock allots, within the user's caps, or a bounded default."""
+    from engine.players import Limits, limits_within
 
     config = state.config
     if state.seat.dismissed:
         return Limits(visits=_HURRIED_VISITS)
-    budget = state.clock.budget(color, state.game.move_number, state.width * state.height)
-    bounds = [seconds for seconds in (budget, config.seconds) if seconds is not None]
-    if not bounds and config.visits is None:
-        bounds = [config.fallback_seconds]
-    return Limits(visits=config.visits, seconds=min(bounds, default=None))
+    allotment = state.clock.allotment(color, state.game.move_number, state.width * state.height)
+    seconds = config.seconds
+    if allotment is None and seconds is None and config.visits is None:
+        seconds = config.fallback_seconds
+    return limits_within(allotment, config.visits, seconds)
 
 
 def reg_genmove(state: GtpState, command: Command) -> str:

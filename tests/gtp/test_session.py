@@ -33,10 +33,12 @@ class Channel(io.BytesIO):
 
 
 @contextmanager
-def session(player: FakePlayer) -> Iterator[tuple[Pipe, Channel, threading.Thread]]:
+def session(
+    player: FakePlayer, config: SessionConfig | None = None
+) -> Iterator[tuple[Pipe, Channel, threading.Thread]]:
     """Run a session in a thread and check that it ends."""
     pipe, sink = Pipe(), Channel()
-    thread = threading.Thread(target=serve, args=(new_state(player, THINKING), pipe, sink))
+    thread = threading.Thread(target=serve, args=(new_state(player, config or THINKING), pipe, sink))
     thread.start()
     yield pipe, sink, thread
     pipe.close()

@@ -1,0 +1,303 @@
+"""What a search holds at one moment as plain data: the root, its moves in order, their variations.
+
+Reads a tree between two batches and changes nothing. Names and meanings are KataGo's; formatting is the
+reader's. The tree's Black-positive figures turn into a color's view in `for_color` alone.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK
+from engine.jit import kernel
+from engine.search.move_choice import MoveTable, move_table
+from engine.search.numbers import utility_radius
+from engine.search.params import SearchParams
+from engine.search.position import Root
+from engine.search.root import root_priors
+from engine.search.tree import NO_LINK, ROOT, Tree
+from engine.search.tree_ownership import tree_ownership
+from engine.vertex import NO_POINT
+
+Figure = TypeVar("Figure", float, NDArray[np.float64])
+Ownership = NDArray[np.float64]
+
+
+class Searched(Protocol):
+    """What of a search an analysis reads."""
+
+    tree: Tree
+    root: Root
+    params: SearchParams
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reader of an analysis needs.
+
+    min_moves: tell at least so many legal moves, unvisited ones too. max_moves: tell no more; None for all.
+    pv_length: most moves of a variation, the first included.
+    ownership, moves_ownership: mean and deviation of each point's owner at the root, or after each move.
+    """
+
+    min_moves: int = 0
+    max_moves: int | None = None
+    pv_length: int = 15
+    ownership: bool = False
+    moves_ownership: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MoveInfo:
+    """One move at the root, seen from the analysis's color.
+
+    visits: of the position after it, on whatever path; edge_visits: by this move. winrate in [0, 1]; lcb: its
+    lower bound for the side to move, which may leave [0, 1]. utility, utility_lcb: what the search maximizes.
+    lead: points that would make the game even; score_mean, score_stdev: of the final margin. weight: of its
+    playouts. order: 0 for the best. pv: vertices, the move first; pv_visits, pv_edge_visits: as above, after
+    each. is_symmetry_of: the move whose figures these are, turned; NO_POINT for a move searched itself.
+    ownership, ownership_stdev: [area] in policy order, 1 where the color will own the point; None unless asked for.
+    """
+
+    vertex: int
+    visits: int
+    edge_visits: int
+    utility: float
+    winrate: float
+    lead: float
+    score_mean: float
+    score_stdev: float
+    no_result: float
+    prior: float
+    lcb: float
+    utility_lcb: float
+    weight: float
+    order: int
+    pv: tuple[int, ...]
+    pv_visits: tuple[int, ...]
+    pv_edge_visits: tuple[int, ...]
+    is_symmetry_of: int = NO_POINT
+    ownership: Ownership | None = None
+    ownership_stdev: Ownership | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RootInfo:
+    """The position itself, seen from the analysis's color; fields as in `MoveInfo`."""
+
+    visits: int
+    utility: float
+    winrate: float
+    lead: float
+    score_mean: float
+    score_stdev: float
+    weight: float
+    ownership: Ownership | None = None
+    ownership_stdev: Ownership | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A search at one moment. moves: best first."""
+
+    root: RootInfo
+    moves: tuple[MoveInfo, ...]
+
+
+def for_color(black_positive: Figure, color: int) -> Figure:
+    """Turn a Black-positive figure, or an array of them, into the view of a color; it is its own inverse."""
+    return black_positive if color == BLACK else -black_positive
+
+
+def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
+    """Return what a search holds, seen by `color`; None as long as its root is not evaluated."""
+    tree = search.tree
+    if tree.nodes[ROOT]["visits"] == 0:
+        return None
+    table = move_table(tree, search.root, search.params)
+    order = np.lexsort((-table.prior, -table.visits, -table.play_weight))
+    visited = [int(edge) for edge in order if table.visits[edge] > 0 and _may_play(search.root, table.vertex[edge])]
+    moves = [
+        _visited_move(search, table, edge, place, wanted, color)
+        for place, edge in enumerate(visited[: wanted.max_moves])
+    ]
+    if len(visited) < wanted.min_moves:
+        moves += _unvisited_moves(search, table, range(len(visited), wanted.min_moves), wanted, color)
+    return Analysis(_root_info(tree, wanted, color), tuple(moves[: wanted.max_moves]))
+
+
+def _may_play(root: Root, vertex: int) -> bool:
+    return bool(root.avoid[root.color, vertex] <= 0)
+
+
+def of_single_move(vertex: int, winrate: float, lead: float, mover: int, color: int) -> Analysis:
+    """Return the analysis, seen by `color`, of a move that needed no search; winrate and lead are the mover's."""
+    value, lead = _of_mover(2.0 * winrate - 1.0, mover, color), _of_mover(lead, mover, color)
+    root = RootInfo(
+        visits=1, utility=value, winrate=(1.0 + value) / 2.0, lead=lead, score_mean=lead, score_stdev=0.0, weight=1.0
+    )
+    move = MoveInfo(
+        vertex=vertex,
+        visits=1,
+        edge_visits=1,
+        utility=root.utility,
+        winrate=root.winrate,
+        lead=root.lead,
+        score_mean=root.score_mean,
+        score_stdev=root.score_stdev,
+        no_result=0.0,
+        prior=1.0,
+        lcb=root.winrate,
+        utility_lcb=root.utility,
+        weight=root.weight,
+        order=0,
+        pv=(vertex,),
+        pv_visits=(1,),
+        pv_edge_visits=(1,),
+    )
+    return Analysis(root, (move,))
+
+
+def _root_info(tree: Tree, wanted: Wanted, color: int) -> RootInfo:
+    node = tree.nodes[ROOT]
+    mean, stdev = _ownership(tree, ROOT, wanted.ownership, color)
+    return RootInfo(
+        visits=int(node["visits"]),
+        utility=for_color(float(node["utility"]), color),
+        winrate=_winrate(node, color),
+        lead=for_color(float(node["lead"]), color),
+        score_mean=for_color(float(node["score"]), color),
+        score_stdev=_score_stdev(node),
+        weight=float(node["weight"]),
+        ownership=mean,
+        ownership_stdev=stdev,
+    )
+
+
+def _visited_move(search: Searched, table: MoveTable, edge: int, order: int, wanted: Wanted, color: int) -> MoveInfo:
+    tree, mover = search.tree, int(search.tree.nodes[ROOT]["to_play"])
+    child = int(table.child[edge])
+    node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
+    line = np.zeros((3, max(1, wanted.pv_length)), dtype=np.int64)
+    line[:, 0] = table.vertex[edge], node["visits"], table.visits[edge]
+    length = _follow(tree, child, line)
+    mean, stdev = _ownership(tree, child, wanted.moves_ownership, color)
+    return MoveInfo(
+        vertex=int(table.vertex[edge]),
+        visits=int(node["visits"]),
+        edge_visits=int(table.visits[edge]),
+        utility=for_color(float(node["utility"]), color),
+        winrate=winrate,
+        lead=for_color(float(node["lead"]), color),
+        score_mean=for_color(float(node["score"]), color),
+        score_stdev=_score_stdev(node),
+        no_result=float(node["no_result"]),
+        prior=float(table.prior[edge]),
+        lcb=winrate - _of_mover(_winrate_radius(float(table.radius[edge]), search.params), mover, color),
+        utility_lcb=_of_mover(float(table.lcb[edge]), mover, color),
+        weight=float(node["weight"]),
+        order=order,
+        pv=tuple(line[0, :length].tolist()),
+        pv_visits=tuple(line[1, :length].tolist()),
+        pv_edge_visits=tuple(line[2, :length].tolist()),
+        ownership=mean,
+        ownership_stdev=stdev,
+    )
+
+
+def _unvisited_moves(search: Searched, table: MoveTable, places: range, wanted: Wanted, color: int) -> list[MoveInfo]:
+    """Return moves without visits, most likely first, as many as there are places or legal moves.
+
+    Nothing is known of them but what is known of the root.
+    """
+    tree, node, mover = search.tree, search.tree.nodes[ROOT], int(search.tree.nodes[ROOT]["to_play"])
+    vertices, priors = tree.edge_vertex[ROOT, : node["edges"]].astype(np.int64), root_priors(tree)
+    fresh = [
+        int(edge)
+        for edge in np.argsort(-priors, kind="stable")
+        if (edge >= len(table.visits) or table.visits[edge] == 0) and _may_play(search.root, vertices[edge])
+    ]
+    radius = 2.0 * utility_radius(search.params)
+    utility, winrate = for_color(float(node["utility"]), color), _winrate(node, color)
+    mean, stdev = _ownership(tree, ROOT, wanted.moves_ownership, color)
+    return [
+        MoveInfo(
+            vertex=int(vertices[edge]),
+            visits=0,
+            edge_visits=0,
+            utility=utility,
+            winrate=winrate,
+            lead=for_color(float(node["lead"]), color),
+            score_mean=for_color(float(node["score"]), color),
+            score_stdev=_score_stdev(node),
+            no_result=float(node["no_result"]),
+            prior=float(priors[edge]),
+            lcb=winrate - _of_mover(_winrate_radius(radius, search.params), mover, color),
+            utility_lcb=utility - _of_mover(radius, mover, color),
+            weight=0.0,
+            order=place,
+            pv=(int(vertices[edge]),),
+            pv_visits=(0,),
+            pv_edge_visits=(0,),
+            ownership=mean,
+            ownership_stdev=stdev,
+        )
+        for place, edge in zip(places, fresh, strict=False)
+    ]
+
+
+def _of_mover(figure: float, mover: int, color: int) -> float:
+    """Turn a figure in the view of the side to move into the view of a color."""
+    return for_color(for_color(figure, mover), color)
+
+
+def _winrate(node: np.void, color: int) -> float:
+    return (1.0 + for_color(float(node["value"]), color)) / 2.0
+
+
+def _score_stdev(node: np.void) -> float:
+    return math.sqrt(max(0.0, float(node["score_sq"]) - float(node["score"]) ** 2))
+
+
+def _winrate_radius(radius: float, params: SearchParams) -> float:
+    """Return what a radius of utility would be if utility were all of winrates (KataGo's rule for its `lcb`)."""
+    return radius / (2.0 * utility_radius(params))
+
+
+def _ownership(tree: Tree, node: int, wanted: bool, color: int) -> tuple[Ownership | None, Ownership | None]:
+    """Return (mean, deviation) of each point's owner, None where not wanted or not known."""
+    if not wanted or tree.ownership.shape[1] == 0:
+        return None, None
+    mean, stdev = tree_ownership(tree, node)
+    return for_color(mean, color), stdev
+
+
+@kernel
+def _follow(tree: Tree, node: int, line: NDArray[np.int64]) -> int:
+    """Continue a variation from a node by the most visited moves, the mover's better one of equals.
+
+    line: [3, length] of vertices, visits and edge visits, the first of each written. Returns its length.
+    """
+    length = 1
+    while length < line.shape[1]:
+        sign = 1.0 if tree.nodes[node].to_play == BLACK else -1.0
+        best, most, best_utility, best_edge, edge = -1, 0, 0.0, 0, 0
+        link = tree.nodes[node].first_link
+        while link != NO_LINK:
+            each = tree.links[link]
+            utility = sign * tree.nodes[each.child].utility
+            if each.visits > most or (each.visits == most and most > 0 and utility > best_utility):
+                best, most, best_utility, best_edge = each.child, each.visits, utility, edge
+            edge += 1
+            link = each.next
+        if best < 0:
+            break
+        line[0, length] = tree.edge_vertex[node, best_edge]
+        line[1, length] = tree.nodes[best].visits
+        line[2, length] = most
+        node = best
+        length += 1
+    return length

@@ -1,0 +1,232 @@
+"""Commands that tell what a search thinks while it thinks: Leela Zero's and KataGo's analysis.
+
+An analysis plays nothing and ends at the next line of input. `genmove_analyze` ends by itself and plays;
+`kata-search` ends by itself, or when cancelled, and plays nothing.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+from gtp.analysis import AnalyzeOptions, kata_line, lz_line, parse_options
+from gtp.args import expect, parse_color, parse_int
+from gtp.attention import Signal
+from gtp.commands.move import decide, format_decision, play_decision
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.state import Emit, GtpState, Handler, Perspective, Stream
+
+if TYPE_CHECKING:
+    from engine.players import Decision, Player
+    from engine.search.analysis import Analysis, Wanted
+    from engine.search.search import Search
+    from engine.search.stoppers import SearchStats
+
+_CANCELLED = "cancelled"
+_UNKNOWN = -1.0
+"""What KataGo tells of errors that a network does not report."""
+
+
+class Reporter:
+    """Sends a line of analysis whenever one is due. Made for one command and one color to move."""
+
+    def __init__(self, state: GtpState, options: AnalyzeOptions, color: int, emit: Emit) -> None:
+        self._state = state
+        self._options = options
+        self._color = color
+        self._emit = emit
+        self._wanted = _wanted(options, state.config.pv_length)
+        self._side = _side(state.config.perspective, color)
+        self._raw = (_UNKNOWN, _UNKNOWN, _UNKNOWN)
+        self._due = time.monotonic() + (options.interval or 0.0)
+        self._search: Search | None = None
+
+    def ask_network(self, player: "Player") -> None:
+        """Have the network tell what only it knows of the root, if that is to be reported. Before the search begins."""
+        if self._options.root_info and player.network is not None:
+            raw = player.network.evaluate(self._state.game, self._color)
+            self._raw = (raw.value_error, raw.score_error, raw.variance_time)
+
+    def watch(self, search: "Search", stats: "SearchStats") -> None:
+        """Send a line if it is time; called by the player between batches."""
+        self._search = search
+        if self._options.interval is not None and time.monotonic() >= self._due:
+            self._send(self._snapshot(search))
+            self._due = time.monotonic() + self._options.interval
+
+    def finish(self, decision: "Decision") -> None:
+        """Send the last line of a search that has chosen a move, even if it saw none."""
+        analysis = None if self._search is None else self._snapshot(self._search)
+        if analysis is None or not analysis.moves:
+            analysis = _of_decision(decision, self._color, self._side)
+        self._send(analysis)
+
+    def _snapshot(self, search: "Search") -> "Analysis | None":
+        from engine.search.analysis import snapshot
+
+        return snapshot(search, self._wanted, self._side)
+
+    def _send(self, analysis: "Analysis | None") -> None:
+        if analysis is None:
+            return
+        size = self._state.width, self._state.height
+        is_kata = self._options.is_kata
+        line = kata_line(analysis, self._options, self._raw, *size) if is_kata else lz_line(analysis, *size)
+        if line:
+            self._emit(line)
+
+
+def _wanted(options: AnalyzeOptions, pv_length: int) -> "Wanted":
+    from engine.search.analysis import Wanted
+
+    return Wanted(
+        min_moves=options.min_moves,
+        max_moves=options.max_moves,
+        pv_length=pv_length,
+        ownership=options.ownership or options.ownership_stdev,
+        moves_ownership=options.moves_ownership or options.moves_ownership_stdev,
+    )
+
+
+def _side(perspective: Perspective, to_play: int) -> int:
+    """Return the color whose chances are told."""
+    if perspective is Perspective.SIDETOMOVE:
+        return to_play
+    return parse_color(perspective.value)
+
+
+def _of_decision(decision: "Decision", color: int, side: int) -> "Analysis":
+    """Return the analysis of a move that was chosen without a search: certain, and nothing else is known."""
+    from engine.search.analysis import of_single_move
+
+    winrate = 0.5 if decision.winrate is None else decision.winrate
+    return of_single_move(decision.vertex, winrate, decision.score_lead or 0.0, color, side)
+
+
+def _analysis(is_kata: bool) -> Handler:
+    """Return the handler of `lz-analyze` or `kata-analyze`."""
+
+    def handle(state: GtpState, command: Command) -> Stream:
+        options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
+        state.seat.require_makable()
+        return lambda emit: _analyze(state, command, options, emit)
+
+    return handle
+
+
+def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: Emit) -> str:
+    """Search until the next line of input. The tree stays for whatever search comes next."""
+
+    def is_over() -> bool:
+        return state.seat.dismissed or state.attention.called(command.line, Signal.LINE)
+
+    with state.attention.thinking(command.line, Signal.LINE):
+        player = state.seat.get_unless(is_over)
+        if player is None or is_over():
+            return ""
+        from engine.players import AnalysisRequest
+
+        color = state.game.to_play if options.color is None else options.color
+        reporter = Reporter(state, options, color, emit)
+        reporter.ask_network(player)
+        request = AnalysisRequest(avoided=options.avoided, wide_root_noise=state.config.analysis_noise)
+        player.analyze(state.game, color, request, reporter.watch)
+    return ""
+
+
+def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Handler:
+    """Return the handler of a command that reports its search and then its move.
+
+    plays: it plays the move. signal: what ends it; `Signal.LINE` cancels it.
+    """
+
+    def handle(state: GtpState, command: Command) -> Stream:
+        options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
+        state.seat.require_makable()
+
+        def think(emit: Emit) -> str:
+            color = state.game.to_play if options.color is None else options.color
+            player = state.seat.get()
+            reporter = Reporter(state, options, color, emit)
+            reporter.ask_network(player)
+            with state.attention.thinking(command.line, signal):
+                decision = decide(state, color, reporter.watch, options.avoided)
+            if signal is Signal.LINE and state.attention.called(command.line, signal):
+                return f"play {_CANCELLED}"
+            reporter.finish(decision)
+            text = play_decision(state, color, decision) if plays else format_decision(state, decision)
+            return f"play {text}"
+
+        return think
+
+    return handle
+
+
+def kata_search(state: GtpState, command: Command) -> str:
+    """Choose a move and do not play it."""
+    return _choose(state, command, Signal.STOP)
+
+
+def kata_search_cancellable(state: GtpState, command: Command) -> str:
+    """Choose a move and do not play it; the next line of input cancels that."""
+    return _choose(state, command, Signal.LINE)
+
+
+def _choose(state: GtpState, command: Command, signal: Signal) -> str:
+    expect(command.args, 1)
+    color = parse_color(command.args[0])
+    with state.attention.thinking(command.line, signal):
+        decision = decide(state, color)
+    if signal is Signal.LINE and state.attention.called(command.line, signal):
+        return _CANCELLED
+    return format_decision(state, decision)
+
+
+def stop(state: GtpState, command: Command) -> str:
+    """End analysis, pondering and searches that play nothing: they ended when this line was read."""
+    expect(command.args, 0)
+    state.awaits_reply = False
+    return ""
+
+
+def clear_cache(state: GtpState, command: Command) -> str:
+    """Forget every search and every evaluation."""
+    expect(command.args, 0)
+    player = state.seat.if_ready()
+    if player is not None:
+        player.clear_cache()
+    return ""
+
+
+def kata_benchmark(state: GtpState, command: Command) -> str:
+    """Search the present position anew with N visits and tell how fast that was."""
+    from engine.players import AnalysisRequest, Limits
+
+    expect(command.args, 1)
+    visits = parse_int(command.args[0], least=1)
+    last: list[SearchStats] = []
+    player = state.seat.get()
+    player.clear_cache()
+    started = time.monotonic()
+    request = AnalysisRequest(Limits(visits=visits))
+    with state.attention.thinking(command.line, Signal.STOP):
+        player.analyze(state.game, state.game.to_play, request, lambda _, stats: last.__setitem__(slice(None), [stats]))
+    seconds = time.monotonic() - started
+    if not last:
+        raise GtpError("the search was cut short")
+    done = last[-1].visits
+    return f"visits {done} seconds {seconds:.3f} visits/s {done / seconds:.1f}"
+
+
+COMMANDS: dict[str, Handler] = {
+    "lz-analyze": _analysis(is_kata=False),
+    "kata-analyze": _analysis(is_kata=True),
+    "lz-genmove_analyze": _search(is_kata=False, plays=True, signal=Signal.INTERRUPT),
+    "kata-genmove_analyze": _search(is_kata=True, plays=True, signal=Signal.INTERRUPT),
+    "kata-search": kata_search,
+    "kata-search_cancellable": kata_search_cancellable,
+    "kata-search_analyze": _search(is_kata=True, plays=False),
+    "kata-search_analyze_cancellable": _search(is_kata=True, plays=False, signal=Signal.LINE),
+    "stop": stop,
+    "clear_cache": clear_cache,
+    "kata-benchmark": kata_benchmark,
+}

@@ -1,0 +1,92 @@
+"""Commands that tell and change parameters by KataGo's names; `gtp.params` has the table."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gtp.args import expect
+from gtp.errors import GtpError
+from gtp.params import PARAMS
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler
+
+
+def kata_list_params(state: GtpState, command: Command) -> str:
+    """List the names of all parameters in one line."""
+    expect(command.args, 0)
+    return " ".join(PARAMS)
+
+
+def kata_get_param(state: GtpState, command: Command) -> str:
+    """Tell one parameter."""
+    expect(command.args, 1)
+    value = _value(state, command.args[0])
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def kata_get_params(state: GtpState, command: Command) -> str:
+    """Tell all parameters as one line of JSON."""
+    expect(command.args, 0)
+    values = {name: _value(state, name) for name in PARAMS}
+    texts = {name: json.dumps(values[name]) for name, param in PARAMS.items() if param.as_text}
+    return json.dumps(values | texts, separators=(",", ":"))
+
+
+def kata_set_param(state: GtpState, command: Command) -> str:
+    """Change one parameter."""
+    expect(command.args, 2)
+    return _change(state, {command.args[0]: command.args[1]})
+
+
+def kata_set_params(state: GtpState, command: Command) -> str:
+    """Change the parameters of a JSON object, all of them or none."""
+    try:
+        settings = json.loads(command.rest)
+    except (ValueError, RecursionError):
+        raise GtpError("expected a JSON object") from None
+    if not isinstance(settings, dict):
+        raise GtpError("expected a JSON object")
+    return _change(state, {name: _text(value) for name, value in settings.items()})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _value(state: GtpState, name: str) -> Any:
+    """Return a parameter as JSON can hold it."""
+    param = PARAMS.get(name)
+    if param is None:
+        raise GtpError(f"unknown parameter {name!r}")
+    owner = state.config if param.of_session else state.seat.get().params
+    return param.kind.tell(getattr(owner, param.field))
+
+
+def _change(state: GtpState, settings: Mapping[str, str]) -> str:
+    """Set parameters after all of them were read. Raises GtpError, and then nothing has changed."""
+    of_session: dict[str, Any] = {}
+    of_search: dict[str, Any] = {}
+    for name, text in settings.items():
+        param = PARAMS.get(name)
+        if param is None:
+            raise GtpError(f"unknown parameter {name!r}")
+        try:
+            value = param.kind.parse(text)
+        except GtpError as error:
+            raise GtpError(f"{name} {text!r}: {error}") from None
+        (of_session if param.of_session else of_search)[param.field] = value
+    if of_search:
+        player = state.seat.get()
+        player.set_params(replace(player.params, **of_search))
+    state.configure(replace(state.config, **of_session))
+    return ""
+
+
+COMMANDS: dict[str, Handler] = {
+    "kata-list-params": kata_list_params,
+    "kata-get-param": kata_get_param,
+    "kata-get-params": kata_get_params,
+    "kata-set-param": kata_set_param,
+    "kata-set-params": kata_set_params,
+}

@@ -1,0 +1,141 @@
+"""Parameters by KataGo's names: what they stand for, what is refused, and that all is changed or nothing."""
+
+import dataclasses
+import json
+
+import pytest
+
+from engine.search.params import SearchParams
+from gtp.params import PARAMS
+from gtp.state import Perspective, SessionConfig
+from tests.gtp.fake_player import FakePlayer
+from tests.gtp.talk import ask, new_state
+
+SEARCH = {field.name for field in dataclasses.fields(SearchParams)}
+SESSION = {field.name for field in dataclasses.fields(SessionConfig)}
+
+
+def test_every_name_stands_for_a_field_of_its_own() -> None:
+    for param in PARAMS.values():
+        assert param.field in (SESSION if param.of_session else SEARCH)
+    assert len({(param.of_session, param.field) for param in PARAMS.values()}) == len(PARAMS)
+    assert list(PARAMS) == sorted(PARAMS)
+
+
+def test_all_names_are_listed_and_told() -> None:
+    state = new_state()
+    listed = ask(state, "kata-list-params").split(" ")
+    told = json.loads(ask(state, "kata-get-params"))
+    assert listed == list(PARAMS) == list(told)
+    for name, value in told.items():
+        text = ask(state, f"kata-get-param {name}")
+        assert text == (value if isinstance(value, str) else json.dumps(value))
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_what_is_told_can_be_set_and_changes_nothing(name: str) -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    assert ask(state, f"kata-set-param {name} {ask(state, f'kata-get-param {name}')}") == ""
+    assert player.params == SearchParams()
+    assert state.config == new_state().config
+
+
+def test_what_get_params_tells_can_be_set_as_a_whole() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    assert ask(state, f"kata-set-params {ask(state, 'kata-get-params')}") == ""
+    assert player.params == SearchParams()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "value", "told"),
+    [
+        ("maxVisits", "50", "visits", 50, "50"),
+        ("maxVisits", "1125899906842624", "visits", None, "1125899906842624"),
+        ("maxTime", "2.5", "seconds", 2.5, "2.5"),
+        ("maxTime", "1e20", "seconds", None, "1e+20"),
+        ("lagBuffer", "2", "lag_buffer", 2.0, "2.0"),
+        ("ponderingEnabled", "TRUE", "ponder", True, "true"),
+        ("analysisPVLen", "30", "pv_length", 30, "30"),
+        ("analysisWideRootNoise", "0", "analysis_noise", 0.0, "0.0"),
+        ("reportAnalysisWinratesAs", "black", "perspective", Perspective.BLACK, "BLACK"),
+    ],
+)
+def test_session_settings_are_changed(name: str, text: str, field: str, value: object, told: str) -> None:
+    state = new_state()
+    assert ask(state, f"kata-set-param {name} {text}") == ""
+    assert getattr(state.config, field) == value
+    assert ask(state, f"kata-get-param {name}") == told
+    assert state.clock.lag_buffer == state.config.lag_buffer
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "value", "told"),
+    [
+        ("cpuctExploration", "1.5", "c_puct", 1.5, "1.5"),
+        ("playoutDoublingAdvantage", "-1", "playout_doubling_advantage", -1.0, "-1.0"),
+        ("rootNumSymmetriesToSample", "8", "root_symmetries", 8, "8"),
+        ("useGraphSearch", "false", "shares_nodes", False, "false"),
+        ("allowResignation", "false", "allow_resignation", False, "false"),
+        ("resignThreshold", "-0.5", "resign_threshold", 0.25, "-0.5"),
+    ],
+)
+def test_search_parameters_are_changed(name: str, text: str, field: str, value: object, told: str) -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    assert ask(state, f"kata-set-param {name} {text}") == ""
+    assert player.params == dataclasses.replace(SearchParams(), **{field: value})
+    assert ask(state, f"kata-get-param {name}") == told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("kata-get-param", "kata-get-param nonsense", "kata-get-param c_puct", "kata-get-param a b"),
+        *("kata-set-param", "kata-set-param maxVisits", "kata-set-param nonsense 1", "kata-set-param c_puct 1"),
+        *("kata-set-param numSearchThreads 4", "kata-set-param humanSLProfile rank_5k", "kata-set-param maxTime nan"),
+        *("kata-set-param maxVisits 0", "kata-set-param maxVisits 1.5", "kata-set-param cpuctExploration 10.5"),
+        *("kata-set-param cpuctExploration x", "kata-set-param useGraphSearch 1", "kata-set-param lagBuffer -1"),
+        *("kata-set-param reportAnalysisWinratesAs MINE", "kata-set-param rootNumSymmetriesToSample 9"),
+        *("kata-set-params", "kata-set-params []", "kata-set-params {", 'kata-set-params {"maxVisits":null}'),
+        'kata-set-params {"maxVisits":true}',
+        'kata-set-params {"cpuctExploration":{}}',
+        f"kata-set-params {'[' * 100_000}",
+        "kata-list-params all",
+        "kata-get-params all",
+    ],
+)
+def test_what_is_unknown_or_out_of_range_is_refused(line: str) -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    reply = ask(state, line)
+    assert reply.startswith("? ")
+    assert "internal error" not in reply
+    assert player.params == SearchParams()
+    assert state.config == new_state().config
+
+
+def test_a_refusal_names_the_parameter() -> None:
+    assert ask(new_state(), "kata-set-param cpuctExploration 11") == "? cpuctExploration '11': must be from 0 to 10"
+    assert ask(new_state(), "kata-set-param color red") == "? unknown parameter 'color'"
+
+
+def test_parameters_are_set_together_or_not_at_all() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    bad = '{"maxVisits":7,"cpuctExploration":2,"ponderingEnabled":"true","lagBuffer":-1}'
+    assert ask(state, f"kata-set-params {bad}").startswith("? lagBuffer")
+    assert (player.params, state.config) == (SearchParams(), new_state().config)
+    good = '{"maxVisits": 7, "cpuctExploration": 2, "ponderingEnabled": "true", "lagBuffer": "0.25"}'
+    assert ask(state, f"kata-set-params {good}") == ""
+    assert player.params.c_puct == 2.0
+    assert (state.config.visits, state.config.ponder, state.config.lag_buffer) == (7, True, 0.25)
+
+
+def test_a_limit_set_by_name_bounds_the_next_move() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    ask(state, 'kata-set-params {"maxVisits":33,"maxTime":7}')
+    ask(state, "genmove b")
+    assert (player.limits[-1].visits, player.limits[-1].seconds) == (33, 7.0)
