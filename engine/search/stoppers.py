@@ -102,7 +102,8 @@ class PlannedStopper:
     """Stops at a planned time that grows while the search is of two minds, and shrinks when it is sure.
 
     seconds: for a move of average difficulty. most_seconds: the bound of what it grows to. speed: see
-    `SettledStopper`. Times count from its creation.
+    `SettledStopper`. is_kept: time that is not used serves later moves; else it does not shrink. Times count from
+    its creation.
     """
 
     def __init__(
@@ -111,9 +112,12 @@ class PlannedStopper:
         most_seconds: float,
         speed: float = 0.0,
         now: Callable[[], float] = time.monotonic,
+        *,
+        is_kept: bool = True,
     ) -> None:
         self.seconds = seconds
         self.most_seconds = most_seconds
+        self._is_kept = is_kept
         self._speed = speed
         self._now = now
         self._start = now()
@@ -123,16 +127,11 @@ class PlannedStopper:
         elapsed = self._now() - self._start
         if stats.move_count == 1 or elapsed >= self.most_seconds:
             return True
-        target = min(self.most_seconds, self.seconds * difficulty(stats))
+        share = difficulty(stats)
+        if not self._is_kept:
+            return elapsed >= self.seconds * max(1.0, share)
+        target = min(self.most_seconds, self.seconds * share)
         return elapsed >= target or is_settled(stats, target, elapsed, self._speed)
-
-
-class ForcedStopper:
-    """Stops where there is nothing to choose."""
-
-    def should_stop(self, stats: SearchStats) -> bool:
-        """Return True with a single legal move."""
-        return stats.move_count == 1
 
 
 def is_settled(stats: SearchStats, seconds: float, elapsed: float, speed: float = 0.0) -> bool:

@@ -1,0 +1,20 @@
+"""Whoever chooses moves. The seat and its questions are in `base`, the players beside it."""
+
+from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
+from engine.players.moves import chains, safe_vertices
+from engine.players.random_player import RandomPlayer
+from engine.players.search_player import SearchPlayer
+
+__all__ = [
+    "AnalysisRequest",
+    "Avoided",
+    "Decision",
+    "Limits",
+    "Player",
+    "RandomPlayer",
+    "SearchPlayer",
+    "Watch",
+    "chains",
+    "limits_within",
+    "safe_vertices",
+]

@@ -1,0 +1,68 @@
+"""When a game should end: whether anything is left to gain, by the count that the rules in force allow."""
+
+import numpy as np
+
+from engine.board.area import area, new_scratch
+from engine.board.tactics import breathes_after
+from engine.color import EMPTY
+from engine.game import Game
+from engine.players.judge import SETTLED, Judgement
+from engine.players.moves import for_color, safe_vertices
+from engine.scoring import Owner, final_score, ownership_map, without_chains
+from engine.vertex import points, policy_index
+
+
+def agreed_dead(game: Game, judgement: Judgement) -> list[int]:
+    """Return the dead stones that players may take off by agreement; none where the rules count what stands there."""
+    may_agree = game.rules.friendly_pass or not game.rules.is_area
+    return judgement.dead if may_agree else []
+
+
+def nothing_is_left(game: Game, color: int, judgement: Judgement) -> bool:
+    """True if `color` can pass for good: every point is decided and none is open. A lost game is over then, too."""
+    return is_settled(game, judgement) and not gains(game, color, judgement)
+
+
+def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
+    """True if two passes now would win for `color`, however dead stones are judged."""
+    wins_agreed = for_color(final_score(game, agreed_dead(game, judgement)), color) > 0
+    return wins_agreed and (not game.rules.is_area or for_color(final_score(game), color) > 0)
+
+
+def is_settled(game: Game, judgement: Judgement) -> bool:
+    """True if every point but those between living stones of both colors has a sure owner."""
+    owner = _owner_without(game, judgement.dead)
+    decided = np.abs(judgement.ownership) > SETTLED
+    return all(
+        owner[vertex] == EMPTY or decided[policy_index(vertex, game.width, game.height)]
+        for vertex in points(game.width, game.height)
+    )
+
+
+def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
+    """Return what a color would give away by passing under area rules; nothing under territory rules.
+
+    That is points between the colors where a stone is safe and, where stones cannot be taken off by agreement, dead
+    enemy stones that count as long as they stand.
+    """
+    if not game.rules.is_area:
+        return []
+    owner = _owner_without(game, judgement.dead)
+    open_points = [
+        vertex
+        for vertex in safe_vertices(game, color)
+        if owner[vertex] == EMPTY and breathes_after(game.board, vertex, color)
+    ]
+    if game.rules.friendly_pass:
+        return open_points
+    counted, _ = ownership_map(game, game.board)
+    enemies = [vertex for vertex in judgement.dead if game.color_at(vertex) != color]
+    return open_points + [vertex for vertex in enemies if counted[vertex] != color]
+
+
+def _owner_without(game: Game, dead: list[int]) -> Owner:
+    """Return the owner of each vertex once dead stones are off the board, EMPTY for points that touch both colors."""
+    board = without_chains(game.board, dead)
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    area(board, game.rules.suicide, True, new_scratch(board), owner)
+    return owner

@@ -1,0 +1,53 @@
+"""When a game is given up: hopeless for several own turns, late enough, and behind by the count."""
+
+from engine.color import BLACK, WHITE, opponent
+from engine.game import Game
+from engine.players.base import Decision
+from engine.search.params import SearchParams
+
+_EARLIEST_SHARE = 5
+"""Nobody resigns before a fifth of the board's points is played, in handicap games twice that."""
+_POINTS_PER_STONE = 14.0
+"""What a handicap stone is worth: about twice a fair komi."""
+_LENGTH_SHARE = 0.6
+_HANDICAP_BUFFER = 5.0
+_HANDICAP_SHARE = 0.15
+"""Beyond 5 points and 15 % of the handicap, White in a handicap game may be behind by what is left of it on the way
+to a draw at 0.6 moves a point, and plays on."""
+
+
+class Resigner:
+    """Remembers each color's hopeless turns of one game."""
+
+    def __init__(self) -> None:
+        self._turns = {BLACK: 0, opponent(BLACK): 0}
+
+    def new_game(self) -> None:
+        """Forget the turns."""
+        self._turns = dict.fromkeys(self._turns, 0)
+
+    def gives_up(self, game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
+        """Count this turn of a color and return True if it is time to resign."""
+        hopeless = is_hopeless(game, color, decision, params)
+        self._turns[color] = self._turns[color] + 1 if hopeless else 0
+        return params.allow_resignation and self._turns[color] >= params.resign_turns
+
+
+def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
+    """True if this turn alone would speak for resigning."""
+    earliest = game.width * game.height // _EARLIEST_SHARE * (2 if game.handicap else 1)
+    if decision.winrate is None or decision.winrate >= params.resign_threshold or game.move_number < earliest:
+        return False
+    if decision.score_lead is None:
+        return True
+    behind = -decision.score_lead
+    return behind > 0 and behind >= params.resign_min_lead and behind >= _expected_deficit(game, color)
+
+
+def _expected_deficit(game: Game, color: int) -> float:
+    """Return by how many points a color is expected to be behind by now: White in a handicap game."""
+    if color != WHITE or not game.handicap:
+        return 0.0
+    advantage = _POINTS_PER_STONE * game.handicap
+    length = _LENGTH_SHARE * game.width * game.height
+    return advantage * (max(0.0, 1.0 - game.move_number / length) + _HANDICAP_SHARE) + _HANDICAP_BUFFER
