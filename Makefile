@@ -61,6 +61,9 @@ solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='F
 fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
 	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
 
+stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (ARGS="--cycles 500", ENGINE="keima --net FILE")
+	@$(BIN)/python -m tests.conformity.stress $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
+
 clients: $(VENV)/installed-dev ## play through GoGui and Sabaki's driver, compare with KataGo, where they are installed
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
 

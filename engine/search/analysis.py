@@ -5,12 +5,14 @@ reader's. The tree's Black-positive figures turn into a color's view in `for_col
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
 from engine.color import BLACK
 from engine.jit import kernel
 from engine.search.move_choice import MoveTable, move_table
@@ -20,6 +22,7 @@ from engine.search.position import Root
 from engine.search.root import root_priors
 from engine.search.tree import NO_LINK, ROOT, Tree
 from engine.search.tree_ownership import tree_ownership
+from engine.symmetry import applicable, map_planes, map_vertex, vertex_table
 from engine.vertex import NO_POINT
 
 Figure = TypeVar("Figure", float, NDArray[np.float64])
@@ -27,11 +30,12 @@ Ownership = NDArray[np.float64]
 
 
 class Searched(Protocol):
-    """What of a search an analysis reads."""
+    """What of a search an analysis reads. mirrored: root moves that it left out, with the move that each mirrors."""
 
     tree: Tree
     root: Root
     params: SearchParams
+    mirrored: dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,45 @@ def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
     table = move_table(tree, search.root, search.params)
     order = np.lexsort((-table.prior, -table.visits, -table.play_weight))
     visited = [int(edge) for edge in order if table.visits[edge] > 0 and _may_play(search.root, table.vertex[edge])]
-    moves = [
-        _visited_move(search, table, edge, place, wanted, color)
-        for place, edge in enumerate(visited[: wanted.max_moves])
-    ]
-    if len(visited) < wanted.min_moves:
-        moves += _unvisited_moves(search, table, range(len(visited), wanted.min_moves), wanted, color)
+    moves: list[MoveInfo] = []
+    for edge in visited[: wanted.max_moves]:
+        move = _visited_move(search, table, edge, wanted, color)
+        for each in (move, *_mirror_images(search, move)):
+            moves.append(replace(each, order=len(moves)))
+    if len(moves) < wanted.min_moves:
+        moves += _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
     return Analysis(_root_info(tree, wanted, color), tuple(moves[: wanted.max_moves]))
+
+
+def _mirror_images(search: Searched, move: MoveInfo) -> Iterator[MoveInfo]:
+    """Yield the moves that were not searched because they mirror this one, with its figures turned."""
+    board = search.root.board
+    size = int(board[HEADER, WIDTH]), int(board[HEADER, HEIGHT])
+    for vertex, original in search.mirrored.items():
+        if original != move.vertex:
+            continue
+        turn = next(each for each in applicable(*size) if _maps(search.root, original, vertex, each, size))
+        owners = [
+            None if each is None else map_planes(each.reshape(size[::-1]), turn).flatten()
+            for each in (move.ownership, move.ownership_stdev)
+        ]
+        yield replace(
+            move,
+            vertex=vertex,
+            is_symmetry_of=original,
+            pv=tuple(map_vertex(each, turn, *size) for each in move.pv),
+            ownership=owners[0],
+            ownership_stdev=owners[1],
+        )
+
+
+def _maps(root: Root, original: int, vertex: int, symmetry: int, size: tuple[int, int]) -> bool:
+    """Return whether a symmetry of the root's stones brings one vertex to another."""
+    if map_vertex(original, symmetry, *size) != vertex:
+        return False
+    table = vertex_table(symmetry, *size)
+    colors = root.board[COLOR, : len(table)]
+    return np.array_equal(colors[table], colors)
 
 
 def _may_play(root: Root, vertex: int) -> bool:
@@ -177,7 +213,7 @@ def _root_info(tree: Tree, wanted: Wanted, color: int) -> RootInfo:
     )
 
 
-def _visited_move(search: Searched, table: MoveTable, edge: int, order: int, wanted: Wanted, color: int) -> MoveInfo:
+def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted, color: int) -> MoveInfo:
     tree, mover = search.tree, int(search.tree.nodes[ROOT]["to_play"])
     child = int(table.child[edge])
     node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
@@ -199,7 +235,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, order: int, wan
         lcb=winrate - _of_mover(_winrate_radius(float(table.radius[edge]), search.params), mover, color),
         utility_lcb=_of_mover(float(table.lcb[edge]), mover, color),
         weight=float(node["weight"]),
-        order=order,
+        order=0,
         pv=tuple(line[0, :length].tolist()),
         pv_visits=tuple(line[1, :length].tolist()),
         pv_edge_visits=tuple(line[2, :length].tolist()),

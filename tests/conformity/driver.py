@@ -19,14 +19,19 @@ class FramingError(AssertionError):
 
 
 class Controller:
-    """An engine process and its streams. stderr is collected in `errors`."""
+    """An engine process and its streams.
+
+    errors: the lines of its stderr so far. arrival: when the last bytes that were read came, by `time.monotonic`.
+    """
 
     def __init__(self, command: Sequence[str], cwd: Path = ROOT) -> None:
         self.process = subprocess.Popen(
             list(command), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.errors: list[bytes] = []
-        self._bytes: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self.arrival = 0.0
+        self._buffer = bytearray()
+        self._chunks: queue.SimpleQueue[tuple[bytes, float] | None] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
         for thread in self._threads:
             thread.start()
@@ -34,9 +39,8 @@ class Controller:
     def _read(self) -> None:
         assert self.process.stdout is not None
         while chunk := self.process.stdout.read1():
-            for byte in chunk:
-                self._bytes.put(byte)
-        self._bytes.put(None)
+            self._chunks.put((chunk, time.monotonic()))
+        self._chunks.put(None)
 
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
@@ -54,22 +58,42 @@ class Controller:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
+    def _receive(self, timeout: float) -> bool:
+        """Wait for more bytes; False if none came in time. Raises FramingError at the end of the output."""
+        try:
+            arrived = self._chunks.get(timeout=max(0.0, timeout))
+        except queue.Empty:
+            return False
+        if arrived is None:
+            raise FramingError(f"output ended within {bytes(self._buffer)!r}")
+        self._buffer += arrived[0]
+        self.arrival = arrived[1]
+        return True
+
+    def _until(self, mark: bytes, starts: tuple[bytes, ...], timeout: float) -> bytes:
+        """Return the bytes up to a mark, which they contain. Raises FramingError unless they start as told."""
+        deadline = time.monotonic() + timeout
+        while mark not in self._buffer:
+            if self._buffer and not self._buffer.startswith(starts):
+                break
+            if not self._receive(deadline - time.monotonic()):
+                raise FramingError(f"no {mark!r} within {timeout} s, only {bytes(self._buffer)!r}")
+        if not self._buffer.startswith(starts):
+            raise FramingError(f"expected one of {starts!r}, got {bytes(self._buffer[:200])!r}")
+        end = self._buffer.index(mark) + len(mark)
+        got = bytes(self._buffer[:end])
+        del self._buffer[:end]
+        return got
+
     def reply(self, timeout: float = 60.0) -> bytes:
         """Return the next reply, all bytes. Raises FramingError for anything that is none."""
-        deadline = time.monotonic() + timeout
-        got = bytearray()
-        while not got.endswith(b"\n\n"):
-            try:
-                byte = self._bytes.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise FramingError(f"no whole reply within {timeout} s, only {bytes(got)!r}") from None
-            if byte is None:
-                raise FramingError(f"output ended within {bytes(got)!r}")
-            got.append(byte)
-            if got[:1] not in (b"=", b"?"):
-                raise FramingError(f"a reply starts with {bytes(got)!r}")
-        check_frame(bytes(got))
-        return bytes(got)
+        got = self._until(b"\n\n", (b"=", b"?"), timeout)
+        check_frame(got)
+        return got
+
+    def line(self, *starts: bytes, timeout: float = 60.0) -> bytes:
+        """Return the next line of a reply that comes line by line, its newline included; "" starts any line."""
+        return self._until(b"\n", starts or (b"",), timeout)
 
     def ask(self, line: str, timeout: float = 60.0) -> str:
         """Send one command and return its whole reply."""
@@ -78,18 +102,15 @@ class Controller:
 
     def expect_silence(self, seconds: float = 0.1) -> None:
         """Check that no byte comes."""
-        try:
-            byte = self._bytes.get(timeout=seconds)
-        except queue.Empty:
-            return
-        raise FramingError("output ended" if byte is None else f"stray byte {byte}")
+        if self._buffer or self._receive(seconds):
+            raise FramingError(f"stray bytes {bytes(self._buffer)!r}")
 
     def expect_end(self, timeout: float = 2.0) -> int:
         """Check that the engine writes nothing more and exits in time; return its exit code."""
         code = self.process.wait(timeout)
-        byte = self._bytes.get(timeout=timeout)
-        if byte is not None:
-            raise FramingError(f"stray byte {byte} at the end")
+        arrived = self._chunks.get(timeout=timeout)
+        if self._buffer or arrived is not None:
+            raise FramingError(f"stray bytes {bytes(self._buffer)!r}, {arrived} at the end")
         return code
 
     def __enter__(self) -> "Controller":

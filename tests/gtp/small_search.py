@@ -46,4 +46,5 @@ def small_search(game: "Game", color: int) -> Any:
     tree.edge_prior[0, : len(moves)] = np.round(np.sqrt(priors) * PRIOR_SCALE)
     tree.edge_vertex[1, :2] = tree.edge_vertex[2, :2] = moves[-2:]
     avoid = np.zeros((3, array_length(game.width, game.height)), dtype=np.int16)
-    return SimpleNamespace(tree=tree, root=SimpleNamespace(avoid=avoid, color=color), params=SearchParams())
+    root = SimpleNamespace(avoid=avoid, color=color, board=game.board)
+    return SimpleNamespace(tree=tree, root=root, params=SearchParams(), mirrored={})
