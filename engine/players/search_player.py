@@ -21,6 +21,7 @@ from engine.players.passing import agreed_dead, gains, nothing_is_left, wins_as_
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
+from engine.search.analysis import Wanted, snapshot
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.search import Search
@@ -248,7 +249,7 @@ class SearchPlayer:
         game = Game(min(max(_WARM_UP_SIZE, smallest), largest), rules=CHINESE_KGS)
         for color in (BLACK, opponent(BLACK)):
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
-        tree_ownership(self.search.tree, ROOT)
+        snapshot(self.search, Wanted(ownership=True), BLACK)
         final_score(game, [vertex for chain in self.dead_stones(game) for vertex in chain])
         self.new_game()
 
