@@ -215,6 +215,7 @@ def start_logging(level: str) -> None:
 
 @main.command()
 @with_player_options
+@click.option("--ponder", is_flag=True, help="Think in the opponent's time, too.")
 def gtp(**options: Any) -> None:
     """Speak GTP on stdin and stdout."""
     from gtp.session import SessionConfig, run
@@ -231,6 +232,7 @@ def gtp(**options: Any) -> None:
         rules=parse_rules(options["rules"]),
         visits=options["visits"],
         seconds=options["time"],
+        ponder=options["ponder"],
     )
     sys.exit(run(config, lambda: make_player(params, options)))
 
@@ -351,8 +353,15 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
     "--katago",
     metavar="COMMAND",
     default="",
-    help="Let KataGo's benchmark take turns on the same --net: 'katago benchmark -config gtp.cfg'. Threads, board and "
-    "length are added; it runs with one thread a core or two, whichever is faster. Boards must be square.",
+    help="Let KataGo's benchmark take turns on the same --net: 'katago benchmark -config gtp.cfg'. Positions, threads "
+    "and length are added; it runs with one thread a core or two, whichever is faster.",
+)
+@click.option(
+    "--memory-visits",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Also measure the engine's memory after a move of N visits on the last --size. Takes long.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench(
@@ -371,7 +380,9 @@ def bench(
     import shlex
     from functools import partial
 
-    from engine.bench import NO_PRECISION, cli_bench, own_program
+    from engine.bench.effort import NO_PRECISION
+    from engine.bench.measure import cli_bench
+    from engine.bench.startup import own_program
     from engine.evaluators.rollout import RolloutEvaluator
     from engine.evaluators.uniform import UniformEvaluator
 
@@ -382,6 +393,7 @@ def bench(
         ("rollout", NO_PRECISION): partial(RolloutEvaluator, count),
     }
     rival: list[str] = []
+    playing = ["--threads", str(count), "--net", net or "none"]
     with one_line_errors():
         if file is not None:
             from engine.evaluators.backends import to_compare
@@ -392,10 +404,18 @@ def bench(
 
             for pair in to_compare(backend, precision):
                 factories[pair] = partial(network, Computing(*pair, threads=count))
+            playing += [
+                "--backend",
+                backend,
+                "--precision",
+                precision,
+                *(["--human-profile", profile] if profile else []),
+            ]
             rival = [*shlex.split(katago), "-model", str(find_network(file))] if katago else []
         elif katago:
             raise click.UsageError("--katago needs the --net that both evaluate")
-        sys.exit(cli_bench(own_program(Path(__file__)), factories, katago=rival, **options))
+        program = own_program(Path(__file__))
+        sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))
 
 
 if __name__ == "__main__":

@@ -73,10 +73,10 @@ class OpenVinoBackend:
             # Most models rest while one works, and other programs work, too: no stream may insist on a core.
             "ENABLE_CPU_PINNING": False,
         }
-        self.parallel, self.preferred_batch = self._streams, _PREFERRED[precision]
-        self.max_batch = 4 * _ROWS * self._streams
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
+        self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
+        self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
         self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()

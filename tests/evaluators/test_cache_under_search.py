@@ -1,5 +1,7 @@
 """Every expanded position costs one evaluation, and through the cache no position costs two."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from engine.color import BLACK
@@ -14,10 +16,10 @@ from engine.search.tree import EXPANDED, SIZE
 
 
 class Recording:
-    """Passes everything on and remembers the keys that it was asked for."""
+    """Passes everything on, one call at a time, and remembers the keys that it was asked for."""
 
     def __init__(self, inner: Evaluator) -> None:
-        self.attributes, self._inner = inner.attributes, inner
+        self.attributes, self._inner = replace(inner.attributes, concurrent=1), inner
         self.keys: list[tuple[int, float]] = []
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
@@ -35,7 +37,7 @@ def searched(search: Search, game: Game, visits: int) -> int:
     search.begin(game, BLACK, game.legal_vertices(BLACK))
     search.run([VisitStopper(visits)], visits)
     tree = search.tree
-    return int(np.count_nonzero(tree.stage[: tree.counters[SIZE]] == EXPANDED))
+    return int(np.count_nonzero(tree.nodes["stage"][: tree.counters[SIZE]] == EXPANDED))
 
 
 def test_evaluations_equal_expanded_positions_and_the_cache_asks_for_each_once() -> None:

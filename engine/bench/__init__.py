@@ -1,0 +1,1 @@
+"""`keima bench`: how fast this machine plays, alone and next to KataGo."""

@@ -1,0 +1,68 @@
+"""How long a controller waits for the engine, and how much memory it takes: measured from outside."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_RESIDENT = re.compile(r"^Vm(RSS|HWM):\s+(\d+) kB$", re.MULTILINE)
+
+
+def own_program(front_door: Path) -> list[str]:
+    """Return the command that starts this very program again."""
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, str(front_door)]
+
+
+@contextmanager
+def _engine(command: Sequence[str], **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+        text=True,
+    ) as process:
+        yield process
+        assert process.stdin and process.stdout
+        process.stdin.write("quit\n")
+        process.stdin.close()
+        process.stdout.read()
+
+
+def _ask(process: "subprocess.Popen[str]", command: str) -> None:
+    """Send a command and wait for its answer. Raises RuntimeError on a failure."""
+    assert process.stdin and process.stdout
+    process.stdin.write(f"{command}\n")
+    process.stdin.flush()
+    answer = process.stdout.readline()
+    if not answer.startswith("="):
+        process.kill()
+        raise RuntimeError(f"{command} was answered {answer!r} by {process.args!r}")
+    process.stdout.readline()
+
+
+def seconds_to_reply(program: Sequence[str], command: str, **environment: str) -> float:
+    """Return the seconds from starting the engine to its first answer on a 9x9 board, one visit a move."""
+    start = time.perf_counter()
+    with _engine([*program, "gtp", "--size", "9", "--visits", "1"], **environment) as process:
+        _ask(process, command)
+        return time.perf_counter() - start
+
+
+def resident_mib(command: Sequence[str]) -> dict[str, float] | None:
+    """Return the memory that an engine holds after its first move, and the most that it held, in MiB.
+
+    command: starts it with all options. None where the system does not tell: it is Linux that does.
+    """
+    with _engine(command) as process:
+        _ask(process, "genmove b")
+        status = Path(f"/proc/{process.pid}/status")
+        if not status.exists():
+            return None
+        found = dict(_RESIDENT.findall(status.read_text()))
+    return {"resident_mib": round(int(found["RSS"]) / 1024, 1), "peak_mib": round(int(found["HWM"]) / 1024, 1)}

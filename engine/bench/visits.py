@@ -1,0 +1,125 @@
+"""The speed of a search, and where its time goes."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import engine.search.search as search_module
+from engine.bench.positions import Searched
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.network import NetworkEvaluator
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import TimeStopper
+from engine.search.tree import bytes_per_node
+
+_STEPS = {"select": "collect", "backup": "back_up"}
+"""The steps of the search that are timed, and their functions in the search's module."""
+
+
+class _Watched:
+    """An evaluator that adds up the time during which at least one call is in flight."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.attributes = inner.attributes
+        self._inner = inner
+        self._lock = threading.Lock()
+        self._inside, self._since = 0, 0.0
+        self.seconds = 0.0
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._since = time.perf_counter()
+            self._inside += 1
+        try:
+            self._inner.evaluate(positions, count, out)
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self.seconds += time.perf_counter() - self._since
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@contextmanager
+def _timed_steps(spent: dict[str, float]) -> Iterator[None]:
+    """Add up the seconds spent in the steps of every search, by name."""
+    originals = {name: getattr(search_module, name) for name in _STEPS.values()}
+
+    def watch(step: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            start = time.perf_counter()
+            result = original(*arguments)
+            spent[step] += time.perf_counter() - start
+            return result
+
+        return timed
+
+    try:
+        for step, name in _STEPS.items():
+            setattr(search_module, name, watch(step, originals[name]))
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(search_module, name, original)
+
+
+class MeasuredSearch:
+    """A search over one evaluator, the positions of one board size, and the seconds spent in each step."""
+
+    def __init__(self, evaluator: Evaluator, positions: Sequence[Searched]) -> None:
+        attributes = evaluator.attributes
+        self._evaluator, self._watched = evaluator, _Watched(evaluator)
+        self._search = Search(self._watched, ROLLOUT_PARAMS if attributes.has_first_play else SearchParams())
+        self._positions = positions
+        self._spent, self._wall = dict.fromkeys(_STEPS, 0.0), 0.0
+        game, rave = positions[0].game, attributes.has_first_play
+        area = game.width * game.height
+        self.bytes_per_node = bytes_per_node(area, rave=rave, ownership=attributes.has_ownership)
+
+    def warm_up(self) -> None:
+        """Load kernels and compile networks."""
+        self.per_second(0.01)
+        self._spent, self._wall = dict.fromkeys(self._spent, 0.0), 0.0
+
+    def per_second(self, seconds: float) -> float:
+        """Return the visits a second in searches of so many seconds each, from every position, from empty trees."""
+        visits = elapsed = 0.0
+        evaluating, encoding = self._watched.seconds, self._encode_seconds()
+        with _timed_steps(self._spent):
+            for position in self._positions:
+                game = position.game
+                self._search.forget()
+                self._search.begin(game, game.to_play, game.legal_vertices())
+                start = time.perf_counter()
+                visits += self._search.run([TimeStopper(seconds)]).playouts
+                elapsed += time.perf_counter() - start
+        self._wall += elapsed
+        self._add("evaluate", self._watched.seconds - evaluating)
+        if isinstance(self._evaluator, NetworkEvaluator):
+            self._add("encode", self._encode_seconds() - encoding)
+        return visits / elapsed
+
+    def _add(self, step: str, seconds: float) -> None:
+        self._spent[step] = self._spent.get(step, 0.0) + seconds
+
+    def _encode_seconds(self) -> float:
+        return self._evaluator.encode_seconds if isinstance(self._evaluator, NetworkEvaluator) else 0.0
+
+    def shares(self) -> dict[str, float]:
+        """Return each step's share of the wall time.
+
+        evaluate: at least one call was in flight; encode, of networks only, is a part of it. The other steps go
+        on meanwhile, so that the shares may exceed 1 together.
+        """
+        steps = [step for step in ("select", "encode", "evaluate", "backup") if step in self._spent]
+        return {step: round(self._spent[step] / self._wall, 3) for step in steps}
+
+    def close(self) -> None:
+        """Stop the search's threads; the evaluator stays."""
+        self._search.close()
