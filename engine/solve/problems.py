@@ -28,7 +28,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.rules import CHINESE, Rules
-from engine.vertex import MAX_SIZE, PASS, parse_sgf
+from engine.vertex import MAX_SIZE, PASS, format_vertex, parse_sgf
 
 UNKNOWN = ""
 """Stands for a rank or a type that a problem does not tell."""
@@ -112,7 +112,7 @@ def _problem(line: str, place: str, name: str) -> Problem:
     size, to_play = entry.get("size"), entry.get("to_play")
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_SIZE:
         raise ProblemError(f"{place}: size: expected a number from 1 to {MAX_SIZE}, got {size!r}")
-    if to_play not in _COLORS:
+    if not isinstance(to_play, str) or to_play not in _COLORS:
         raise ProblemError(f"{place}: to_play: expected 'B' or 'W', got {to_play!r}")
     correct = _vertices(entry, "correct", size, place)
     if not correct:
@@ -159,4 +159,5 @@ def _require_playable(problem: Problem, place: str) -> None:
     for vertex in problem.correct:
         reason = game.legality(problem.to_play, vertex)
         if reason:
-            raise ProblemError(f"{place}: correct: expected legal moves, got one that is no move: {reason}")
+            move = format_vertex(vertex, problem.size, problem.size)
+            raise ProblemError(f"{place}: correct: expected legal moves, got {move}: {reason}")
