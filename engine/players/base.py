@@ -1,6 +1,6 @@
 """One seat for everything that can choose a move: what it is asked, and what it answers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -78,7 +78,7 @@ class AnalysisRequest:
     wide_root_noise: float = 0.0
 
 
-def all_but(vertices: set[int], plies: int, width: int, height: int) -> dict[int, int]:
+def all_but(vertices: Collection[int], plies: int, width: int, height: int) -> dict[int, int]:
     """Return every other point and pass as avoided for a number of plies: how to allow `vertices` only."""
     return {vertex: plies for vertex in [*points(width, height), PASS] if vertex not in vertices}
 

@@ -12,6 +12,7 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.base import Limits
 from engine.players.moves import chains, for_color, safe_vertices
+from engine.scoring import ownership_map
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStopper
@@ -120,6 +121,19 @@ def _judging(params: SearchParams) -> SearchParams:
     return replace(
         params, max_memory_mib=_MEMORY_MIB, noise_fraction=0.0, wide_root_noise=0.0, playout_doubling_advantage=0.0
     )
+
+
+def counts_as_it_stands(game: Game) -> bool:
+    """True for a finished game whose rules know no agreement on dead stones."""
+    return game.is_over and game.rules.is_area and not game.rules.friendly_pass
+
+
+def enclosed_chains(game: Game) -> list[list[int]]:
+    """Return the chains in the other side's area as the rules count it: dead without anybody's judgement."""
+    if game.no_result:
+        return []
+    owner, _ = ownership_map(game, game.board)
+    return [chain for chain in chains(game) if owner[chain[0]] == opponent(game.color_at(chain[0]))]
 
 
 def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:

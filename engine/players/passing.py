@@ -40,24 +40,28 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
 
 
 def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return what a color would give away by passing under area rules; nothing under territory rules.
+    """Return what a color would give away by passing: `open_points` to play, and `standing_dead` to capture."""
+    return open_points(game, color, judgement) + standing_dead(game, color, judgement)
 
-    That is points between the colors where a stone is safe and, where stones cannot be taken off by agreement, dead
-    enemy stones that count as long as they stand.
-    """
+
+def open_points(game: Game, color: int, judgement: Judgement) -> list[int]:
+    """Return the points between the colors where a stone is safe; nothing under territory rules."""
     if not game.rules.is_area:
         return []
     owner = _owner_without(game, judgement.dead)
-    open_points = [
+    return [
         vertex
         for vertex in safe_vertices(game, color)
         if owner[vertex] == EMPTY and breathes_after(game.board, vertex, color)
     ]
-    if game.rules.friendly_pass:
-        return open_points
+
+
+def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
+    """Return the dead enemy stones that count as long as they stand, where they cannot be taken off by agreement."""
+    if not game.rules.is_area or game.rules.friendly_pass:
+        return []
     counted, _ = ownership_map(game, game.board)
-    enemies = [vertex for vertex in judgement.dead if game.color_at(vertex) != color]
-    return open_points + [vertex for vertex in enemies if counted[vertex] != color]
+    return [vertex for vertex in judgement.dead if game.color_at(vertex) != color and counted[vertex] != color]
 
 
 def _owner_without(game: Game, dead: list[int]) -> Owner:

@@ -14,10 +14,10 @@ from engine.evaluators.base import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
-from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch
-from engine.players.judge import Judge, Judgement, dead_chains, seki_chains
+from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
+from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import for_color, safe_vertices
-from engine.players.passing import agreed_dead, gains, nothing_is_left, wins_as_it_stands
+from engine.players.passing import agreed_dead, gains, nothing_is_left, open_points, standing_dead, wins_as_it_stands
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -154,8 +154,11 @@ class SearchPlayer:
     def _instead_of_passing(
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
     ) -> Decision:
-        """Return the best move beside a pass unless it costs something, else the pass."""
-        self._begin(game, color, agreed_dead(game, judgement), {color: {PASS: 1}})
+        """Return the best move that gains something unless it costs more, else the pass."""
+        avoided = {PASS: 1}
+        if not standing_dead(game, color, judgement):
+            avoided = all_but(open_points(game, color, judgement), 1, game.width, game.height)
+        self._begin(game, color, agreed_dead(game, judgement), {color: avoided})
         other = self._decide(game, color, self._run_move(timer.rest(), watch))
         if other.vertex == PASS or other.winrate is None or decision.winrate is None:
             return decision
@@ -236,7 +239,9 @@ class SearchPlayer:
         self._run(Limits(seconds=self.params.ponder_seconds or None), None)
 
     def dead_stones(self, game: Game) -> list[list[int]]:
-        """Return the chains whose points the opponent is expected to own."""
+        """Return the chains whose points the opponent is expected to own, or by the rules does own."""
+        if counts_as_it_stands(game):
+            return enclosed_chains(game)
         return dead_chains(game, self.judge.final_ownership(game))
 
     def seki_stones(self, game: Game) -> list[list[int]]:

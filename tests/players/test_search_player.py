@@ -2,16 +2,24 @@
 
 import threading
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from engine.clock import Allotment
 from engine.color import BLACK, WHITE, opponent
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.players import Limits, RandomPlayer, SearchPlayer, safe_vertices
+from engine.players import AnalysisRequest, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
+from engine.players.base import all_but
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR
-from engine.scoring import final_score
+from engine.scoring import final_score, ownership_map
 from engine.search.params import SearchParams
+from engine.search.root import root_priors
+from engine.search.search import Search
+from engine.search.stoppers import SearchStats
+from engine.search.tree import ROOT, links_of
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.positions import game_from_diagram, game_of
 from tests.search.fakes import FakeEvaluator
@@ -122,11 +130,131 @@ def test_a_hopeless_game_is_resigned_after_the_given_turns_and_not_at_once() -> 
     assert not any(player(resign_threshold=0).genmove(game, WHITE, Limits(visits=300)).resign for _ in range(3))
 
 
-def test_one_visit_plays_the_best_prior() -> None:
-    game = game_of("C3", 5)
-    decision = player().genmove(game, WHITE, Limits(visits=1))
-    assert game.is_legal(WHITE, decision.vertex)
-    assert decision.visits == 1
+def test_one_visit_plays_the_best_prior_and_reports_the_evaluation_of_the_root() -> None:
+    game, thinker = game_of("C3 C4 B2", 5), SearchPlayer(FakeEvaluator(), SearchParams())
+    decision = thinker.genmove(game, WHITE, Limits(visits=1))
+    tree = thinker.search.tree
+    best = int(tree.edge_vertex[ROOT, np.argmax(root_priors(tree))])
+    thinker.close()
+    assert (decision.vertex, decision.visits) == (best, 1)
+    assert decision.winrate == pytest.approx((1 + np.tanh(-1 / 4)) / 2, abs=1e-4)
+    assert decision.score_lead == pytest.approx(-1, abs=1e-4)
+
+
+def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
+    game = game_from_diagram(WON, rules=TROMP_TAYLOR, komi=-30.5)
+    for _ in range(7):
+        game.play(BLACK, PASS)
+        game.play(WHITE, PASS)
+    game.play(BLACK, parse_vertex("C3", 7, 7))
+    thinker = SearchPlayer(FakeEvaluator(), SearchParams(resign_turns=1, resign_threshold=0.49))
+    assert thinker.genmove(game, WHITE, Limits(visits=1)).resign
+    thinker.close()
+
+
+def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
+    thinker, game = player(), game_of("C3", 7)
+    threading.Timer(0.5, thinker.stop).start()
+    thinker.ponder(game)
+    pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
+    reply = thinker.search.tree.edge_vertex[ROOT, 0]
+    game.play(WHITE, int(reply))
+    decision = thinker.genmove(game, BLACK, Limits(visits=1))
+    thinker.close()
+    assert pondered > 50
+    assert decision.visits > 1
+
+
+def test_pondering_has_a_limit_of_its_own_and_none_after_the_game() -> None:
+    thinker, game = player(ponder_seconds=0.2), Game(5)
+    started = time.monotonic()
+    thinker.ponder(game)
+    assert 0.2 <= time.monotonic() - started < 2.0
+    game.play(BLACK, PASS)
+    game.play(WHITE, PASS)
+    started = time.monotonic()
+    thinker.ponder(game)
+    thinker.close()
+    assert time.monotonic() - started < 0.1
+
+
+def test_an_analysis_is_told_as_it_goes_avoids_what_it_shall_and_plays_nothing() -> None:
+    thinker, game = player(), Game(5)
+    center, told = parse_vertex("C3", 5, 5), []
+
+    def watch(search: Search, stats: SearchStats) -> None:
+        told.append(stats.visits)
+
+    request = AnalysisRequest(Limits(visits=400), {BLACK: {center: 1, PASS: 9}})
+    thinker.analyze(game, BLACK, request, watch)
+    tree = thinker.search.tree
+    visited = tree.edge_vertex[ROOT, : len(links_of(tree, ROOT))].tolist()
+    thinker.close()
+    assert told == sorted(told)
+    assert told[-1] >= 400
+    assert visited
+    assert not {center, PASS} & set(visited)
+    assert game.move_number == 0
+
+
+def test_only_the_moves_that_are_left_are_chosen() -> None:
+    thinker, game = player(), Game(5)
+    allowed = {parse_vertex("A1", 5, 5), parse_vertex("E2", 5, 5)}
+    avoided = {BLACK: all_but(allowed, 1, 5, 5)}
+    decision = thinker.genmove(game, BLACK, Limits(visits=100), avoided=avoided)
+    thinker.close()
+    assert decision.vertex in allowed
+
+
+def test_an_evaluator_without_ownership_judges_by_playing_out() -> None:
+    evaluator = FakeEvaluator()
+    evaluator.attributes = replace(evaluator.attributes, has_ownership=False)
+    judge = SearchPlayer(evaluator, SearchParams())
+    dead = judge.dead_stones(game_from_diagram(DEAD_STONE, rules=CHINESE))
+    judge.close()
+    assert [[format_vertex(vertex, 7, 7) for vertex in chain] for chain in dead] == [["B6"]]
+
+
+def test_a_finished_game_without_agreement_counts_the_stones_that_stand() -> None:
+    game = game_from_diagram(DEAD_STONE, rules=replace(CHINESE, friendly_pass=False))
+    judge = player()
+    assert judge.dead_stones(game) != []
+    game.play(BLACK, PASS)
+    game.play(WHITE, PASS)
+    owner, _ = ownership_map(game, game.board)
+    enclosed = owner[parse_vertex("B6", 7, 7)] == BLACK
+    assert (judge.dead_stones(game) != []) == enclosed
+    judge.close()
+
+
+def test_a_hard_move_takes_no_more_than_its_bound_and_a_forced_one_nothing() -> None:
+    thinker = player()
+    thinker.warm_up()
+    started = time.monotonic()
+    thinker.genmove(Game(9), BLACK, Limits(seconds=0.3, most_seconds=0.5))
+    assert time.monotonic() - started < 1.0
+    full = game_from_diagram(". X .\nX X X\n. X .", rules=replace(CHINESE, friendly_pass=False), komi=0.5)
+    started = time.monotonic()
+    assert thinker.genmove(full, WHITE, Limits(seconds=20.0, most_seconds=30.0)).vertex == PASS
+    assert time.monotonic() - started < 5.0
+    thinker.close()
+
+
+def test_the_clock_and_the_caps_of_a_user_both_bound_a_move() -> None:
+    allotment = Allotment(seconds=4.0, most_seconds=9.0)
+    assert limits_within(None, 100, 2.0) == Limits(100, 2.0)
+    assert limits_within(allotment) == Limits(None, 4.0, 9.0)
+    assert limits_within(allotment, 50, 6.0) == Limits(50, 4.0, 6.0)
+    assert limits_within(allotment, None, 1.0) == Limits(None, 1.0, 1.0)
+
+
+def test_other_parameters_serve_the_next_search() -> None:
+    thinker, game = player(), Game(5)
+    thinker.genmove(game, BLACK, Limits(visits=50))
+    thinker.set_params(replace(thinker.params, resign_turns=7))
+    assert thinker.search.params.resign_turns == 7
+    assert thinker.genmove(game, BLACK, Limits(visits=10)).visits < 50
+    thinker.close()
 
 
 def test_a_search_without_limits_ends_when_it_is_told_to() -> None:

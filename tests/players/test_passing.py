@@ -1,0 +1,108 @@
+"""When a game should end: what is left to gain under each kind of rules, and what nobody gives away."""
+
+import numpy as np
+import pytest
+
+from engine.color import BLACK, EMPTY, WHITE
+from engine.game import Game
+from engine.players import Limits, SearchPlayer
+from engine.players.judge import Judgement
+from engine.players.passing import agreed_dead, gains, is_settled, nothing_is_left, wins_as_it_stands
+from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
+from engine.scoring import final_score
+from engine.search.params import SearchParams
+from engine.vertex import format_vertex, parse_vertex, points
+from tests.positions import game_from_diagram
+from tests.search.fakes import FakeEvaluator
+
+DAME = """
+. X . X O . O
+X X X X O O .
+. X . X O . O
+X X X . . O O
+. X . X O . O
+X X X X O O .
+. X . X O . O
+"""
+DEAD_STONE = """
+. . X X O . O
+. O X X O O .
+. . X X O . O
+X X X X O O O
+. X . X O . O
+X X X X O O .
+. X . X O . O
+"""
+
+
+def owned_by_stones(game: Game, dead: tuple[str, ...] = (), unsure: tuple[str, ...] = ()) -> Judgement:
+    """Return a sure judgement of a 7x7 board whose left side is Black's, up to column D, apart from points unsure."""
+    ownership = np.array([1.0 if vertex % 8 <= 4 else -1.0 for vertex in points(7, 7)])
+    for name in unsure:
+        ownership[points(7, 7).index(parse_vertex(name, 7, 7))] = 0.1
+    return Judgement(ownership, [parse_vertex(name, 7, 7) for name in dead])
+
+
+@pytest.mark.parametrize(("rules", "counts"), [(CHINESE, True), (TROMP_TAYLOR, True), (JAPANESE, False)])
+def test_dame_are_worth_a_safe_move_where_area_counts(rules: Rules, counts: bool) -> None:
+    game = game_from_diagram(DAME, rules=rules, komi=0.5)
+    judgement = owned_by_stones(game, unsure=("D4", "E4"))
+    assert is_settled(game, judgement)
+    for color, own_side in ((BLACK, "D4"), (WHITE, "E4")):
+        found = [format_vertex(vertex, 7, 7) for vertex in gains(game, color, judgement)]
+        assert found == ([own_side] if counts else [])
+        assert nothing_is_left(game, color, judgement) != counts
+
+
+def test_a_dead_stone_is_taken_off_only_where_players_cannot_agree_on_it() -> None:
+    for rules, wanted in [(CHINESE, []), (JAPANESE, []), (TROMP_TAYLOR, ["B6"])]:
+        game = game_from_diagram(DEAD_STONE, rules=rules, komi=0.5)
+        judgement = owned_by_stones(game, dead=("B6",))
+        assert [format_vertex(vertex, 7, 7) for vertex in gains(game, BLACK, judgement)] == wanted
+        assert gains(game, WHITE, judgement) == []
+        assert bool(agreed_dead(game, judgement)) == (not wanted)
+
+
+def test_an_undecided_point_keeps_the_game_open() -> None:
+    game = game_from_diagram(DEAD_STONE, rules=CHINESE, komi=0.5)
+    assert nothing_is_left(game, BLACK, owned_by_stones(game, dead=("B6",)))
+    assert not nothing_is_left(game, BLACK, owned_by_stones(game, dead=("B6",), unsure=("A7",)))
+
+
+def test_nobody_fills_the_shared_liberties_of_a_seki() -> None:
+    game = game_from_diagram(". X O . O X .\nX X O . O X X\nX O O O O O X\nX X X X X X X\n. X . X . X .", rules=CHINESE)
+    assert game.color_at(parse_vertex("D5", 7, 5)) == EMPTY
+    judgement = Judgement(np.zeros(35), [])
+    assert gains(game, BLACK, judgement) == []
+
+
+def test_a_win_must_stand_however_dead_stones_are_counted() -> None:
+    game = game_from_diagram(DEAD_STONE, rules=CHINESE, komi=0.5)
+    judgement = owned_by_stones(game, dead=("B6",))
+    counted = final_score(game)
+    assert wins_as_it_stands(game, BLACK, judgement) == (counted > 0)
+    game.set_komi(final_score(game, judgement.dead) + 0.5 - 1.0)
+    assert final_score(game, judgement.dead) > 0 > final_score(game)
+    assert not wins_as_it_stands(game, BLACK, judgement)
+
+
+@pytest.mark.parametrize("rules", [CHINESE, TROMP_TAYLOR])
+def test_the_last_dame_is_filled_before_a_pass(rules: Rules) -> None:
+    class Hasty(FakeEvaluator):
+        """Wants to pass, and finds all moves equally good."""
+
+        def evaluate(self, positions, count, out):  # type: ignore[no-untyped-def]
+            super().evaluate(positions, count, out)
+            out.policy[:count] = 0.02 * positions.legal[:count]
+            out.policy[:count, -1] = 0.9
+            out.value[:count] = 0.5
+            out.score[:count] = 1.0
+            sign = np.where(positions.to_play[:count] == BLACK, 1.0, -1.0)[:, None]
+            columns = np.tile(np.arange(7), 7)
+            out.ownership[:count] = sign * np.where(columns <= 3, 1.0, -1.0)
+
+    game = game_from_diagram(DAME, rules=rules, komi=0.5)
+    thinker = SearchPlayer(Hasty(), SearchParams(resign_threshold=0.0))
+    decision = thinker.genmove(game, BLACK, Limits(visits=60))
+    thinker.close()
+    assert format_vertex(decision.vertex, 7, 7) == "D4"
