@@ -47,8 +47,7 @@ class SearchParams:
     random_symmetries: every position is evaluated under a symmetry of its own [nnRandomize].
     prunes_symmetric_moves: of root moves that are mirror images of each other only one is searched
         [rootSymmetryPruning].
-    batch_size: leaves a batch; 0 chooses it by the visits so far. pending_share: then, the part of the visits that
-        may be pending at once.
+    batch_size: leaves a batch; 0 chooses it by visits and measured speed.
     max_memory_mib: bound of the tree's memory.
     allow_resignation: whether the engine ever resigns.
     resign_threshold: winrate under which the engine thinks of resigning; 0 never resigns.
@@ -96,7 +95,6 @@ class SearchParams:
     random_symmetries: bool = True
     prunes_symmetric_moves: bool = True
     batch_size: int = 0
-    pending_share: float = 0.05
     max_memory_mib: int = 512
     allow_resignation: bool = True
     resign_threshold: float = 0.05
@@ -121,7 +119,6 @@ ROLLOUT_PARAMS = SearchParams(
     shares_nodes=False,
     rave_bias=0.02,
     lcb_stdevs=0.0,
-    pending_share=1.0,
 )
 """For evaluators that play out games: their values are samples of a result, far noisier than a network's."""
 

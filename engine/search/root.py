@@ -119,8 +119,8 @@ def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, int]:
     """Return which legal moves need no search because they mirror another one, as a mapping to that one.
 
-    A symmetry counts if it maps the stones of the present and of the last boards, and the ko point, to
-    themselves. Of mirror images the one in the top right, as people place a first move, is searched.
+    A symmetry counts if it maps the stones and the ko point to themselves, however they came there. Of mirror
+    images the one in the top right, as people place a first move, is searched.
     """
     symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, color, each)]
     if not symmetries:
@@ -145,8 +145,8 @@ def _is_symmetric(game: Game, color: int, symmetry: int) -> bool:
     ko = int(game.facts(color)[KO_NOW])
     if ko != NO_POINT and table[ko] != ko:
         return False
-    boards = [board[COLOR, :count] for board in game.recent_boards(HISTORY)]
-    return all(np.array_equal(board[table], board) for board in boards)
+    colors = game.board[COLOR, :count]
+    return np.array_equal(colors[table], colors)
 
 
 def root_priors(tree: Tree) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.board.area import new_scratch
 from engine.color import BLACK
 from engine.evaluators.base import HISTORY, Evaluator
+from engine.evaluators.throughput import Load, Throughput
 from engine.game import Game, Move
 from engine.search.backup import back_up, reopen
 from engine.search.figures import Figures
@@ -59,6 +60,7 @@ _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
 _KEPT_SHARE = 0.6
 """Of a full tree's nodes, at most this part is kept."""
+_LARGEST_BATCH = 64
 _SYMMETRY_BITS = 48
 _HASH_MIX = 0x9E3779B97F4A7C15
 
@@ -76,13 +78,11 @@ class Search:
         self.params = params
         self._evaluator = evaluator
         attributes = evaluator.attributes
-        self._calls = max(1, attributes.concurrent)
-        self._workers = ThreadPoolExecutor(self._calls, thread_name_prefix="evaluate")
+        self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
         self._game: Game | None = None
-        self._batch_size = min(params.batch_size or attributes.preferred_batch, attributes.max_batch)
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches = 0
         self.mirrored: dict[int, int] = {}
@@ -130,13 +130,17 @@ class Search:
 
     def _allocate(self, game: Game) -> None:
         self._settle()
+        game_size = (game.width, game.height)
         area, rave = game.width * game.height, self._has_rave()
         attributes = self._evaluator.attributes
         has_ownership, has_details = attributes.has_ownership, attributes.has_details
         node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership)
         capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
         self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership)
-        self._slots = [Slot(self._batch_size, game, has_details=has_details) for _ in range(self._calls + 1)]
+        self._throughput = Throughput(attributes, most=_LARGEST_BATCH)
+        capacity = min(attributes.max_batch, max(_LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
+        slots = attributes.concurrent + 1
+        self._slots = [Slot(capacity, game, has_details=has_details) for _ in range(slots)]
         board = game.board
         n = board.shape[1]
         self._scratch = Scratch(
@@ -160,7 +164,7 @@ class Search:
         self._order = np.empty(area + 1, dtype=np.int32)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
-        self._shape, self._game = (game.width, game.height), None
+        self._shape, self._game = game_size, None
 
     def _has_rave(self) -> bool:
         return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
@@ -230,6 +234,7 @@ class Search:
         self._start, self._visits_before = time.monotonic(), self._visits()
         self._figures = Figures()
         self._evaluated = 0
+        self._fixed_load = self._load_for(max_visits)
         self._in_flight: deque[Slot] = deque()
         try:
             self._settle()
@@ -263,9 +268,13 @@ class Search:
         """Collect batches for the free slots and send them off; return whether anything came of it."""
         counters = self.tree.counters
         before = int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+        load = self._fixed_load or self._throughput.load(self._visits())
         found = 0
-        while len(self._in_flight) < self._calls and not counters[IS_FULL]:
-            wanted = self._wanted(max_visits)
+        while len(self._in_flight) < load.calls and not counters[IS_FULL]:
+            wanted = load.batch
+            if max_visits is not None:
+                waiting = sum(slot.rows for slot in self._in_flight)
+                wanted = min(wanted, max_visits - self._visits() - waiting)
             if wanted <= 0:
                 break
             slot = next(each for each in self._slots if each not in self._in_flight)
@@ -276,6 +285,15 @@ class Search:
             if rows < wanted:
                 break
         return found > 0 or int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS]) > before
+
+    def _load_for(self, max_visits: int | None) -> Load | None:
+        """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes."""
+        attributes = self._evaluator.attributes
+        if self.params.batch_size > 0:
+            return Load(attributes.concurrent, min(self.params.batch_size, attributes.max_batch))
+        if max_visits is None:
+            return None
+        return Throughput(attributes, most=_LARGEST_BATCH).load(max_visits, timed=False)
 
     def _collect(self, slot: Slot, wanted: int) -> int:
         slot.finish()
@@ -306,8 +324,9 @@ class Search:
             mixed = (positions.hashes[:rows] ^ np.uint64(self._seed)) * np.uint64(_HASH_MIX)
             count = len(applicable(positions.width, positions.height))
             positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
-        slot.future = self._workers.submit(self._evaluator.evaluate, positions, rows, slot.evaluation)
+        slot.future = self._workers.submit(slot.evaluate, self._evaluator, rows)
         self._in_flight.append(slot)
+        slot.company = len(self._in_flight)
 
     def _await(self, stoppers: Sequence[Stopper]) -> bool:
         """Wait for the oldest evaluation; return False if the search is to end before."""
@@ -332,8 +351,9 @@ class Search:
         positions.repeat_first(count)
         positions.symmetry[:count] = symmetries
         positions.optimism[:count] = params.root_policy_optimism
-        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
+        slot.future = self._workers.submit(slot.evaluate, self._evaluator, count)
         self._in_flight.append(slot)
+        slot.company = 0
         slot.future.result()
         slot.evaluation.average_into_first(count)
         self._back_up(self._in_flight.popleft())
@@ -367,19 +387,10 @@ class Search:
         weight = self.params.uncertainty_max_weight if self._values.uncertainty_coefficient > 0 else 1.0
         self._conduct = Conduct(self.params.shares_nodes, weight, seed)
 
-    def _wanted(self, max_visits: int | None) -> int:
-        """Return how many leaves the next batch should have."""
-        waiting = sum(slot.rows for slot in self._in_flight)
-        visits = self._visits()
-        wanted = self._batch_size
-        if self.params.batch_size == 0:
-            pending = int(self.params.pending_share * visits)
-            wanted = min(wanted, max(1, pending // self._calls))
-        return wanted if max_visits is None else min(wanted, max_visits - visits - waiting)
-
     def _back_up(self, slot: Slot) -> None:
         """Bring the evaluations of a slot, which are there, into the tree."""
         slot.future = None
+        self._throughput.record(slot.company, slot.rows, slot.seconds)
         back_up(
             self.tree,
             slot.batch,

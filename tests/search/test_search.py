@@ -167,7 +167,7 @@ def test_a_winning_capture_is_found_with_few_visits_at_any_batch_size(batch: int
 def test_komi_decides_a_finished_game_inside_the_tree(komi: float, winner: int) -> None:
     game = game_from_diagram(". X . O .\n" * 5, rules=TROMP_TAYLOR, komi=komi)
     game.play(WHITE, PASS)
-    search = searched(game, UniformEvaluator(), 100)
+    search = searched(game, UniformEvaluator(), 1000)
     end = search.tree.nodes[child_by(search, PASS)]
     assert end["stage"] == TERMINAL
     assert np.sign(end["value"]) == (1 if winner == BLACK else -1)
@@ -191,7 +191,7 @@ def test_japanese_rules_count_agreed_dead_stones_as_prisoners_in_the_tree() -> N
     for dead in ((), (parse_vertex("B4", 6, 5),)):
         search = Search(UniformEvaluator(), ROLLOUT_PARAMS)
         search.begin(game, BLACK, game.legal_vertices(), dead)
-        search.run([], 200)
+        search.run([], 1000)
         scores.append(float(search.tree.nodes[child_by(search, PASS)]["score"]))
     assert scores[1] == territory_score(game, [parse_vertex("B4", 6, 5)])
     assert scores[0] < scores[1]
