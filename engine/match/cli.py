@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from engine.files import write_atomically
 from engine.match.clock import clock_text
 from engine.match.errors import MatchError
 from engine.match.options import MatchOptions
 from engine.match.report import game_text, progress_text, summary
 from engine.match.settings import MatchSettings
-from engine.match.store import GameRecord, write_atomically
+from engine.match.store import GameRecord
 from engine.match.table import tables
 from engine.match.tournament import run_match
 

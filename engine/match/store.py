@@ -5,11 +5,11 @@ match that was killed at any moment leaves only whole games, and goes on from th
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.files import append_line, whole_lines, write_atomically
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
 
@@ -83,28 +83,8 @@ class Store:
         """Keep a finished game: its SGF first, then its line."""
         if self._directory is not None:
             write_atomically(self._directory / self.sgf_name(record.number), sgf)
-            _append_line(self._directory / "results.jsonl", json.dumps(asdict(record)))
+            append_line(self._directory / "results.jsonl", json.dumps(asdict(record)))
         self.records[record.number] = record
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or none: under another name, synced, then renamed."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _append_line(path: Path, line: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _require_same(path: Path, wanted: dict[str, Any]) -> None:
@@ -121,15 +101,9 @@ def _require_same(path: Path, wanted: dict[str, Any]) -> None:
 
 
 def _read_records(path: Path) -> dict[int, GameRecord]:
-    """Return the whole lines of results.jsonl by game number, and cut off a torn last line."""
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding="utf-8")
-    whole, _, torn = text.rpartition("\n")
-    if torn:
-        write_atomically(path, whole + "\n" if whole else "")
+    """Return the whole lines of results.jsonl by game number."""
     records = {}
-    for place, line in enumerate(whole.splitlines(), start=1):
+    for place, line in enumerate(whole_lines(path), start=1):
         try:
             record = GameRecord(**json.loads(line))
         except (ValueError, TypeError) as error:
