@@ -154,6 +154,7 @@ def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
 
 def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
+    thinker.warm_up()
     threading.Timer(0.5, thinker.stop).start()
     thinker.ponder(game)
     pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
