@@ -49,19 +49,24 @@ class Attention:
                     self._heard[each] = self._lines
             if self._must_end():
                 self._stop()
-                self._changed.notify()
+            self._changed.notify_all()
             return self._lines
 
     def called(self, line: int, signal: Signal) -> bool:
         """Return whether a line after number `line` has asked for `signal`."""
         return self._heard[signal] > line
 
+    def wait_for_call(self, line: int, signal: Signal) -> None:
+        """Return once a line after number `line` has asked for `signal`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.called(line, signal))
+
     @contextmanager
     def thinking(self, line: int, signal: Signal) -> Iterator[None]:
         """Within the block the player works for a line, and is stopped when a later one asks for `signal`."""
         with self._changed:
             before, self._thinking = self._thinking, (line, signal)
-            self._changed.notify()
+            self._changed.notify_all()
         try:
             yield
         finally:
@@ -84,5 +89,5 @@ class Attention:
         """End the thread."""
         with self._changed:
             self._closed = True
-            self._changed.notify()
+            self._changed.notify_all()
         self._thread.join()

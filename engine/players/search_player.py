@@ -17,7 +17,7 @@ from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import for_color, safe_vertices
-from engine.players.passing import agreed_dead, gains, nothing_is_left, open_points, standing_dead, wins_as_it_stands
+from engine.players.passing import agreed_dead, gains, gains_anything, nothing_is_left, wins_as_it_stands
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -142,7 +142,7 @@ class SearchPlayer:
             return replace(decision, vertex=PASS)
         if decision.vertex != PASS:
             return decision
-        if gains(game, color, judgement):
+        if gains_anything(game, color, judgement):
             return self._instead_of_passing(game, color, decision, judgement, timer, watch)
         dead = agreed_dead(game, judgement)
         if dead and not wins_as_it_stands(game, color, judgement):
@@ -155,9 +155,8 @@ class SearchPlayer:
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
     ) -> Decision:
         """Return the best move that gains something unless it costs more, else the pass."""
-        avoided = {PASS: 1}
-        if not standing_dead(game, color, judgement):
-            avoided = all_but(open_points(game, color, judgement), 1, game.width, game.height)
+        moves = gains(game, color, judgement)
+        avoided = all_but(moves, 1, game.width, game.height) if moves else {PASS: 1}
         self._begin(game, color, agreed_dead(game, judgement), {color: avoided})
         other = self._decide(game, color, self._run_move(timer.rest(), watch))
         if other.vertex == PASS or other.winrate is None or decision.winrate is None:
@@ -255,8 +254,14 @@ class SearchPlayer:
         for color in (BLACK, opponent(BLACK)):
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
         snapshot(self.search, Wanted(ownership=True), BLACK)
+        self.analyze(game, BLACK, AnalysisRequest(), self._stop_soon)
         final_score(game, [vertex for chain in self.dead_stones(game) for vertex in chain])
         self.new_game()
+
+    def _stop_soon(self, search: Search, stats: SearchStats) -> None:
+        """End a search in the middle of it, with evaluations under way."""
+        if stats.playouts > _WARM_UP_VISITS:
+            self.stop()
 
     def prepare(self, width: int, height: int) -> None:
         """Have the network compiled for boards of this size, in the background."""

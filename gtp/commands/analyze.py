@@ -114,7 +114,10 @@ def _analysis(is_kata: bool) -> Handler:
 
 
 def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: Emit) -> str:
-    """Search until the next line of input. The tree stays for whatever search comes next."""
+    """Search until the next line of input. The tree stays for whatever search comes next.
+
+    A search may end before, when nothing is left to look at; the reply stays open all the same.
+    """
 
     def is_over() -> bool:
         return state.seat.dismissed or state.attention.called(command.line, Signal.LINE)
@@ -130,6 +133,7 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
         reporter.ask_network(player)
         request = AnalysisRequest(avoided=options.avoided, wide_root_noise=state.config.analysis_noise)
         player.analyze(state.game, color, request, reporter.watch)
+    state.attention.wait_for_call(command.line, Signal.LINE)
     return ""
 
 

@@ -10,6 +10,7 @@ from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
 if TYPE_CHECKING:
+    from engine.game import Game
     from engine.players import Decision, Limits, Watch
     from gtp.analysis import Avoided
 
@@ -35,15 +36,22 @@ def genmove(state: GtpState, command: Command) -> str:
     return play_decision(state, color, decide(state, color))
 
 
-def decide(state: GtpState, color: int, watch: "Watch | None" = None, avoided: "Avoided | None" = None) -> "Decision":
+def decide(
+    state: GtpState,
+    color: int,
+    watch: "Watch | None" = None,
+    avoided: "Avoided | None" = None,
+    game: "Game | None" = None,
+) -> "Decision":
     """Choose a move for `color` within the clock's budget.
 
     watch: called by the player with its search as it goes. avoided: moves that it must not think of.
+    game: the present one under other rules, None for those in force.
     """
     state.clock.start(color)
     try:
         player = state.seat.get()
-        decision = player.genmove(state.game, color, _limits(state, color), watch, avoided)
+        decision = player.genmove(game or state.game, color, _limits(state, color), watch, avoided)
     finally:
         state.clock.stop()
     if not decision.resign and not state.game.is_legal(color, decision.vertex):

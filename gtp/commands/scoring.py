@@ -1,7 +1,11 @@
-"""Commands that judge a finished game: its score and the fate of its chains."""
+"""Commands that judge a finished game: its score, the fate of its chains, and playing on where players differ."""
 
+from dataclasses import replace
+
+from engine.rules import Scoring, Tax
 from engine.vertex import format_vertex
-from gtp.args import expect, syntax_error
+from gtp.args import expect, parse_color, syntax_error
+from gtp.commands.move import decide, play_decision
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
@@ -26,7 +30,18 @@ def final_status_list(state: GtpState, command: Command) -> str:
     return "\n".join(" ".join(format_vertex(vertex, state.width, state.height) for vertex in chain) for chain in chains)
 
 
+def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
+    """Choose a move and play it, a pass only when every dead stone of the opponent is off the board."""
+    expect(command.args, 1)
+    color = parse_color(command.args[0])
+    game = state.game.copy()
+    # What stands counts from now on, and own moves within own territory cost nothing.
+    game.set_rules(replace(game.rules, scoring=Scoring.AREA, tax=Tax.NONE, button=False, friendly_pass=False))
+    return play_decision(state, color, replace(decide(state, color, game=game), resign=False))
+
+
 COMMANDS: dict[str, Handler] = {
     "final_score": final_score,
     "final_status_list": final_status_list,
+    "kgs-genmove_cleanup": kgs_genmove_cleanup,
 }

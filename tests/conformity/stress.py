@@ -28,6 +28,7 @@ _NEEDED = (
     *("kata-search_cancellable", "kata-search_analyze_cancellable"),
 )
 _OWNERS = ("ownership", "ownershipStdev", "movesOwnership", "movesOwnershipStdev")
+_START_SECONDS = 900.0
 _MOVE_SECONDS = 0.1
 _MAX_MOVES_PER_POINT = 0.8
 """Games are begun anew before they end: finished ones would be passes only."""
@@ -83,11 +84,12 @@ class Stress:
         if missing:
             raise FramingError(f"the engine does not list {missing}")
         self._name = self._ask("name")
+        # The player may still load or compile; that is not what this measures.
+        self._answer(self._send("kata-get-params"), "kata-get-params", _START_SECONDS)
         self._expect(f"boardsize {self._size}", "")
         self._restart()
         settings = f'{{"maxTime":{_MOVE_SECONDS},"ponderingEnabled":"true","allowResignation":"false"}}'
         self._expect(f"kata-set-params {settings}", "")
-        # The first search may load or compile; it is not what this measures.
         self._play_own(BLACK)
 
     def _restart(self) -> None:
@@ -105,8 +107,8 @@ class Stress:
         """Return the answer to a command that must succeed."""
         return self._answer(self._send(command), command)
 
-    def _answer(self, identity: bytes, command: str) -> str:
-        reply, start = self._engine.reply(), b"=" + identity + b" "
+    def _answer(self, identity: bytes, command: str, timeout: float = 60.0) -> str:
+        reply, start = self._engine.reply(timeout), b"=" + identity + b" "
         if not reply.startswith(start):
             raise FramingError(f"{command!r} was answered {reply[:200]!r}, expected {start!r}")
         return reply[len(start) : -2].decode()

@@ -120,6 +120,20 @@ def test_the_request_has_color_avoided_moves_and_noise() -> None:
     assert narrow.avoided == {WHITE: {parse_vertex("a1", 9, 9): 3}}
 
 
+def test_the_reply_stays_open_when_the_search_has_nothing_left_to_do() -> None:
+    class Brief(FakePlayer):
+        def analyze(self, *_: object) -> None:
+            pass
+
+    with session(Brief()) as (pipe, sink, _):
+        pipe.send(b"kata-analyze 1\n")
+        sink.wait_for(b"=\n")
+        time.sleep(0.1)
+        assert sink.getvalue() == b"=\n"
+        pipe.send(b"\n")
+        sink.wait_for(b"=\n\n")
+
+
 def test_without_an_interval_there_is_nothing_to_read() -> None:
     player = FakePlayer()
     with session(player) as (pipe, sink, _):
