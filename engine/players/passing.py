@@ -8,7 +8,7 @@ from engine.color import EMPTY
 from engine.game import Game
 from engine.players.judge import SETTLED, Judgement
 from engine.players.moves import for_color, safe_vertices
-from engine.scoring import Owner, final_score, ownership_map, without_chains
+from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import points, policy_index
 
 
@@ -20,7 +20,12 @@ def agreed_dead(game: Game, judgement: Judgement) -> list[int]:
 
 def nothing_is_left(game: Game, color: int, judgement: Judgement) -> bool:
     """True if `color` can pass for good: every point is decided and none is open. A lost game is over then, too."""
-    return is_settled(game, judgement) and not gains(game, color, judgement)
+    return is_settled(game, judgement) and not gains_anything(game, color, judgement)
+
+
+def gains_anything(game: Game, color: int, judgement: Judgement) -> bool:
+    """True if a color gives something away by passing."""
+    return bool(open_points(game, color, judgement) or standing_dead(game, color, judgement))
 
 
 def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
@@ -40,8 +45,14 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
 
 
 def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return what a color would give away by passing: `open_points` to play, and `standing_dead` to capture."""
-    return open_points(game, color, judgement) + standing_dead(game, color, judgement)
+    """Return the moves without which a color would give something away by passing.
+
+    Points between the colors, and the liberties of dead enemy stones that cannot be taken off by agreement.
+    """
+    dead = standing_dead(game, color, judgement)
+    beside = {vertex + step for vertex in dead for step in (-game.width - 1, -1, 1, game.width + 1)}
+    captures = [vertex for vertex in safe_vertices(game, color) if vertex in beside]
+    return sorted({*open_points(game, color, judgement), *captures})
 
 
 def open_points(game: Game, color: int, judgement: Judgement) -> list[int]:
@@ -57,11 +68,13 @@ def open_points(game: Game, color: int, judgement: Judgement) -> list[int]:
 
 
 def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return the dead enemy stones that count as long as they stand, where they cannot be taken off by agreement."""
+    """Return the dead enemy stones that may count as long as they stand: where nobody agrees to take them off.
+
+    Those within sure territory are among them. They are not dead for every arbiter, and taking them costs no point.
+    """
     if not game.rules.is_area or game.rules.friendly_pass:
         return []
-    counted, _ = ownership_map(game, game.board)
-    return [vertex for vertex in judgement.dead if game.color_at(vertex) != color and counted[vertex] != color]
+    return [vertex for vertex in judgement.dead if game.color_at(vertex) != color]
 
 
 def _owner_without(game: Game, dead: list[int]) -> Owner:

@@ -55,10 +55,11 @@ def test_dame_are_worth_a_safe_move_where_area_counts(rules: Rules, counts: bool
 
 
 def test_a_dead_stone_is_taken_off_only_where_players_cannot_agree_on_it() -> None:
-    for rules, wanted in [(CHINESE, []), (JAPANESE, []), (TROMP_TAYLOR, ["B6"])]:
+    for rules, wanted in [(CHINESE, set()), (JAPANESE, set()), (TROMP_TAYLOR, {"A6", "B5", "B7"})]:
         game = game_from_diagram(DEAD_STONE, rules=rules, komi=0.5)
         judgement = owned_by_stones(game, dead=("B6",))
-        assert [format_vertex(vertex, 7, 7) for vertex in gains(game, BLACK, judgement)] == wanted
+        assert {format_vertex(vertex, 7, 7) for vertex in gains(game, BLACK, judgement)} == wanted
+        assert nothing_is_left(game, BLACK, judgement) == (not wanted)
         assert gains(game, WHITE, judgement) == []
         assert bool(agreed_dead(game, judgement)) == (not wanted)
 
