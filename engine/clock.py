@@ -34,14 +34,14 @@ games would not think."""
 _MAX_FISCHER_SHARE = 0.25
 """Of a bank of time that grows by an increment, one move takes at most this much beyond the increment."""
 _MOST_BANK_SHARE = 0.2
-_MOST_TIMES = 3.0
+_MOST_TIMES = 2.5
 """The hardest move takes at most this much of the bank, and this many times what was planned for it."""
 _KEPT_SHARE = 0.3
 _KEPT_PERIODS = 3
 """Byo-yomi periods that no hard move runs through: a pause of the machine or the connection may need them."""
-_FIRST_WEIGHT = 1.4
-_MIDDLE_WEIGHT = 2.2
-_LAST_WEIGHT = 1.0
+_FIRST_WEIGHT = 1.6
+_MIDDLE_WEIGHT = 3.0
+_LAST_WEIGHT = 1.4
 _MIDDLE = 0.25
 _MIDDLE_END = 0.6
 """Times an even share of the bank, at the start, from a quarter to 0.6 of the expected game, and at its end.
