@@ -116,7 +116,7 @@ def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSe
     from rich.console import Console
 
     console = Console(file=screen, width=None if screen.isatty() else 140)
-    for table in tables(answers, f"{len(answers)} of {wanted} problems solved or not: {_title(settings)}"):
+    for table in tables(answers, f"{len(answers)} of {wanted} problems searched: {_title(settings)}"):
         console.print(table)
 
 

@@ -7,8 +7,9 @@ when everything in the problem is his and behind when it is not. The idea is tha
 tsumego frame (kaorahi), known from KaTrain. Knows only stones; owns no search.
 
 The land stays empty: the search does not play there, and networks know walls with land behind them
-better than land full of stones. Solved by the policy of g170-b6c96 alone, of 1454 problems: 36 %
-without a frame, 28 % with a stone on every second point of the land, 39 % with empty land.
+better than land full of stones. Solved with g170-b6c96 by its policy alone, of 1454 problems: 36 %
+without a frame, 28 % with a stone on every second point of the land, 39 % with empty land; at 100
+visits, of 150 problems: 57 % without a frame, 61 % with empty land.
 """
 
 from typing import NamedTuple

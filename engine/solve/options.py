@@ -1,6 +1,5 @@
 """What a run of `keima solve` is asked to do: its options and what they become. Imports nothing heavy."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,8 @@ class SolveSettings:
 
     def to_json(self) -> dict[str, Any]:
         """Return what must be equal for a run to go on: all but the limit; the file by its content."""
+        import hashlib
+
         return {
             "problems": self.file.name,
             "problems_sha256": hashlib.sha256(self.file.read_bytes()).hexdigest(),

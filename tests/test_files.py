@@ -1,0 +1,41 @@
+"""Files that outlive a crash."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.files import append_line, whole_lines, write_atomically
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    write_atomically(path, "gö\n")
+    assert path.read_bytes() == "gö\n".encode()
+    write_atomically(path, b"\x00\xff")
+    assert path.read_bytes() == b"\x00\xff"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    write_atomically(path, "before")
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(path, "\ud800")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_lines_are_read_as_they_were_added(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    assert whole_lines(path) == []
+    for line in ("a", "b c"):
+        append_line(path, line)
+    assert whole_lines(path) == ["a", "b c"]
+
+
+@pytest.mark.parametrize("before", ["", "a\nb\n"])
+def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "lines"
+    path.write_text(before + "torn")
+    assert whole_lines(path) == before.splitlines()
+    assert path.read_text() == before
