@@ -75,14 +75,12 @@ def cli_solve(
 
 
 def chosen_problems(problems: Sequence[Problem], settings: SolveSettings) -> list[Problem]:
-    """Return the problems that a run is to solve, in the order of the file.
+    """Return the problems that a run is to solve, in an order drawn by the seed.
 
-    A limit takes the first of an order drawn by the seed, so a larger one adds problems to the same.
+    So the figures of an unfinished run are those of a sample, and a larger limit adds problems to a smaller one.
     """
-    if settings.limit is None:
-        return list(problems)
-    drawn = np.random.default_rng(settings.seed).permutation(len(problems))[: settings.limit]
-    return [problems[place] for place in sorted(drawn)]
+    order = np.random.default_rng(settings.seed).permutation(len(problems))
+    return [problems[place] for place in order[: settings.limit]]
 
 
 def _known(problems: list[Problem], board_sizes: tuple[int, int], progress: IO[str]) -> list[Problem]:
