@@ -70,7 +70,7 @@ _OPTIONS = (
         "framed",
         default=True,
         show_default=True,
-        help="Settle the rest of the board around a problem, so that it decides the game.",
+        help="Wall off the rest of the board around a problem, so that it decides the game.",
     ),
     click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers, and of --limit."),
     click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of answers, summary, plot."),

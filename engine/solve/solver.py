@@ -68,7 +68,7 @@ class Solver:
     """Answers problems by search over one evaluator; each is searched as if it were the first."""
 
     def __init__(self, evaluator: Evaluator, params: SearchParams, visits: Sequence[int], *, framed: bool) -> None:
-        """visits: at which answers are read, ascending. framed: settle the board around problems, see `frame`."""
+        """visits: at which answers are read, ascending. framed: wall off the board around problems, see `frame`."""
         self._search = Search(evaluator, params)
         self._visits = tuple(visits)
         self._framed = framed
