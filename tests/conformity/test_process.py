@@ -6,6 +6,8 @@ import time
 import pytest
 
 from tests.conformity.driver import FAKE_ENGINE, ROOT, Controller
+from tests.conformity.stress import Stress
+from tests.gtp.analysis_lines import read_lz_line
 
 HANDSHAKE = ["name", "version", "protocol_version", "list_commands"]
 READY = b"GTP ready, beginning main protocol loop\n"
@@ -28,6 +30,7 @@ def test_the_handshake_does_not_wait_for_the_player() -> None:
 
 def test_leaving_while_a_move_waits_for_the_player() -> None:
     with Controller([*FAKE_ENGINE, "slow-start", "30"]) as engine:
+        engine.ask("protocol_version")
         engine.send(b"genmove b\n")
         engine.expect_silence(0.4)
         started = time.monotonic()
@@ -91,6 +94,40 @@ def test_a_closed_stdout_ends_the_process() -> None:
     assert engine.stderr.read() == READY
     engine.stdin.close()
     engine.stderr.close()
+
+
+def test_analysis_and_pondering_are_ended_without_stray_bytes() -> None:
+    with Controller(FAKE_ENGINE) as engine:
+        report = Stress(engine, size=5, seed=3, longest_wait=0.2).run(40)
+    assert report.lines > 10
+    assert min(len(latencies) for latencies in report.latencies.values()) > 5
+
+
+def test_a_script_that_ends_with_analysis_ends() -> None:
+    with Controller(FAKE_ENGINE) as engine:
+        engine.send(b"1 kata-analyze 10\n2 lz-analyze\n3 name\n4 lz-genmove_analyze b\n5 kata-analyze 1\n")
+        engine.close_input()
+        assert engine.line() + engine.line() == b"=1\n\n"
+        assert engine.line() + engine.line() == b"=2\n\n"
+        assert engine.reply() == b"=3 Keima\n\n"
+        assert engine.line() == b"=4\n"
+        assert read_lz_line(engine.line()[:-1].decode(), 9, 9).moves
+        assert engine.line() + engine.line() == b"play A9\n\n"
+        assert engine.line() + engine.line() == b"=5\n\n"
+        assert engine.expect_end(5) == 0
+
+
+def test_output_closed_in_mid_analysis_ends_the_process() -> None:
+    engine = subprocess.Popen(
+        FAKE_ENGINE, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert engine.stdin is not None and engine.stdout is not None
+    engine.stdin.write(b"kata-analyze 1\n")
+    engine.stdin.flush()
+    assert engine.stdout.readline() == b"=\n"
+    engine.stdout.close()
+    assert engine.wait(20) == 0
+    engine.stdin.close()
 
 
 def test_a_script_is_answered_whole() -> None:
