@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life
+from engine.board.area import new_scratch as new_area_scratch
 from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluators.base import HISTORY
 from engine.facts import (
     ALTERNATING,
     BANNED,
@@ -113,6 +115,29 @@ class Scratch(NamedTuple):
     amaf: NDArray[np.int8]  # [n]
     work: NDArray[np.float64]  # [3, area + 1]
     generator: NDArray[np.uint64]  # [1]
+
+
+def new_scratch(board: Board, vertices: int) -> Scratch:
+    """Return working memory for boards like this one. vertices: their `array_length`."""
+    n, points = board.shape[1], int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT])
+    return Scratch(
+        board=board.copy(),
+        path_vertex=np.zeros(MAX_DEPTH, dtype=np.int16),
+        path_node=np.zeros(MAX_DEPTH, dtype=np.int32),
+        path_link=np.zeros(MAX_DEPTH, dtype=np.int32),
+        path_hash=np.zeros(MAX_DEPTH, dtype=np.uint64),
+        path_ko=np.zeros(MAX_DEPTH, dtype=np.int16),
+        path_key=np.zeros(MAX_DEPTH, dtype=np.uint64),
+        path_colors=np.zeros((HISTORY, n), dtype=np.int8),
+        occupied=np.zeros(n, dtype=np.bool_),
+        area=new_area_scratch(board),
+        owner=np.zeros(n, dtype=np.int8),
+        life=np.zeros(n, dtype=np.int8),
+        groups=np.zeros(3, dtype=np.int64),
+        amaf=np.zeros(vertices, dtype=np.int8),
+        work=np.zeros((3, points + 1), dtype=np.float64),
+        generator=np.ones(1, dtype=np.uint64),
+    )
 
 
 class Batch(NamedTuple):

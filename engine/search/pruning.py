@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.jit import kernel
-from engine.search.tree import LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
+from engine.search.tree import IS_FULL, LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
 
+_KEPT_SHARE = 0.6
+"""Of a full tree's nodes, at most this part is kept."""
 _FREED_BIAS = 0.8
 """Part of its errors that a dropped node takes from the bias table with it (KataGo's subtreeValueBiasFreeProp)."""
 
@@ -37,12 +39,6 @@ def _mark(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int32], st
                 count += 1
             link = tree.links[link].next
     return count
-
-
-@kernel
-def kept_nodes(tree: Tree, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
-    """Return how many nodes would be left if none of fewer visits had children. marks, stack: [N] working memory."""
-    return _mark(tree, ROOT, least_visits, marks, stack)
 
 
 @kernel
@@ -117,7 +113,7 @@ def _compact_links(tree: Tree, nodes: int, renamed: NDArray[np.int32], names: ND
 
 
 @kernel
-def keep_subtree(
+def _keep_subtree(
     tree: Tree,
     root: int,
     least_visits: int,
@@ -152,3 +148,24 @@ def keep_subtree(
     tree.key_index[:] = 0
     for number in range(count):
         put_in_index(tree.nodes, tree.key_index, number)
+
+
+def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
+    """Make a node the root, fold nodes of fewer visits, and drop all nodes that are not under it any more.
+
+    No evaluation may be in flight.
+    """
+    size, links = int(tree.counters[SIZE]), int(tree.counters[LINKS])
+    renamed, stack, names = (np.empty(count, dtype=np.int32) for count in (size, size, links))
+    _keep_subtree(tree, root, least_visits, renamed, stack, names)
+
+
+def make_room(tree: Tree) -> None:
+    """Drop the least visited parts of a full tree. No evaluation may be in flight."""
+    size = int(tree.counters[SIZE])
+    marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    least = 2
+    while _mark(tree, ROOT, least, marks, stack) > _KEPT_SHARE * len(tree.nodes):
+        least *= 2
+    prune(tree, ROOT, least)
+    tree.counters[IS_FULL] = 0

@@ -11,17 +11,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.area import new_scratch
 from engine.color import BLACK
-from engine.evaluators.base import HISTORY, Evaluator
+from engine.evaluators.base import Evaluator
 from engine.evaluators.throughput import Load, Throughput
 from engine.game import Game, Move
 from engine.search.backup import back_up, reopen
 from engine.search.figures import Figures
 from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
-from engine.search.position import MAX_DEPTH, Root, Scratch
-from engine.search.pruning import keep_subtree, kept_nodes
+from engine.search.position import MAX_DEPTH, Root, new_scratch
+from engine.search.pruning import make_room, prune
 from engine.search.root import (
     drop_root_moves,
     mirrored_moves,
@@ -35,7 +34,6 @@ from engine.search.stoppers import SearchStats, Stopper
 from engine.search.tree import (
     EXPANDED,
     IS_FULL,
-    LINKS,
     NEW,
     NO_NODE,
     ROOT,
@@ -58,8 +56,6 @@ _IDLE_STEPS = 2
 """Steps in a row without any progress after which no playout is possible, or the visits are reached."""
 _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
-_KEPT_SHARE = 0.6
-"""Of a full tree's nodes, at most this part is kept."""
 _LARGEST_BATCH = 64
 _SYMMETRY_BITS = 48
 _HASH_MIX = 0x9E3779B97F4A7C15
@@ -141,26 +137,7 @@ class Search:
         capacity = min(attributes.max_batch, max(_LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
         slots = attributes.concurrent + 1
         self._slots = [Slot(capacity, game, has_details=has_details) for _ in range(slots)]
-        board = game.board
-        n = board.shape[1]
-        self._scratch = Scratch(
-            board=board.copy(),
-            path_vertex=np.zeros(MAX_DEPTH, dtype=np.int16),
-            path_node=np.zeros(MAX_DEPTH, dtype=np.int32),
-            path_link=np.zeros(MAX_DEPTH, dtype=np.int32),
-            path_hash=np.zeros(MAX_DEPTH, dtype=np.uint64),
-            path_ko=np.zeros(MAX_DEPTH, dtype=np.int16),
-            path_key=np.zeros(MAX_DEPTH, dtype=np.uint64),
-            path_colors=np.zeros((HISTORY, n), dtype=np.int8),
-            occupied=np.zeros(n, dtype=np.bool_),
-            area=new_scratch(board),
-            owner=np.zeros(n, dtype=np.int8),
-            life=np.zeros(n, dtype=np.int8),
-            groups=np.zeros(3, dtype=np.int64),
-            amaf=np.zeros(self._slots[0].evaluation.first_play.shape[1], dtype=np.int8),
-            work=np.zeros((3, area + 1), dtype=np.float64),
-            generator=np.ones(1, dtype=np.uint64),
-        )
+        self._scratch = new_scratch(game.board, self._slots[0].evaluation.first_play.shape[1])
         self._order = np.empty(area + 1, dtype=np.int32)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
@@ -183,7 +160,7 @@ class Search:
         if found["stage"] != EXPANDED or found["to_play"] != color:
             return False
         if node != ROOT:
-            self._prune(node, 0)
+            prune(self.tree, node)
         return int(np.count_nonzero(self.root.legal)) == int(self.tree.nodes[ROOT]["edges"])
 
     def _child(self, node: int, move: Move) -> int:
@@ -193,21 +170,6 @@ class Search:
         vertices = self.tree.edge_vertex[node, : len(links)].tolist()
         pairs = zip(links, vertices, strict=True)
         return next((int(self.tree.links[link]["child"]) for link, vertex in pairs if vertex == move.vertex), NO_NODE)
-
-    def _prune(self, root: int, least_visits: int) -> None:
-        size, links = int(self.tree.counters[SIZE]), int(self.tree.counters[LINKS])
-        renamed, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        keep_subtree(self.tree, root, least_visits, renamed, stack, np.empty(links, dtype=np.int32))
-
-    def _make_room(self) -> None:
-        """Drop the least visited parts of a full tree."""
-        size = int(self.tree.counters[SIZE])
-        marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-        least = 2
-        while kept_nodes(self.tree, least, marks, stack) > _KEPT_SHARE * len(self.tree.nodes):
-            least *= 2
-        self._prune(ROOT, least)
-        self.tree.counters[IS_FULL] = 0
 
     def forget(self) -> None:
         """Drop the tree: the next position starts a new one."""
@@ -255,7 +217,7 @@ class Search:
             if _is_over(stoppers, stats):
                 return
             if self.tree.counters[IS_FULL] and not self._in_flight:
-                self._make_room()
+                make_room(self.tree)
             progressed = self._fill(max_visits)
             if self._in_flight:
                 if not self._await(stoppers):

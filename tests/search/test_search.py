@@ -15,12 +15,11 @@ from engine.rules import AGA, CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Ko, 
 from engine.scoring import territory_score
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
-from engine.search.pruning import keep_subtree
+from engine.search.pruning import prune
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.tree import (
     EXPANDED,
-    LINKS,
     NO_LINK,
     ROOT,
     SIZE,
@@ -247,11 +246,6 @@ def test_the_tree_is_dropped_after(change) -> None:  # type: ignore[no-untyped-d
     assert search.tree.nodes[ROOT]["visits"] == 0
 
 
-def prune(tree: Tree, root: int, least_visits: int) -> None:
-    nodes = (np.empty(int(tree.counters[SIZE]), dtype=np.int32) for _ in range(2))
-    keep_subtree(tree, root, least_visits, *nodes, np.empty(int(tree.counters[LINKS]), dtype=np.int32))
-
-
 @pytest.mark.parametrize("size", [3, 5])
 def test_keeping_a_subtree_leaves_every_node_of_it_as_it_was(size: int) -> None:
     search = searched(Game(size), FakeEvaluator(), 600)
@@ -259,7 +253,7 @@ def test_keeping_a_subtree_leaves_every_node_of_it_as_it_was(size: int) -> None:
     for depth in range(3):
         child = child_nodes(tree, ROOT)[depth % 2]
         before = subtree(tree, child)
-        prune(tree, child, 0)
+        prune(tree, child)
         assert subtree(tree) == before
 
 

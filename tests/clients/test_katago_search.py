@@ -1,0 +1,97 @@
+"""One playout at a time, Keima's search visits the moves that KataGo's visits, as often, and values them alike.
+
+Both evaluate without symmetries and search by KataGo's default parameters. KEIMA_KATAGO: see test_raw_nn.
+"""
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.evaluators.base import Attributes, Evaluation, Evaluator, PositionBatch
+from engine.game import Game
+from engine.netfile.network import Computing, open_network
+from engine.rules import CHINESE
+from engine.search.move_choice import move_table
+from engine.search.params import SearchParams
+from engine.search.search import Search
+from engine.vertex import format_vertex, parse_vertex
+from tests.clients.test_katago import katago
+from tests.shared import require_shared
+
+pytestmark = pytest.mark.clients
+NET = "g170-b6c96-s175395328-d26788732.bin.gz"
+VISITS = 200
+CONFIG = """
+logToStderr = false
+logDir = logs
+logAllGTPCommunication = false
+logSearchInfo = false
+rules = chinese
+numSearchThreads = 1
+nnRandomize = false
+ponderingEnabled = false
+rootSymmetryPruning = false
+"""
+POSITIONS = [
+    (9, "E5 E3 F3 E4 F4 D5"),
+    (9, "E5 C3 G7 G4 C7 D4 F4"),
+    (13, "D4 K10 K4 D10 L7 C6"),
+    (19, "Q16 D4 C16 Q4 E16 F3 R6 O3 R10"),
+    (19, "Q16 D4 Q3 D16 R5 C6 F17 C14"),
+]
+FIELDS = re.compile(r"move (\S+) visits (\d+).*?utility (\S+).*?utilityLcb (\S+) weight (\S+)")
+
+
+class OneAtATime:
+    """An evaluator that answers one call at a time."""
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.attributes: Attributes = replace(inner.attributes, concurrent=1)
+        self._inner = inner
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self._inner.evaluate(positions, count, out)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def keimas(net: Path, game: Game) -> dict[str, tuple[int, float, float, float]]:
+    """Return visits, utility, its lower bound and weight by move."""
+    evaluator = OneAtATime(open_network(str(net), Computing("openvino", "fp32", 1), None).evaluator)
+    params = SearchParams(random_symmetries=False, prunes_symmetric_moves=False, batch_size=1)
+    search = Search(evaluator, params)
+    search.begin(game, game.to_play, game.legal_vertices())
+    search.run([], VISITS)
+    table = move_table(search.tree, search.root, params)
+    rows = zip(table.vertex, table.visits, table.utility, table.lcb, table.weight, strict=True)
+    search.close()
+    return {format_vertex(int(v), game.width, game.height): (int(n), u, lcb, w) for v, n, u, lcb, w in rows}
+
+
+def katagos(program: str, net: Path, folder: Path, size: int, moves: str) -> dict[str, tuple[int, float, float, float]]:
+    """Return the same of KataGo."""
+    (folder / "gtp.cfg").write_text(f"{CONFIG}maxVisits = {VISITS}\n", encoding="utf-8")
+    played = "".join(f"play {'bw'[i % 2]} {move}\n" for i, move in enumerate(moves.split()))
+    color = "bw"[len(moves.split()) % 2]
+    script = f"boardsize {size}\nkata-set-rules chinese\nkomi 7.5\n{played}kata-search_analyze {color}\nquit\n"
+    command = [program, "gtp", "-model", str(net), "-config", "gtp.cfg"]
+    done = subprocess.run(command, cwd=folder, input=script, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = [line for line in done.stdout.splitlines() if line.startswith("info")][-1]
+    return {move: (int(n), float(u), float(lcb), float(w)) for move, n, u, lcb, w in FIELDS.findall(line)}
+
+
+@pytest.mark.parametrize(("size", "moves"), POSITIONS)
+def test_visits_values_and_bounds_are_katagos(size: int, moves: str, tmp_path: Path) -> None:
+    net, program = require_shared(f"nets/{NET}"), katago()
+    game = Game(size, rules=CHINESE, komi=7.5)
+    for move in moves.split():
+        game.play(game.to_play, parse_vertex(move, size, size))
+    found, expected = keimas(net, game), katagos(program, net, tmp_path, size, moves)
+    assert {move: row[0] for move, row in found.items()} == {move: row[0] for move, row in expected.items()}
+    for move, row in expected.items():
+        assert found[move][1:] == pytest.approx(row[1:], abs=2e-3), move
