@@ -49,6 +49,12 @@ def test_no_command_means_gtp() -> None:
         assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", READY, 0)
 
 
+def test_the_session_ponders_when_told_to(started: list[tuple[object, object]]) -> None:
+    for arguments in ([], ["gtp", "--ponder"]):
+        assert invoke(*arguments).exit_code == 0
+    assert [getattr(config, "ponder", None) for config, _ in started] == [False, True]
+
+
 def test_the_first_reply_comes_at_once() -> None:
     seconds = []
     for _ in range(5):

@@ -16,6 +16,7 @@ _WORDS = [
     *("0", "1", "2", "3", "5", "7", "9", "13", "19", "25", "26", "-1", "7.5", "-7.5", "1e2", "1e999", "nan", "inf"),
     *("dead", "alive", "seki", "true", "false", "chinese", "japanese", "aga", "new_zealand", "tromp-taylor", "ko"),
     *("none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped", "suicide", "99999999999999999999"),
+    *("cpuctExploration", "lagBuffer", '{"analysisPVLen":5}', "reportAnalysisWinratesAs"),
     *("no-such-file.sgf", '"no such file"', '{"ko":"SIMPLE"}', "{", "%s%n", "é", "🀄", "'", "\x1b[0m", "#", ";"),
 ]
 _COMMANDS = [
@@ -24,7 +25,8 @@ _COMMANDS = [
     *("showboard", "fixed_handicap", "place_free_handicap", "set_free_handicap", "time_settings", "time_left"),
     *("final_score", "final_status_list", "loadsgf", "printsgf", "kgs-rules", "kata-get-rules", "kata-set-rules"),
     *("kata-set-rule", "cputime", "gomill-cpu_time", "kata-time_settings", "kata-list_time_settings"),
-    *("kgs-time_settings", "nonsense", "=", "?", ""),
+    *("kgs-time_settings", "kata-search", "kata-search_cancellable", "kata-list-params", "kata-get-param"),
+    *("kata-get-params", "kata-set-param", "kata-set-params", "stop", "clear_cache", "nonsense", "=", "?", ""),
 ]
 _SMALL_BOARD = b"boardsize 5\n"
 _BURST = 40
