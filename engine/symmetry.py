@@ -5,6 +5,7 @@ A symmetry is a number 0..7 whose bits say: 1 flip the rows (top to bottom), 2 f
 rows and columns belong to square boards only.
 """
 
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -52,8 +53,9 @@ def map_vertex(vertex: int, symmetry: int, width: int, height: int) -> int:
     return point_at(row, column, width)
 
 
+@lru_cache
 def vertex_table(symmetry: int, width: int, height: int) -> NDArray[np.int16]:
-    """Return where every vertex goes: [array_length] int16, wall vertices to themselves."""
+    """Return where every vertex goes: [array_length] int16, wall vertices to themselves. Do not change it."""
     table = np.arange(array_length(width, height), dtype=np.int16)
     for vertex in points(width, height):
         table[vertex] = map_vertex(vertex, symmetry, width, height)

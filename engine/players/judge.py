@@ -21,8 +21,9 @@ from engine.vertex import points, policy_index
 Ownership = NDArray[np.float64]
 """[area] in policy order, 1 Black's, -1 White's, with either side to move first."""
 
-SETTLED = 0.9
-"""Mean ownership from which a point counts as decided."""
+_SURE = 0.9
+_SURE_OF_PLAYOUTS = 0.75
+"""Mean ownership from which a point counts as decided, by a network or by play-outs, which blunder."""
 _DEAD = 0.5
 """Mean enemy ownership of a chain's points from which it counts as dead."""
 _MEMORY_MIB = 64
@@ -32,10 +33,14 @@ _NETWORK_VISITS = 64
 
 @dataclass(frozen=True)
 class Judgement:
-    """What comes of a position if both sides go on playing. dead: stones that do not live, of both colors."""
+    """What comes of a position if both sides go on playing.
+
+    dead: stones that do not live, of both colors. sure: ownership from which a point counts as decided.
+    """
 
     ownership: Ownership
     dead: list[int]
+    sure: float = _SURE
 
 
 class Judge:
@@ -51,6 +56,7 @@ class Judge:
         self._stop = stop
         self._visits = params.judge_visits
         self._last: tuple[tuple[object, ...], Ownership] | None = None
+        self.sure = _SURE_OF_PLAYOUTS if self._evaluator.attributes.has_first_play else _SURE
 
     def set_params(self, params: SearchParams) -> None:
         """Search by other parameters from now on."""
@@ -103,7 +109,8 @@ class Judge:
     def judge(self, game: Game, limits: Limits) -> Judgement:
         """Return what a player may know of life and death within limits."""
         ownership = self.ownership(game, limits)
-        return Judgement(ownership, [vertex for chain in dead_chains(game, ownership) for vertex in chain])
+        dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
+        return Judgement(ownership, dead, self.sure)
 
     def final_ownership(self, game: Game) -> Ownership:
         """Return `ownership` without limits, judged once a position, so that all answers about it agree."""
@@ -118,8 +125,14 @@ class Judge:
 
 
 def _judging(params: SearchParams) -> SearchParams:
+    """Return parameters for a search that wants the truth, whoever asks, and starts at once."""
     return replace(
-        params, max_memory_mib=_MEMORY_MIB, noise_fraction=0.0, wide_root_noise=0.0, playout_doubling_advantage=0.0
+        params,
+        max_memory_mib=_MEMORY_MIB,
+        noise_fraction=0.0,
+        wide_root_noise=0.0,
+        playout_doubling_advantage=0.0,
+        prunes_symmetric_moves=False,
     )
 
 

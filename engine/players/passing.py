@@ -6,7 +6,7 @@ from engine.board.area import area, new_scratch
 from engine.board.tactics import breathes_after
 from engine.color import EMPTY
 from engine.game import Game
-from engine.players.judge import SETTLED, Judgement
+from engine.players.judge import Judgement
 from engine.players.moves import for_color, safe_vertices
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import points, policy_index
@@ -37,7 +37,7 @@ def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
 def is_settled(game: Game, judgement: Judgement) -> bool:
     """True if every point but those between living stones of both colors has a sure owner."""
     owner = _owner_without(game, judgement.dead)
-    decided = np.abs(judgement.ownership) > SETTLED
+    decided = np.abs(judgement.ownership) > judgement.sure
     return all(
         owner[vertex] == EMPTY or decided[policy_index(vertex, game.width, game.height)]
         for vertex in points(game.width, game.height)

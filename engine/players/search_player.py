@@ -38,7 +38,8 @@ from engine.search.tree import NO_NODE, ROOT, Tree, links_of
 from engine.search.tree_ownership import tree_ownership
 from engine.vertex import PASS
 
-_SEEMS_SETTLED = 0.8
+_SEEMS_SHARE = 0.9
+"""Of what makes a judge sure, what a search must have seen before a judge is asked."""
 _OWNERSHIP_VISITS = 16
 _ROLLOUT_VISITS = 512
 """Visits without which nothing seems settled: each is a network's opinion, or a single play-out."""
@@ -50,7 +51,9 @@ _LATE_SHARE = 2
 """From half of the board's points on a pass may be due."""
 _EARLY_SHARE = 5
 """Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
-_LEAST_SECONDS = 0.02
+_HURRY_SECONDS = 0.15
+"""With less time than this a move is searched and nothing else: judging begins two searches."""
+_LEAST_SECONDS = 0.01
 _PRICE_OF_A_GAIN = 0.02
 """Winrate that a point left on the board may seem to cost before it is left there."""
 _SPEED_SECONDS = 0.1
@@ -63,6 +66,7 @@ class _Timer:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._start = time.monotonic()
+        self.in_hurry = limits.bound is not None and limits.bound < _HURRY_SECONDS
 
     def rest(self, share: float = 1.0) -> Limits:
         """Return limits with a share of the seconds that are left."""
@@ -109,7 +113,8 @@ class SearchPlayer:
         self._begin(game, color, agreed_dead(game, judgement) if judgement else ())
         share = 1 - self._judging_share(limits) if judgement is None and _is_late(game) else 1.0
         decision = self._decide(game, color, self._run_move(timer.rest(share), watch))
-        if judgement is None and (decision.vertex == PASS or self._seems_settled(game)):
+        may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
+        if judgement is None and may_pass:
             judgement = self.judge.judge(game, timer.rest(0.5))
         if judgement is not None:
             decision = self._consider_passing(game, color, decision, judgement, timer, watch)
@@ -120,7 +125,7 @@ class SearchPlayer:
     def _judge_first(self, game: Game, color: int, timer: _Timer) -> Judgement | None:
         """Judge life and death before the search where its result may hang on it, whoever moves next."""
         is_early = game.move_number < game.width * game.height // _EARLY_SHARE
-        if not game.pass_ends_phase(color) and (game.rules.is_area or is_early):
+        if timer.in_hurry or (not game.pass_ends_phase(color) and (game.rules.is_area or is_early)):
             return None
         return self.judge.judge(game, timer.rest(_JUDGE_SHARE))
 
@@ -210,7 +215,7 @@ class SearchPlayer:
         if not _is_late(game) or self.search.tree.nodes[ROOT]["visits"] < self._ownership_visits:
             return False
         ownership, _ = tree_ownership(self.search.tree, ROOT)
-        return bool(np.abs(ownership).min() > _SEEMS_SETTLED)
+        return bool(np.abs(ownership).min() > _SEEMS_SHARE * self.judge.sure)
 
     def _gives_up(self, game: Game, color: int, decision: Decision, judgement: Judgement | None) -> bool:
         """True if it is time to resign, and a pass would not win."""
