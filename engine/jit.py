@@ -260,6 +260,6 @@ def instruction_sets() -> list[str]:
     """Return those of the processor's instruction sets that decide how fast numbers are crunched here."""
     from llvmlite import binding
 
-    known = ("avx2", "fma", "avx512f", "avx512bf16", "amx-tile", "amx-bf16", "neon", "sve")
+    known = ("avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "avx512bf16", "amx-tile", "amx-bf16", "neon", "sve")
     features = binding.get_host_cpu_features()
     return [name for name in known if features.get(name)]

@@ -22,6 +22,8 @@ INSTALL = {
     "torch": "make install EXTRAS=torch, or pip install torch",
 }
 
+_TORCH: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
+"""What torch computes in."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -78,7 +80,7 @@ def _full_speed(backend: str) -> tuple[str, ...]:
         from engine.evaluators.openvino import precisions
 
         return precisions()
-    return get_args(Precision) if has_gpu() else ("fp32",)
+    return _TORCH if has_gpu() else ("fp32",)
 
 
 def _installed(name: str) -> bool:
@@ -107,6 +109,8 @@ def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -
 
 def _torch(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
     """Return torch's backend; by itself it computes in bf16 on a GPU and in fp32 on a CPU."""
+    if precision is not None and precision not in _TORCH:
+        raise GoError(f"torch does not compute in {precision}: choose {' or '.join(_TORCH)}, or openvino")
     from engine.evaluators.torch import TorchBackend
 
     return TorchBackend(spec, precision or ("bf16" if has_gpu() else "fp32"), threads=threads)

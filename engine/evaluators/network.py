@@ -30,7 +30,7 @@ from engine.evaluators.postprocess import (
 )
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
-Precision: TypeAlias = Literal["fp32", "bf16", "fp16"]
+Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
 """What a backend's convolutions compute in; results are float32."""
 
 

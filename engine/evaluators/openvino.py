@@ -8,6 +8,7 @@ one thread each do more a second than one of two threads, and do so with smaller
 import logging
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,18 +18,23 @@ from typing import Any
 import numpy as np
 
 from engine.errors import GoError
+from engine.evaluators.calibration import calibration_inputs
 from engine.evaluators.network import Precision, RawOutputs, Slot
+from engine.jit import instruction_sets
 from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES, build_model
+from engine.nets.openvino_quantization import Range, combined, measured, quantize
 from engine.nets.openvino_runtime import openvino
 from engine.nets.spec import Array, NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)
-_HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16"}
-_CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16"}
+_HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
+_CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16", "int8": "INT8"}
 """What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
+_BYTE_PRODUCTS = {"avx512vnni", "avxvnni"}
+"""Instructions for int8, any of which will do."""
 _ROWS = 8
 """Positions of a slot at most."""
-_PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4}
+_PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
 """Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
@@ -62,7 +68,7 @@ class OpenVinoBackend:
         self._core = openvino.Core()
         precision = _choose(precision, emulate)
         threads = threads or os.cpu_count() or 1
-        self._spec, self._streams = spec, min(threads, _MAX_STREAMS)
+        self._spec, self._precision, self._streams = spec, precision, min(threads, _MAX_STREAMS)
         self._properties = {
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
             "NUM_STREAMS": self._streams,
@@ -105,13 +111,36 @@ class OpenVinoBackend:
     def _compile(self, batch: int, width: int, height: int) -> Any:
         """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
         if self._graph is None or self._graph[0] != (width, height):
-            self._graph = (width, height), build_model(self._spec, batch, width, height)
+            self._graph = (width, height), self._build(width, height)
         graph = self._graph[1]
         graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
         model = self._core.compile_model(graph, "CPU", self._properties)
         if batch == self._batches[-1]:
             self._graph = None
         return model
+
+    def _build(self, width: int, height: int) -> Any:
+        """Return the graph for a board size and some batch."""
+        graph = build_model(self._spec, _ROWS, width, height)
+        if self._precision == "int8":
+            quantize(graph, self._ranges(graph, width, height))
+        return graph
+
+    def _ranges(self, graph: Any, width: int, height: int) -> list[Range]:
+        """Return how large the numbers become that are to be rounded."""
+        start = time.perf_counter()
+        properties = {**self._properties, "NUM_STREAMS": 1}
+        request = self._core.compile_model(measured(graph), "CPU", properties).create_infer_request()
+        planes, globals_ = calibration_inputs(self._spec, width, height)
+        batches = []
+        for first in range(0, len(planes), _ROWS):
+            rows = slice(first, first + _ROWS)
+            given = {PLANES: planes[rows], GLOBALS: globals_[rows]}
+            outputs = request.infer({port: given[port.get_any_name()] for port in request.model_inputs})
+            batches.append([outputs[port].copy() for port in request.model_outputs])
+        seconds = time.perf_counter() - start
+        _LOG.info("network %s measured on %dx%d in %.2f s", self._spec.name, width, height, seconds)
+        return combined(batches)
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return some slots a stream. What is not compiled yet is waited for when it is needed."""
@@ -164,7 +193,9 @@ class OpenVinoBackend:
 def precisions() -> tuple[Precision, ...]:
     """Return the precisions that this CPU computes in at full speed."""
     able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    return tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
+    fast = tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
+    # OpenVINO computes with bytes on every CPU, but without these instructions sums of two products overflow.
+    return fast if _BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
 
 
 def _choose(precision: Precision | None, emulate: bool) -> Precision:

@@ -24,7 +24,7 @@ class NetworkFacts:
     """What a session tells of the network in use.
 
     file: as the user named it. name: what the network calls itself. version: of its format.
-    precision: "fp32", "bf16" or "fp16". imitates: True for networks that must be told who plays.
+    precision: "fp32", "bf16", "fp16" or "int8". imitates: True for networks that must be told who plays.
     board_sizes: (smallest, largest) side of the boards it knows.
     """
 

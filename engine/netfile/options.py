@@ -8,7 +8,7 @@ import click
 NO_NETWORK = "none"
 AUTO = "auto"
 BACKENDS = (AUTO, "openvino", "torch")
-PRECISIONS = (AUTO, "fp32", "bf16", "fp16")
+PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads that evaluate; all cores if not given."

@@ -1,0 +1,140 @@
+"""A model's convolutions in eight bits: which ones, with what scales, and written so that they run as integers.
+
+Owns what is rounded and how; knows no network and no positions. A convolution sees u = round(x / scale) in
+0..255, with one scale for each of its input channels; the scales are multiplied into its weights, which are
+rounded to -127..127 with one step for each output channel. OpenVINO's CPU plugin recognizes the pattern and
+computes products of bytes, with the bias, the activation and the next rounding in the same kernel. Everything
+between the convolutions, the sums of the trunk above all, stays float32.
+
+What was measured on a g170-b6c96 with 1,200 positions of games on 9x9, by the mean error of the winrate: a scale
+for each channel that halves the work of rounding between inputs and weights 0.0047, one for all channels
+0.0065 (as Xiao et al. 2022, SmoothQuant); inputs clipped to 99.9 % of the numbers 0.041; the mean error
+of the weights put into the bias 0.0042 instead of 0.0045. With the stem rounded, too, it is 0.0062.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.nets.openvino_layers import constant, integers
+from engine.nets.openvino_runtime import Node, openvino, ops
+from engine.nets.spec import Array
+
+INPUT_STEPS = 255
+WEIGHT_STEPS = 127
+_FEWEST_OUTPUTS = 8
+"""Convolutions with fewer channels out are a head's answers: little work, and nothing after them evens errors out."""
+_MARGIN = 1.2
+"""How far beyond what was seen inputs may go before they are clipped."""
+_SMALLEST = 1e-3
+"""Channels that were never seen, or have no weights, count as if they reached this share of the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """What was seen of the channels of a convolution's input: each [channels] float32."""
+
+    lowest: Array
+    largest: Array
+    mean: Array
+
+
+class _Site(NamedTuple):
+    """Numbers to be rounded, and the convolutions that see them."""
+
+    source: Node
+    convolutions: list[Node]
+
+
+def measured(model: "openvino.Model") -> "openvino.Model":
+    """Return a model of the same inputs whose outputs [3, channels] are the range of every input to round.
+
+    Their order is that of `quantize`; the rows are lowest, largest and mean, over all points of a batch.
+    """
+    clone = model.clone()
+    axes = integers(0, 2, 3)
+    ranges = []
+    for site in _sites(clone):
+        reduced = (reduce(site.source, axes, False) for reduce in (ops.reduce_min, ops.reduce_max, ops.reduce_mean))
+        ranges.append(ops.result(ops.concat([ops.unsqueeze(each, integers(0)) for each in reduced], 0)))
+    return openvino.Model(ranges, clone.get_parameters(), model.get_friendly_name())
+
+
+def combined(batches: Sequence[Sequence[Array]]) -> list[Range]:
+    """Return the ranges of what `measured` said of several batches of the same size."""
+    together = [np.stack(each) for each in zip(*batches, strict=True)]
+    return [Range(each[:, 0].min(axis=0), each[:, 1].max(axis=0), each[:, 2].mean(axis=0)) for each in together]
+
+
+def quantize(model: "openvino.Model", ranges: Sequence[Range]) -> None:
+    """Round the convolutions of a model, the ranges of whose inputs were measured, in place."""
+    for site, seen in zip(_sites(model), ranges, strict=True):
+        weights = [_weights_of(each) for each in site.convolutions]
+        scale = channel_scale(seen, weights)
+        low, high = bounds(seen, scale)
+        limits = [constant((each * scale).reshape(1, -1, 1, 1)) for each in (low, high)]
+        ends = [constant(np.array(each)) for each in (low, high)]
+        rounded = ops.fake_quantize(site.source, *limits, *ends, INPUT_STEPS + 1)
+        for convolution, weight in zip(site.convolutions, weights, strict=True):
+            steps, step = rounded_weights(weight * scale[:, None, None])
+            lost = (weight - steps * step / scale[:, None, None]).sum(axis=(2, 3)) @ seen.mean
+            readers = convolution.output(0).get_target_inputs()
+            convolution.input(0).replace_source_output(rounded.output(0))
+            product = ops.multiply(ops.convert(ops.constant(steps), "f32"), constant(step))
+            convolution.input(1).replace_source_output(product.output(0))
+            mended = ops.add(convolution, constant(lost.reshape(1, -1, 1, 1)))
+            for reader in readers:
+                reader.replace_source_output(mended.output(0))
+    model.validate_nodes_and_infer_types()
+
+
+def channel_scale(seen: Range, weights: Sequence[Array]) -> Array:
+    """Return the scale of each channel, such that inputs and weights, as they are rounded, reach equally far."""
+    reached = np.maximum(np.abs(seen.lowest), np.abs(seen.largest)) * _MARGIN
+    weight = np.max([np.abs(each).max(axis=(0, 2, 3)) for each in weights], axis=0)
+    inputs, factors = (np.maximum(each, max(_SMALLEST * each.max(), 1e-6)) for each in (reached, weight))
+    scale: Array = np.sqrt(inputs / factors).astype(np.float32)
+    return scale
+
+
+def bounds(seen: Range, scale: Array) -> tuple[float, float]:
+    """Return the numbers, in units of the scales, that step 0 and step 255 stand for; 0 is exactly a step.
+
+    So the points around the board, which are 0, are no error.
+    """
+    low = min(0.0, float((seen.lowest / scale).min())) * _MARGIN
+    high = max(float((seen.largest / scale).max()) * _MARGIN, 1e-6)
+    zero = round(-low / (high - low) * INPUT_STEPS)
+    step = max(high / (INPUT_STEPS - zero), -low / zero if zero else 0.0)
+    return -zero * step, (INPUT_STEPS - zero) * step
+
+
+def rounded_weights(weight: Array) -> tuple[np.ndarray, Array]:
+    """Return weights [out, in, ky, kx] as int8 and the step [out, 1, 1, 1] to multiply them with."""
+    step = np.maximum(np.abs(weight).max(axis=(1, 2, 3), keepdims=True), 1e-12) / WEIGHT_STEPS
+    return np.rint(weight / step).astype(np.int8), step.astype(np.float32)
+
+
+def _sites(model: "openvino.Model") -> list[_Site]:
+    """Return what is to be rounded, in the order of the model."""
+    sites: dict[tuple[str, int], _Site] = {}
+    for convolution in _convolutions(model):
+        source = convolution.input(0).get_source_output()
+        node = source.get_node()
+        if node.get_type_name() != "Parameter" and _weights_of(convolution).shape[0] >= _FEWEST_OUTPUTS:
+            site = sites.setdefault((node.get_friendly_name(), source.get_index()), _Site(source, []))
+            site.convolutions.append(convolution)
+    return list(sites.values())
+
+
+def _convolutions(model: "openvino.Model") -> Iterator[Node]:
+    for node in model.get_ordered_ops():
+        if node.get_type_name() == "Convolution":
+            yield node
+
+
+def _weights_of(convolution: Node) -> Array:
+    """Return [out, in, ky, kx]."""
+    return np.array(convolution.input(1).get_source_output().get_node().data, dtype=np.float32)
