@@ -5,7 +5,6 @@ reader's. The tree's Black-positive figures turn into a color's view in `for_col
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -124,45 +123,56 @@ def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
     table = move_table(tree, search.root, search.params)
     order = np.lexsort((-table.prior, -table.visits, -table.play_weight))
     visited = [int(edge) for edge in order if table.visits[edge] > 0 and _may_play(search.root, table.vertex[edge])]
+    images = _mirror_images(search)
     moves: list[MoveInfo] = []
     for edge in visited[: wanted.max_moves]:
         move = _visited_move(search, table, edge, wanted, color)
-        for each in (move, *_mirror_images(search, move)):
+        turned = (_turned(move, vertex, turn, _size(search.root)) for vertex, turn in images.get(move.vertex, ()))
+        for each in (move, *turned):
             moves.append(replace(each, order=len(moves)))
     if len(moves) < wanted.min_moves:
         moves += _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
     return Analysis(_root_info(tree, wanted, color), tuple(moves[: wanted.max_moves]))
 
 
-def _mirror_images(search: Searched, move: MoveInfo) -> Iterator[MoveInfo]:
-    """Yield the moves that were not searched because they mirror this one, with its figures turned."""
-    board = search.root.board
-    size = int(board[HEADER, WIDTH]), int(board[HEADER, HEIGHT])
+def _size(root: Root) -> tuple[int, int]:
+    """Return (width, height)."""
+    return int(root.board[HEADER, WIDTH]), int(root.board[HEADER, HEIGHT])
+
+
+def _mirror_images(search: Searched) -> dict[int, list[tuple[int, int]]]:
+    """Return for a move those that were left out because they mirror it, each with the symmetry that leads to it."""
+    images: dict[int, list[tuple[int, int]]] = {}
+    if not search.mirrored:
+        return images
+    size = _size(search.root)
+    turns = [each for each in applicable(*size) if _keeps_stones(search.root, each, size)]
     for vertex, original in search.mirrored.items():
-        if original != move.vertex:
-            continue
-        turn = next(each for each in applicable(*size) if _maps(search.root, original, vertex, each, size))
-        owners = [
-            None if each is None else map_planes(each.reshape(size[::-1]), turn).flatten()
-            for each in (move.ownership, move.ownership_stdev)
-        ]
-        yield replace(
-            move,
-            vertex=vertex,
-            is_symmetry_of=original,
-            pv=tuple(map_vertex(each, turn, *size) for each in move.pv),
-            ownership=owners[0],
-            ownership_stdev=owners[1],
-        )
+        turn = next(each for each in turns if map_vertex(original, each, *size) == vertex)
+        images.setdefault(original, []).append((vertex, turn))
+    return images
 
 
-def _maps(root: Root, original: int, vertex: int, symmetry: int, size: tuple[int, int]) -> bool:
-    """Return whether a symmetry of the root's stones brings one vertex to another."""
-    if map_vertex(original, symmetry, *size) != vertex:
-        return False
+def _keeps_stones(root: Root, symmetry: int, size: tuple[int, int]) -> bool:
     table = vertex_table(symmetry, *size)
     colors = root.board[COLOR, : len(table)]
     return np.array_equal(colors[table], colors)
+
+
+def _turned(move: MoveInfo, vertex: int, turn: int, size: tuple[int, int]) -> MoveInfo:
+    """Return the figures of a move for the one that a symmetry makes of it."""
+    mean, stdev = (
+        None if each is None else map_planes(each.reshape(size[::-1]), turn).flatten()
+        for each in (move.ownership, move.ownership_stdev)
+    )
+    return replace(
+        move,
+        vertex=vertex,
+        is_symmetry_of=move.vertex,
+        pv=tuple(map_vertex(each, turn, *size) for each in move.pv),
+        ownership=mean,
+        ownership_stdev=stdev,
+    )
 
 
 def _may_play(root: Root, vertex: int) -> bool:
