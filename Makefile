@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match solve stress fuzz clients binary clean
+.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match solve stress soak fuzz clients binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,9 @@ match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --ga
 
 solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='FILE.jsonl.gz --net FILE --out DIR'
 	@$(BIN)/keima solve $(ARGS)
+
+soak: $(VENV)/installed-dev ## let the engine play itself for hours, memory measured (ARGS="--hours 3", ENGINE="keima --net FILE")
+	@$(BIN)/python -m tests.conformity.soak $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
 
 fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
 	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
