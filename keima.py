@@ -113,16 +113,17 @@ def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str,
 
 
 def search_params(
-    net: str | None, config: dict[str, str], settings: dict[str, str], seed: int | None
+    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
 ) -> "SearchParams":
-    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then --seed.
+    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then options.
 
     Without any seed every run draws other random numbers.
     """
     from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
 
     defaults = ROLLOUT_PARAMS if network_named(net) is None else SearchParams()
-    chosen = {"seed": "0"} | config | settings | ({} if seed is None else {"seed": str(seed)})
+    given = {key: str(value) for key, value in options.items() if value is not None}
+    chosen = {"seed": "0"} | config | settings | given
     try:
         return with_settings(defaults, chosen)
     except GoError as error:
@@ -190,7 +191,8 @@ player_options = [
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
     threads_option,
-    click.option("--seed", type=int, help="Seed of all random numbers."),
+    click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of the search tree."),
+    click.option("--seed", type=int, help="Seed of all random numbers; without it every run draws others."),
     click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
 ]
 
@@ -222,7 +224,13 @@ def gtp(**options: Any) -> None:
 
     start_logging(options["log_level"])
     refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(options["net"], options["config"], options["settings"], options["seed"])
+    params = search_params(
+        options["net"],
+        options["config"],
+        options["settings"],
+        seed=options["seed"],
+        max_memory_mib=options["max_memory"],
+    )
     width, height = options["size"]
     config = SessionConfig(
         version=__version__,
@@ -248,7 +256,13 @@ def play(**options: Any) -> None:
 
     start_logging(options["log_level"])
     refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(options["net"], options["config"], options["settings"], options["seed"])
+    params = search_params(
+        options["net"],
+        options["config"],
+        options["settings"],
+        seed=options["seed"],
+        max_memory_mib=options["max_memory"],
+    )
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
     with one_line_errors():
@@ -333,7 +347,7 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
     from engine.solve.cli import cli_solve
 
     refuse_lonely_profile(net, options["profile"])
-    params = search_params(net, {}, changes, options["seed"])
+    params = search_params(net, {}, changes, seed=options["seed"])
     asked = SolveSettings(
         search=tuple(sorted(changes.items())),
         **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
