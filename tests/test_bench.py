@@ -48,7 +48,7 @@ def test_json_holds_every_figure() -> None:
             assert figures["bytes_per_node"][size][kind]["none"] > 0
             shares = figures["search_share"][size][kind]["none"]
             assert list(shares) == ["select", "evaluate", "backup"]
-            assert all(0 <= share <= 1.5 for share in shares.values())
+            assert all(0 <= share <= 1.001 for share in shares.values())
             assert sum(shares.values()) > 0
     assert figures["calls_in_flight"]["uniform"]["none"] == UniformEvaluator().attributes.concurrent
     if sys.platform == "linux":

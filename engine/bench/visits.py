@@ -26,8 +26,12 @@ class _Watched:
         self.attributes = inner.attributes
         self._inner = inner
         self._lock = threading.Lock()
-        self._inside, self._since = 0, 0.0
-        self.seconds = 0.0
+        self._inside, self._since, self._seconds = 0, 0.0, 0.0
+
+    def busy(self) -> float:
+        """Return the seconds so far."""
+        with self._lock:
+            return self._seconds + (time.perf_counter() - self._since if self._inside else 0.0)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         with self._lock:
@@ -40,7 +44,7 @@ class _Watched:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0:
-                    self.seconds += time.perf_counter() - self._since
+                    self._seconds += time.perf_counter() - self._since
 
     def close(self) -> None:
         self._inner.close()
@@ -77,7 +81,7 @@ class MeasuredSearch:
         self._evaluator, self._watched = evaluator, _Watched(evaluator)
         self._search = Search(self._watched, ROLLOUT_PARAMS if attributes.has_first_play else SearchParams())
         self._positions = positions
-        self._spent, self._wall = dict.fromkeys(_STEPS, 0.0), 0.0
+        self._spent, self._wall = dict.fromkeys((*_STEPS, "evaluate", "encode"), 0.0), 0.0
         game, rave = positions[0].game, attributes.has_first_play
         area = game.width * game.height
         self.bytes_per_node = bytes_per_node(area, rave=rave, ownership=attributes.has_ownership)
@@ -90,23 +94,22 @@ class MeasuredSearch:
     def per_second(self, seconds: float) -> float:
         """Return the visits a second in searches of so many seconds each, from every position, from empty trees."""
         visits = elapsed = 0.0
-        evaluating, encoding = self._watched.seconds, self._encode_seconds()
         with _timed_steps(self._spent):
             for position in self._positions:
                 game = position.game
                 self._search.forget()
                 self._search.begin(game, game.to_play, game.legal_vertices())
-                start = time.perf_counter()
+                busy, encoding, start = self._watched.busy(), self._encode_seconds(), time.perf_counter()
                 visits += self._search.run([TimeStopper(seconds)]).playouts
+                # Calls that are still in flight when the search ends go on outside of its time.
+                self._add("evaluate", self._watched.busy() - busy)
+                self._add("encode", self._encode_seconds() - encoding)
                 elapsed += time.perf_counter() - start
         self._wall += elapsed
-        self._add("evaluate", self._watched.seconds - evaluating)
-        if isinstance(self._evaluator, NetworkEvaluator):
-            self._add("encode", self._encode_seconds() - encoding)
         return visits / elapsed
 
     def _add(self, step: str, seconds: float) -> None:
-        self._spent[step] = self._spent.get(step, 0.0) + seconds
+        self._spent[step] += seconds
 
     def _encode_seconds(self) -> float:
         return self._evaluator.encode_seconds if isinstance(self._evaluator, NetworkEvaluator) else 0.0
@@ -117,7 +120,8 @@ class MeasuredSearch:
         evaluate: at least one call was in flight; encode, of networks only, is a part of it. The other steps go
         on meanwhile, so that the shares may exceed 1 together.
         """
-        steps = [step for step in ("select", "encode", "evaluate", "backup") if step in self._spent]
+        encodes = isinstance(self._evaluator, NetworkEvaluator)
+        steps = ("select", *(("encode",) if encodes else ()), "evaluate", "backup")
         return {step: round(self._spent[step] / self._wall, 3) for step in steps}
 
     def close(self) -> None:
