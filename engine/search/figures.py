@@ -1,9 +1,42 @@
 """The figures of a running search, as stoppers and watchers see them."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.color import BLACK
+from engine.jit import kernel
 from engine.search.stoppers import SearchStats
-from engine.search.tree import ROOT, Tree, decoded_prior, links_of
+from engine.search.tree import NO_LINK, ROOT, Tree, decoded_prior
 from engine.vertex import NO_POINT
+
+_COUNTS = _BEST_VISITS, _SECOND_VISITS, _VERTEX, _VISITS, _MOVES = range(5)
+_VALUES = _BEST_VALUE, _SECOND_VALUE, _ROOT_VALUE, _PRIOR = range(4)
+
+
+@kernel
+def _read(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+    """Write the root's figures; where two moves have the same visits the earlier is the better."""
+    root = tree.nodes[ROOT]
+    sign = 1.0 if root.to_play == BLACK else -1.0
+    counts[:] = 0
+    values[:] = 0.0
+    counts[_VERTEX] = NO_POINT
+    edge, link = 0, root.first_link
+    while link != NO_LINK:
+        each = tree.links[link]
+        utility = sign * tree.nodes[each.child].utility
+        if each.visits > counts[_BEST_VISITS]:
+            counts[_SECOND_VISITS], values[_SECOND_VALUE] = counts[_BEST_VISITS], values[_BEST_VALUE]
+            counts[_BEST_VISITS], values[_BEST_VALUE] = each.visits, utility
+            counts[_VERTEX] = tree.edge_vertex[ROOT, edge]
+            values[_PRIOR] = decoded_prior(tree.edge_prior[ROOT, edge])
+        elif each.visits > counts[_SECOND_VISITS]:
+            counts[_SECOND_VISITS], values[_SECOND_VALUE] = each.visits, utility
+        edge += 1
+        link = each.next
+    counts[_VISITS] = root.visits
+    counts[_MOVES] = root.edges
+    values[_ROOT_VALUE] = sign * root.utility
 
 
 class Figures:
@@ -11,29 +44,27 @@ class Figures:
 
     def __init__(self) -> None:
         self._leader, self._since = NO_POINT, 0
+        self._counts = np.zeros(len(_COUNTS), dtype=np.int64)
+        self._values = np.zeros(len(_VALUES), dtype=np.float64)
 
     def of(self, tree: Tree, playouts: int, elapsed: float) -> SearchStats:
         """Return the present figures. playouts: of this search. elapsed: seconds."""
-        root, links = tree.nodes[ROOT], links_of(tree, ROOT)
-        visits = [int(tree.links[link]["visits"]) for link in links]
-        ranked = sorted(range(len(links)), key=visits.__getitem__, reverse=True)[:2]
-        sign = 1.0 if root["to_play"] == BLACK else -1.0
-        values = [sign * float(tree.nodes[tree.links[links[edge]]["child"]]["utility"]) for edge in ranked]
-        best_two = [visits[edge] for edge in ranked]
-        leader = int(tree.edge_vertex[ROOT, ranked[0]]) if ranked else NO_POINT
+        _read(tree, self._counts, self._values)
+        best_visits, second_visits, leader, visits, moves = self._counts.tolist()
+        best_value, second_value, root_value, prior = self._values.tolist()
         if leader != self._leader:
             self._leader, self._since = leader, playouts
         return SearchStats(
-            visits=int(root["visits"]),
+            visits=visits,
             playouts=playouts,
             elapsed=elapsed,
-            best_visits=best_two[0] if ranked else 0,
-            second_visits=best_two[1] if len(ranked) > 1 else 0,
+            best_visits=best_visits,
+            second_visits=second_visits,
             best_vertex=leader,
-            best_value=values[0] if ranked else 0.0,
-            second_value=values[1] if len(ranked) > 1 else 0.0,
-            root_value=sign * float(root["utility"]),
+            best_value=best_value,
+            second_value=second_value,
+            root_value=root_value,
             best_since=self._since,
-            best_prior=float(decoded_prior(int(tree.edge_prior[ROOT, ranked[0]]))) if ranked else 0.0,
-            move_count=int(root["edges"]),
+            best_prior=prior,
+            move_count=moves,
         )

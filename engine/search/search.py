@@ -6,7 +6,8 @@ Owns the tree, its reuse from move to move and its bounded memory. Knows of eval
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +196,7 @@ class Search:
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()
         self._figures = Figures()
+        self._answered = time.perf_counter()
         self._evaluated = 0
         self._fixed_load = self._load_for(max_visits)
         self._in_flight: deque[Slot] = deque()
@@ -253,6 +255,9 @@ class Search:
         attributes = self._evaluator.attributes
         if self.params.batch_size > 0:
             return Load(attributes.concurrent, min(self.params.batch_size, attributes.max_batch))
+        if attributes.has_first_play:
+            # Play-outs are so cheap and so noisy that nothing is lost by picking many positions at once.
+            return Load(attributes.concurrent, attributes.preferred_batch)
         if max_visits is None:
             return None
         return Throughput(attributes, most=_LARGEST_BATCH).load(max_visits, timed=False)
@@ -286,7 +291,7 @@ class Search:
             mixed = (positions.hashes[:rows] ^ np.uint64(self._seed)) * np.uint64(_HASH_MIX)
             count = len(applicable(positions.width, positions.height))
             positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
-        slot.future = self._workers.submit(slot.evaluate, self._evaluator, rows)
+        slot.future = self._workers.submit(self._evaluator.evaluate, positions, rows, slot.evaluation)
         self._in_flight.append(slot)
         slot.company = len(self._in_flight)
 
@@ -294,7 +299,10 @@ class Search:
         """Wait for the oldest evaluation; return False if the search is to end before."""
         future = self._in_flight[0].future
         assert future is not None
-        while not wait([future], _PATIENCE).done:
+        while not future.done():
+            with suppress(TimeoutError):
+                future.exception(_PATIENCE)
+                break
             if _is_over(stoppers, self._stats()):
                 return False
         future.result()
@@ -313,7 +321,7 @@ class Search:
         positions.repeat_first(count)
         positions.symmetry[:count] = symmetries
         positions.optimism[:count] = params.root_policy_optimism
-        slot.future = self._workers.submit(slot.evaluate, self._evaluator, count)
+        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
         self._in_flight.append(slot)
         slot.company = 0
         slot.future.result()
@@ -352,7 +360,11 @@ class Search:
     def _back_up(self, slot: Slot) -> None:
         """Bring the evaluations of a slot, which are there, into the tree."""
         slot.future = None
-        self._throughput.record(slot.company, slot.rows, slot.seconds)
+        now = time.perf_counter()
+        if slot.company == len(self._in_flight) + 1:
+            # Between two answers lies what a call costs with all that is done for it, divided by the calls in flight.
+            self._throughput.record(slot.company, slot.rows, (now - self._answered) * slot.company)
+        self._answered = now
         back_up(
             self.tree,
             slot.batch,

@@ -1,11 +1,10 @@
 """One batch of leaves between the tree and the evaluator."""
 
-import time
 from concurrent.futures import Future, wait
 
 import numpy as np
 
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.base import Evaluation, PositionBatch
 from engine.game import Game
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
@@ -17,7 +16,7 @@ _WALK = ((MAX_DEPTH,), (MAX_DEPTH,), ())
 class Slot:
     """One batch in flight: its positions and walks, its evaluation, and the future of the latter.
 
-    company: calls that were in flight when it was sent, itself included. seconds: what its evaluation took.
+    company: calls that were in flight when it was sent, itself included.
     """
 
     def __init__(self, capacity: int, game: Game, *, has_details: bool) -> None:
@@ -28,16 +27,9 @@ class Slot:
             out.policy, out.value, out.score, out.ownership, out.first_play, out.details, has_details
         )
         self.rows = self.company = 0
-        self.seconds = 0.0
         self.future: Future[None] | None = None
         shared = (getattr(self.positions, name) for name in Batch._fields[: -len(_WALK)])
         self.batch = Batch(*shared, *(np.empty((capacity, *shape), dtype=np.int32) for shape in _WALK))
-
-    def evaluate(self, evaluator: Evaluator, count: int) -> None:
-        """Have rows 0..count-1 evaluated."""
-        start = time.perf_counter()
-        evaluator.evaluate(self.positions, count, self.evaluation)
-        self.seconds = time.perf_counter() - start
 
     def finish(self) -> None:
         """Wait until nothing writes to the slot any more."""
