@@ -1,20 +1,26 @@
 """Positions to learn from how large a network's numbers become, for arithmetic in few bits.
 
-Owns which positions: of random games, from the first moves to a board that is two thirds full. They take no
-network to make and say as much of the ranges as games that it plays itself. The same ones every time.
+Owns which positions: of random games, from the first moves to a board that is two thirds full, in half of them
+one side passing often, under any komi. They take no network to make and say as much of the ranges as games that
+it plays itself; one-sided ones tell how large numbers become where a game is won or lost. The same ones every time.
 """
+
+import math
 
 import numpy as np
 
+from engine.color import BLACK, WHITE
 from engine.encoders.human import human_metadata
 from engine.evaluators.base import PositionBatch, write_position
 from engine.evaluators.network import encoder_for
 from engine.game import Game
 from engine.nets.spec import Array, NetSpec
-from engine.vertex import points
+from engine.vertex import PASS, points
 
-POSITIONS = 64
 _PER_GAME = 8
+_PASSES = ((BLACK, 0.0),) * 4 + ((BLACK, 0.5), (WHITE, 0.5), (BLACK, 0.9), (WHITE, 0.9))
+"""Who passes in each of the games, and how often."""
+POSITIONS = _PER_GAME * len(_PASSES)
 _FULL = 2 / 3
 _SEED = 1
 _PROFILE = "rank_1d"
@@ -35,20 +41,24 @@ def calibration_inputs(spec: NetSpec, width: int, height: int) -> tuple[Array, A
 
 def _positions(width: int, height: int) -> PositionBatch:
     """Return positions of random games, evenly spaced."""
-    generator = np.random.default_rng(_SEED)
+    generator, area = np.random.default_rng(_SEED), width * height
     positions = PositionBatch(POSITIONS, width, height)
-    moves = max(1, round(width * height * _FULL / _PER_GAME))
-    for row in range(POSITIONS):
-        if row % _PER_GAME == 0:
-            game = Game(width, height)
-        write_position(game, game.to_play, positions, row)
-        for _ in range(moves):
-            _play_anywhere(game, generator)
+    moves = max(1, round(area * _FULL / _PER_GAME))
+    for number, (lazy, chance) in enumerate(_PASSES):
+        game = Game(width, height)
+        for row in range(number * _PER_GAME, (number + 1) * _PER_GAME):
+            write_position(game, game.to_play, positions, row)
+            for _ in range(moves):
+                _play_anywhere(game, chance if game.to_play == lazy else 0.0, generator)
+    positions.white_bonus += generator.normal(0.0, math.sqrt(area), POSITIONS).round().astype(np.float32)
     return positions
 
 
-def _play_anywhere(game: Game, generator: np.random.Generator) -> None:
-    """Play a random legal move, or none where only a pass is legal."""
+def _play_anywhere(game: Game, passing: float, generator: np.random.Generator) -> None:
+    """Pass by chance, or play a random legal move; do nothing where only a pass is legal."""
+    if generator.random() < passing:
+        game.play(game.to_play, PASS)
+        return
     for vertex in generator.permutation(points(game.width, game.height)):
         if game.is_legal(game.to_play, int(vertex)):
             game.play(game.to_play, int(vertex))

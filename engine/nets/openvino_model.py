@@ -35,9 +35,9 @@ from engine.nets.spec import (
     ValueHead,
 )
 
-PLANES, GLOBALS = "planes", "globals"
+PLANES, GLOBALS, TRUNK = "planes", "globals", "trunk"
 OUTPUTS = ("policy", "result", "score", "ownership")
-"""Names of a model's inputs and outputs, the latter in the order of `engine.evaluators.network.RawOutputs`."""
+"""Names of a model's inputs, of what the heads see, and of its outputs: these in the order of `RawOutputs`."""
 
 
 def build_model(spec: NetSpec, batch: int, width: int, height: int) -> "openvino.Model":
@@ -57,6 +57,7 @@ def build_model(spec: NetSpec, batch: int, width: int, height: int) -> "openvino
     for block in spec.blocks:
         trunk = add_block(trunk, block)
     points = trunk.points() if spec.tip is None else _tip(trunk, spec.tip)
+    points.set_friendly_name(TRUNK)
     outputs = {"policy": _policy(points, spec.policy, board), **_value(points, spec.value, board)}
     results = []
     for name in OUTPUTS:

@@ -60,6 +60,12 @@ def test_unknown_names_are_refused(option: str, value: str) -> None:
         network_evaluator(SPEC, **{option: value})
 
 
+def test_torch_does_not_compute_in_int8(machine) -> None:
+    machine("torch")
+    with pytest.raises(GoError, match="torch does not compute in int8: choose fp32 or bf16 or fp16, or openvino"):
+        network_evaluator(SPEC, "torch", "int8")
+
+
 @pytest.mark.parametrize("backend", ["openvino", "torch"])
 def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     backend: str, caplog: pytest.LogCaptureFixture

@@ -94,7 +94,27 @@ def test_the_best_precision_of_the_cpu_is_chosen() -> None:
     assert OpenVinoBackend(EXAMPLES["softmax silu"]).name == f"openvino-cpu-{best}"
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_rounding_to_int8_is_close_to_fp32_and_the_same_every_time() -> None:
+    spec = random_spec(3, 32, ENCODERS["liberties"], 9, pool_every=2)
+    positions = batch_of([random_game(seed, 9, moves=60) for seed in range(8)])
+    exact, rough, again = (evaluated(openvino_evaluator(spec, each), positions) for each in ("fp32", "int8", "int8"))
+    assert np.abs(exact.policy - rough.policy).max() < 0.01
+    assert np.abs(exact.value - rough.value).max() < 0.1
+    assert np.abs(exact.ownership - rough.ownership).max() < 0.1
+    assert not np.array_equal(exact.policy, rough.policy)
+    assert np.array_equal(rough.policy, again.policy)
+    assert np.array_equal(rough.value, again.value)
+
+
+def test_int8_is_refused_without_instructions_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "instruction_sets", lambda: ["avx2", "fma", "avx512f"])
+    with pytest.raises(GoError, match="does not compute in int8"):
+        OpenVinoBackend(EXAMPLES["softmax silu"], "int8")
+    monkeypatch.setattr(backend_module, "instruction_sets", lambda: ["avx2", "fma", "avxvnni"])
+    assert "int8" in precisions()
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "int8"])
 def test_a_precision_that_the_cpu_only_imitates_is_refused(precision: Precision) -> None:
     if precision in ABLE:
         assert OpenVinoBackend(EXAMPLES["softmax silu"], precision).name == f"openvino-cpu-{precision}"
