@@ -32,6 +32,8 @@ _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "
 """What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
 _BYTE_PRODUCTS = {"avx512vnni", "avxvnni"}
 """Instructions for int8, any of which will do."""
+_SMALLEST_ROUNDED = 7
+"""Sides from which on int8 is used: smaller boards are fast anyway, and there networks' numbers grow very large."""
 _ROWS = 8
 """Positions of a slot at most."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
@@ -122,7 +124,7 @@ class OpenVinoBackend:
     def _build(self, width: int, height: int) -> Any:
         """Return the graph for a board size and some batch."""
         graph = build_model(self._spec, _ROWS, width, height)
-        if self._precision == "int8":
+        if self._precision == "int8" and min(width, height) >= _SMALLEST_ROUNDED:
             quantize(graph, self._ranges(graph, width, height))
         return graph
 

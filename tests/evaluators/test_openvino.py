@@ -106,6 +106,14 @@ def test_rounding_to_int8_is_close_to_fp32_and_the_same_every_time() -> None:
     assert np.array_equal(rough.value, again.value)
 
 
+def test_small_boards_are_computed_exactly_in_int8() -> None:
+    spec = random_spec(3, 32, ENCODERS["liberties"], 9, pool_every=2)
+    for width, height, is_exact in ((9, 6, True), (7, 7, False)):
+        positions = batch_of([random_game(1, width, height, moves=20)])
+        exact, rough = (evaluated(openvino_evaluator(spec, each), positions) for each in ("fp32", "int8"))
+        assert np.array_equal(exact.policy, rough.policy) == is_exact
+
+
 def test_int8_is_refused_without_instructions_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "instruction_sets", lambda: ["avx2", "fma", "avx512f"])
     with pytest.raises(GoError, match="does not compute in int8"):
