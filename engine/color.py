@@ -1,5 +1,16 @@
 """The three states of a point and the two players. Every color in Keima is one of these ints."""
 
+from typing import Protocol, TypeVar
+
+
+class Negatable(Protocol):
+    """A number, or an array of numbers."""
+
+    def __neg__(self: "Figure") -> "Figure": ...
+
+
+Figure = TypeVar("Figure", bound=Negatable)
+
 EMPTY = 0
 BLACK = 1
 WHITE = 2
@@ -20,3 +31,8 @@ def color_name(color: int) -> str:
 def color_letter(color: int) -> str:
     """Return "B" or "W"."""
     return "B" if color == BLACK else "W"
+
+
+def for_color(black_positive: Figure, color: int) -> Figure:
+    """Turn a Black-positive figure, or an array of them, into the view of a color; it is its own inverse."""
+    return black_positive if color == BLACK else -black_positive

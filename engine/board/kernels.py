@@ -72,10 +72,8 @@ def position_hash(board: Board) -> np.uint64:
 
 
 @kernel
-def _is_liberty_of(board: Board, point: int, head: int) -> bool:
-    """True if the chain with this head touches the point."""
-    stride = board[HEADER, STRIDE]
-    color = board[COLOR, head]
+def is_liberty_of(board: Board, point: int, head: int, color: int, stride: int) -> bool:
+    """True if the chain with this head and of this color touches the point."""
     return (
         (board[COLOR, point - stride] == color and board[HEAD, point - stride] == head)
         or (board[COLOR, point - 1] == color and board[HEAD, point - 1] == head)
@@ -93,14 +91,14 @@ def _merge(board: Board, head: int, other: int) -> int:
     """
     if board[SIZE, head] < board[SIZE, other]:
         head, other = other, head
-    stride = board[HEADER, STRIDE]
+    stride, color = board[HEADER, STRIDE], board[COLOR, head]
     board[SIZE, head] += board[SIZE, other]
     liberties = board[LIBERTIES, head]
     stone = other
     while True:
         for direction in range(4):
             point = stone + neighbor_offset(direction, stride)
-            if board[COLOR, point] == EMPTY and not _is_liberty_of(board, point, head):
+            if board[COLOR, point] == EMPTY and not is_liberty_of(board, point, head, color, stride):
                 liberties += 1
         board[HEAD, stone] = head
         stone = board[NEXT, stone]
@@ -322,27 +320,3 @@ def is_suicide(board: Board, vertex: int, color: int) -> bool:
     breathes = is_legal(board, vertex, color, False)
     board[HEADER, KO_POINT] = ko
     return not breathes
-
-
-@kernel
-def chain_liberties(board: Board, head: int, out: NDArray[np.int16]) -> int:
-    """Write the liberties of a chain, each once, in the order its stones are met; return how many.
-
-    out: int16, at least as long as the chain has liberties.
-    """
-    stride = board[HEADER, STRIDE]
-    total = board[LIBERTIES, head]
-    found = 0
-    stone = head
-    while found < total:
-        for direction in range(4):
-            point = stone + neighbor_offset(direction, stride)
-            if board[COLOR, point] == EMPTY:
-                known = False
-                for i in range(found):
-                    known = known or out[i] == point
-                if not known:
-                    out[found] = point
-                    found += 1
-        stone = board[NEXT, stone]
-    return found

@@ -12,7 +12,7 @@ hands it from move to move.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import neighbor_offset
+from engine.board.kernels import is_liberty_of, neighbor_offset
 from engine.board.layout import (
     COLOR,
     HEAD,
@@ -55,17 +55,6 @@ def _change(board: Board, row: int, place: int, value: int, journal: NDArray[np.
 
 
 @kernel
-def _is_liberty_of(board: Board, point: int, head: int, color: int, stride: int) -> bool:
-    """True if the chain with this head touches the point."""
-    return (
-        (board[COLOR, point - stride] == color and board[HEAD, point - stride] == head)
-        or (board[COLOR, point - 1] == color and board[HEAD, point - 1] == head)
-        or (board[COLOR, point + 1] == color and board[HEAD, point + 1] == head)
-        or (board[COLOR, point + stride] == color and board[HEAD, point + stride] == head)
-    )
-
-
-@kernel
 def _join(board: Board, head: int, other: int, journal: NDArray[np.int16], used: int) -> int:
     """Join a chain to one that is at least as large, stone by stone; return the entries in use."""
     stride = board[HEADER, STRIDE]
@@ -75,7 +64,7 @@ def _join(board: Board, head: int, other: int, journal: NDArray[np.int16], used:
     while True:
         for direction in range(4):
             point = stone + neighbor_offset(direction, stride)
-            if board[COLOR, point] == EMPTY and not _is_liberty_of(board, point, head, color, stride):
+            if board[COLOR, point] == EMPTY and not is_liberty_of(board, point, head, color, stride):
                 liberties += 1
         # Renamed at once, so that a liberty which two of the stones share is counted once.
         used = _change(board, HEAD, stone, head, journal, used)

@@ -61,7 +61,7 @@ def find(
         key ^= key >> np.uint64(32)
         row_keys[i] = key
         bucket = np.int64(key & np.uint64(buckets - 1))
-        slots[i] = MISS
+        slots[i] = sources[i] = MISS
         for way in range(WAYS):
             if keys[bucket, way] == key and key != np.uint64(0):
                 slots[i] = bucket * WAYS + way
@@ -77,19 +77,11 @@ def find(
 
 
 @kernel
-def copy_known(slots: NDArray[np.int64], count: int, stored: Floats, out: Floats) -> None:
-    """Write the known rows of out [B, k] from the table [entries, k]."""
+def copy_rows(rows: NDArray[np.int64], count: int, source: Floats, out: Floats) -> None:
+    """Write row i of out [B, k] from row rows[i] of source [S, k], unless that is MISS."""
     for i in range(count):
-        if slots[i] != MISS:
-            out[i] = stored[slots[i]]
-
-
-@kernel
-def copy_fresh(slots: NDArray[np.int64], sources: NDArray[np.int64], count: int, fresh: Floats, out: Floats) -> None:
-    """Write the other rows of out [B, k] from the answers of the misses [M, k]."""
-    for i in range(count):
-        if slots[i] == MISS:
-            out[i] = fresh[sources[i]]
+        if rows[i] != MISS:
+            out[i] = source[rows[i]]
 
 
 @kernel
@@ -229,7 +221,7 @@ class CachedEvaluator:
             unknown = find(table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing)
             if unknown < count:
                 for stored, column in zip(table.columns, wanted, strict=True):
-                    copy_known(slots, count, stored, column)
+                    copy_rows(slots, count, stored, column)
         if unknown == 0:
             return 0
         if unknown == count:
@@ -240,7 +232,7 @@ class CachedEvaluator:
             self._inner.evaluate(buffers.batch, unknown, buffers.fresh)
             fresh = self._columns(buffers.fresh)
             for new, column in zip(fresh, wanted, strict=True):
-                copy_fresh(slots, sources, count, new, column)
+                copy_rows(sources, count, new, column)
         with table.lock:
             claim(table.keys, table.oldest, row_keys, missing, unknown, buffers.claimed)
             for stored, new in zip(table.columns, fresh, strict=True):

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, EMPTY, opponent
+from engine.color import BLACK, EMPTY, for_color, opponent
 from engine.evaluators.base import Evaluator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.base import Limits
-from engine.players.moves import chains, for_color, safe_vertices
+from engine.players.moves import chains, safe_vertices
 from engine.scoring import ownership_map
 from engine.search.params import SearchParams
 from engine.search.search import Search

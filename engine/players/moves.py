@@ -1,9 +1,9 @@
-"""What every player knows of a position without thinking: safe moves, chains, points of view."""
+"""What every player knows of a position without thinking: safe moves, chains, eyes."""
 
 from engine.board.kernels import hash_after, is_suicide, position_hash
 from engine.board.layout import COLOR, HEAD
 from engine.board.tactics import is_eye
-from engine.color import BLACK, EMPTY
+from engine.color import EMPTY
 from engine.game import Game
 from engine.vertex import points
 
@@ -41,8 +41,3 @@ def chains(game: Game) -> list[list[int]]:
 def fills_eye(game: Game, color: int, vertex: int) -> bool:
     """True if a point is a one-point eye of `color`."""
     return bool(is_eye(game.board, vertex, color))
-
-
-def for_color(black_positive: float, color: int) -> float:
-    """Turn a Black-positive figure into the view of one color."""
-    return black_positive if color == BLACK else -black_positive

@@ -4,10 +4,10 @@ import numpy as np
 
 from engine.board.area import area, new_scratch
 from engine.board.tactics import breathes_after
-from engine.color import EMPTY
+from engine.color import EMPTY, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
-from engine.players.moves import for_color, safe_vertices
+from engine.players.moves import safe_vertices
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import points, policy_index
 

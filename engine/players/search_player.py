@@ -9,14 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, opponent
+from engine.color import BLACK, for_color, opponent
 from engine.evaluators.base import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
-from engine.players.moves import for_color, safe_vertices
+from engine.players.moves import safe_vertices
 from engine.players.passing import agreed_dead, gains, gains_anything, nothing_is_left, wins_as_it_stands
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS

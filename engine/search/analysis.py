@@ -6,13 +6,13 @@ reader's. The tree's Black-positive figures turn into a color's view in `for_col
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
-from engine.color import BLACK
+from engine.color import BLACK, for_color
 from engine.jit import kernel
 from engine.search.move_choice import MoveTable, move_table
 from engine.search.numbers import utility_radius
@@ -24,7 +24,6 @@ from engine.search.tree_ownership import tree_ownership
 from engine.symmetry import applicable, map_planes, map_vertex, vertex_table
 from engine.vertex import NO_POINT
 
-Figure = TypeVar("Figure", float, NDArray[np.float64])
 Ownership = NDArray[np.float64]
 
 
@@ -108,11 +107,6 @@ class Analysis:
 
     root: RootInfo
     moves: tuple[MoveInfo, ...]
-
-
-def for_color(black_positive: Figure, color: int) -> Figure:
-    """Turn a Black-positive figure, or an array of them, into the view of a color; it is its own inverse."""
-    return black_positive if color == BLACK else -black_positive
 
 
 def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:

@@ -79,6 +79,7 @@ class Search:
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
+        self._memory = params.max_memory_mib
         self._game: Game | None = None
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches = 0
@@ -101,7 +102,7 @@ class Search:
         anywhere in the tree, None for all. avoid: [3, n] int16 by color and vertex, the depth below
         which a move must not be played, the root's being 0.
         """
-        if self._shape != (game.width, game.height):
+        if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
             self._allocate(game)
         self._settle()
         self._restore_priors()
@@ -142,7 +143,7 @@ class Search:
         self._order = np.empty(area + 1, dtype=np.int32)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
-        self._shape, self._game = game_size, None
+        self._shape, self._memory, self._game = game_size, self.params.max_memory_mib, None
 
     def _has_rave(self) -> bool:
         return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play

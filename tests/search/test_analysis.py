@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.color import BLACK, WHITE, opponent
+from engine.color import BLACK, WHITE, for_color, opponent
 from engine.game import Game
-from engine.search.analysis import Wanted, for_color, of_single_move, snapshot
+from engine.search.analysis import Wanted, of_single_move, snapshot
 from engine.search.tree import ROOT
 from engine.vertex import NO_POINT, PASS, parse_vertex, points
 from tests.gtp.small_search import LEAD, PRIORS, REPLIES, SCORE, STDEV, VALUE, VISITS, small_search
