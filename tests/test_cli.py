@@ -117,7 +117,7 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--nonsense"], "No such option"),
         (["nonsense"], "No such command"),
         (["--backend", "abacus"], "'--backend'"),
-        (["--precision", "int8"], "'--precision'"),
+        (["--precision", "int4"], "'--precision'"),
         (["--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--net", "none", "--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--config", "absent.toml"], "absent.toml"),

@@ -36,6 +36,8 @@ _SMALLEST_ROUNDED = 7
 """Sides from which on int8 is used: smaller boards are fast anyway, and there networks' numbers grow very large."""
 _ROWS = 8
 """Positions of a slot at most."""
+_BY_SPEED: tuple[Precision, ...] = ("bf16", "int8", "fp32")
+"""What is taken, the first that a CPU computes in. With bytes a network is about as strong, see the README."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
 """Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
@@ -57,8 +59,8 @@ class OpenVinoSlot(Slot):
 class OpenVinoBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    precision: None takes bf16 where the CPU computes in it and otherwise fp32. It is never fp16 by itself:
-        some networks' numbers exceed the range of fp16.
+    precision: None takes bf16 where the CPU computes in it, else int8 where it multiplies bytes, else fp32. It is
+        never fp16 by itself: some networks' numbers exceed the range of fp16.
     threads: threads that infer; None for one a core.
     emulate: allow a precision that the CPU only imitates, slowly, to find out how exact it is.
     Raises GoError when the CPU does not compute in the precision.
@@ -204,7 +206,7 @@ def _choose(precision: Precision | None, emulate: bool) -> Precision:
     """Return the precision to compute in."""
     able = precisions()
     if precision is None:
-        return "bf16" if "bf16" in able else "fp32"
+        return next(each for each in _BY_SPEED if each in able)
     if precision not in able and not emulate:
         raise GoError(f"this CPU does not compute in {precision} by itself: choose {' or '.join(able)}")
     return precision

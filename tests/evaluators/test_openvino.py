@@ -90,7 +90,7 @@ def test_rounding_to_bf16_is_close_to_fp32() -> None:
 
 
 def test_the_best_precision_of_the_cpu_is_chosen() -> None:
-    best = "bf16" if "bf16" in ABLE else "fp32"
+    best = next(each for each in ("bf16", "int8", "fp32") if each in ABLE)
     assert OpenVinoBackend(EXAMPLES["softmax silu"]).name == f"openvino-cpu-{best}"
 
 
