@@ -2,11 +2,12 @@
 
 A position that is picked before the answers to others are there is picked with virtual losses, that is, with
 less knowledge; a call with few positions wastes the evaluator's time. `Throughput` weighs one against the
-other in Elo. Pure arithmetic: it measures nothing, starts nothing and knows no clock. A search uses it so:
+other in Elo. Pure arithmetic: it starts nothing; `Pace` holds the watch. A search uses them so:
 
     throughput = Throughput(evaluator.attributes)       # one for a board size, kept from search to search
     load = throughput.load(visits, timed=True)          # before each batch: calls in flight, positions a call
-    throughput.record(calls, rows, seconds)             # after each call
+    pace = Pace(throughput)                             # one for a search
+    pace.count(Load(calls, rows))                       # after each answer
 
 `visits`: what the root will have when the search ends, or has now where that is not known. Searches that
 measure, or that shall be repeatable, use a fixed `Load` instead: answers depend on the machine's speed here.
@@ -17,7 +18,9 @@ a doubling of the speed for 250 Elo, and a thread, which has one position in fli
 """
 
 import math
+import time
 from collections import deque
+from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
@@ -31,11 +34,15 @@ LONGEST_CALL = 0.05
 """Seconds; a search that is stopped should not have to wait longer for the calls in flight."""
 _COST_OF_LONGER = 80.0
 """Elo that a longer call must gain: as much as a quarter more speed."""
-_REMEMBERED = 16
-"""Calls of each load whose median counts; after as many the load is chosen anew."""
+_REMEMBERED = 5
+"""Measurements of each load whose median counts."""
+_ANSWERS, _UNSETTLED = 12, 4
+"""Answers that make a measurement, and those before it that do not count."""
+_VALID = 40
+"""Measurements of other loads after which one is made again."""
 _NOTICEABLE = 1.25
 """Times as many visits as when the load was chosen."""
-_VISITS_TO_TRY = 64
+_VISITS_TO_TRY = 16
 """Visits of a search for each position in flight that it tries."""
 _FULL_AT_PREFERRED = 0.9
 """Share of the greatest speed that the preferred batch of an evaluator is taken for until it is measured."""
@@ -66,7 +73,8 @@ class Throughput:
         self._seconds: dict[Load, deque[float]] = {}
         self._rates: dict[Load, float] = {}
         self._chosen: tuple[int, bool, Load] | None = None
-        self._records = 0
+        self._records = self._measurements = 0
+        self._measured: dict[Load, int] = {}
 
     def load(self, visits: int, *, timed: bool = True) -> Load:
         """Return the load that gains the most in a search of so many visits.
@@ -74,7 +82,7 @@ class Throughput:
         timed: True if time limits the search, False if visits do. Weighs anew only when either changed
         noticeably or much was measured, so that it may be asked before every batch.
         """
-        if self._chosen is not None and self._records < _REMEMBERED:
+        if self._chosen is not None and self._records == 0:
             before, before_timed, load = self._chosen
             if timed == before_timed and before <= visits <= before * _NOTICEABLE:
                 return load
@@ -85,16 +93,20 @@ class Throughput:
     def _untried(self, best: Load, visits: int) -> Load:
         """Return the load beside the measured best that is to be measured, too, or the best.
 
-        Half the batch costs little to try; twice the batch is tried where a search is large beside it.
+        Half the batch costs little to try; twice the batch is tried where a search is large beside it. Both are
+        tried again after a while, because a measurement may have met a machine that was busy or still compiling.
         """
         if best in self._rates:
             half, double = (Load(best.calls, best.batch * factor // 2) for factor in (1, 4))
-            if half in self._loads and half not in self._rates:
+            if half in self._loads and not self._is_known(half):
                 return half
             is_small_beside = double.calls * double.batch * _VISITS_TO_TRY <= visits
-            if is_small_beside and double in self._loads and double not in self._rates:
+            if is_small_beside and double in self._loads and not self._is_known(double):
                 return double
         return best
+
+    def _is_known(self, load: Load) -> bool:
+        return load in self._measured and self._measurements - self._measured[load] < _VALID
 
     def record(self, calls: int, rows: int, seconds: float) -> None:
         """Note how long a call took, `calls` with `rows` positions each being in flight all the while.
@@ -107,6 +119,8 @@ class Throughput:
             known.append(seconds)
             self._rates[load] = calls * rows / median(known)
             self._records += 1
+            self._measurements += 1
+            self._measured[load] = self._measurements
 
     def gain(self, load: Load, visits: int, *, timed: bool = True) -> float:
         """Return what a load is worth in Elo, against others of the same evaluator."""
@@ -140,3 +154,26 @@ class Throughput:
 def _distance(known: Load, load: Load) -> float:
     """Return how far a measured load is from another: batches by doublings, then calls."""
     return abs(math.log2(known.batch / load.batch)) + abs(known.calls - load.calls)
+
+
+class Pace:
+    """Times one search: answers that come under one load, many at a time, because they come in bursts.
+
+    now: a clock in seconds.
+    """
+
+    def __init__(self, throughput: Throughput, now: Callable[[], float] = time.perf_counter) -> None:
+        self._throughput, self._now = throughput, now
+        self._load, self._answers, self._start = Load(0, 0), 0, 0.0
+
+    def count(self, load: Load) -> None:
+        """Note the answer to a call of `load.batch` rows that was sent as the last of `load.calls` in flight."""
+        if load != self._load:
+            self._load, self._answers = load, -_UNSETTLED
+        self._answers += 1
+        if self._answers == 0:
+            self._start = self._now()
+        elif self._answers == _ANSWERS:
+            now = self._now()
+            self._throughput.record(*load, (now - self._start) / _ANSWERS * load.calls)
+            self._answers, self._start = 0, now

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK
 from engine.evaluators.base import Evaluator
-from engine.evaluators.throughput import Load, Throughput
+from engine.evaluators.throughput import Load, Pace, Throughput
 from engine.game import Game, Move
 from engine.search.backup import back_up, reopen
 from engine.search.figures import Figures
@@ -197,7 +197,7 @@ class Search:
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()
         self._figures = Figures()
-        self._answered = time.perf_counter()
+        self._pace = Pace(self._throughput)
         self._evaluated = 0
         self._fixed_load = self._load_for(max_visits)
         self._in_flight: deque[Slot] = deque()
@@ -361,11 +361,7 @@ class Search:
     def _back_up(self, slot: Slot) -> None:
         """Bring the evaluations of a slot, which are there, into the tree."""
         slot.future = None
-        now = time.perf_counter()
-        if slot.company == len(self._in_flight) + 1:
-            # Between two answers lies what a call costs with all that is done for it, divided by the calls in flight.
-            self._throughput.record(slot.company, slot.rows, (now - self._answered) * slot.company)
-        self._answered = now
+        self._pace.count(Load(slot.company, slot.rows))
         back_up(
             self.tree,
             slot.batch,
