@@ -181,7 +181,7 @@ class SearchPlayer:
         stoppers: list[Stopper] = []
         if limits.most_seconds is not None and limits.seconds is not None:
             stoppers.append(PlannedStopper(limits.seconds, limits.most_seconds, self._speed, is_kept=limits.is_kept))
-        elif limits.seconds is not None:
+        elif limits.seconds is not None and self.params.stops_early:
             stoppers.append(SettledStopper(limits.seconds, self._speed))
         return self._run(limits, watch, stoppers)
 

@@ -49,6 +49,7 @@ class SearchParams:
         [rootSymmetryPruning].
     batch_size: leaves a batch; 0 chooses it by visits and measured speed.
     max_memory_mib: bound of the tree's memory.
+    stops_early: a move of fixed time ends before it when no other move can catch up any more.
     allow_resignation: whether the engine ever resigns.
     resign_threshold: winrate under which the engine thinks of resigning; 0 never resigns.
     resign_turns: consecutive own turns that must be under it.
@@ -96,6 +97,7 @@ class SearchParams:
     prunes_symmetric_moves: bool = True
     batch_size: int = 0
     max_memory_mib: int = 512
+    stops_early: bool = True
     allow_resignation: bool = True
     resign_threshold: float = 0.05
     resign_turns: int = 3
