@@ -15,7 +15,7 @@ from engine.players import AnalysisRequest, Limits, RandomPlayer, SearchPlayer, 
 from engine.players.base import all_but
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR
 from engine.scoring import final_score, ownership_map
-from engine.search.params import SearchParams
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
@@ -45,7 +45,7 @@ X X X X O O .
 
 
 def player(**params: float) -> SearchPlayer:
-    return SearchPlayer(RolloutEvaluator(1), SearchParams(**params))
+    return SearchPlayer(RolloutEvaluator(1), replace(ROLLOUT_PARAMS, **params))
 
 
 def test_random_players_finish_a_game_with_legal_moves_only() -> None:
@@ -239,6 +239,19 @@ def test_a_hard_move_takes_no_more_than_its_bound_and_a_forced_one_nothing() -> 
     assert thinker.genmove(full, WHITE, Limits(seconds=20.0, most_seconds=30.0)).vertex == PASS
     assert time.monotonic() - started < 5.0
     thinker.close()
+
+
+@pytest.mark.parametrize(("stops_early", "takes_all"), [(True, False), (False, True)])
+def test_a_move_that_cannot_be_overtaken_takes_its_fixed_time_only_if_that_is_wanted(
+    stops_early: bool, takes_all: bool
+) -> None:
+    game = game_from_diagram("O O . . O\nO O X . O\nX X X . O\n. . X . O\n. . X . O", rules=CHINESE, komi=0)
+    capturing = player(stops_early=stops_early)
+    capturing.genmove(game, BLACK, Limits(visits=2000))
+    start = time.monotonic()
+    capturing.genmove(game, BLACK, Limits(seconds=0.4))
+    assert (time.monotonic() - start >= 0.4) == takes_all
+    capturing.close()
 
 
 def test_the_clock_and_the_caps_of_a_user_both_bound_a_move() -> None:
