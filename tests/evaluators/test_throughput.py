@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.evaluators.base import Attributes
-from engine.evaluators.throughput import LONGEST_CALL, Load, Throughput
+from engine.evaluators.throughput import LONGEST_CALL, Load, Pace, Throughput
 
 Machine = Callable[[Load], float]
 """Positions a second under a load."""
@@ -111,3 +111,50 @@ def test_one_slow_call_changes_nothing() -> None:
     rate = throughput.rate(load)
     throughput.record(*load, 60.0)
     assert throughput.rate(load) == pytest.approx(rate)
+
+
+def test_a_measurement_that_met_a_busy_machine_is_made_again() -> None:
+    throughput = Throughput(NETWORK)
+    for batch in (1, 2):
+        throughput.record(3, batch, 1.0 if batch == 1 else 60.0)
+    assert throughput.load(20_000).batch == 1
+    machine = saturating(2000, 1.0)
+    assert settled(throughput, machine, 20_000).batch > 2
+
+
+class FakeClock:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_answers_that_come_in_bursts_give_the_mean_speed() -> None:
+    throughput, clock = Throughput(NETWORK), FakeClock()
+    pace = Pace(throughput, clock)
+    for _ in range(40):
+        clock.seconds += 0.3
+        for _ in range(3):
+            pace.count(Load(3, 4))
+    assert throughput.rate(Load(3, 4)) == pytest.approx(3 * 4 / 0.3, rel=0.1)
+
+
+def test_the_first_answers_under_a_load_do_not_count() -> None:
+    throughput, clock = Throughput(NETWORK), FakeClock()
+    pace = Pace(throughput, clock)
+    for answer in range(30):
+        clock.seconds += 5.0 if answer < 3 else 0.1
+        pace.count(Load(3, 4))
+    assert throughput.rate(Load(3, 4)) == pytest.approx(4 / 0.1)
+
+
+def test_answers_under_changing_loads_measure_nothing() -> None:
+    throughput, clock = Throughput(NETWORK), FakeClock()
+    pace, before = Pace(throughput, clock), throughput.rate(Load(3, 4))
+    for answer in range(100):
+        clock.seconds += 0.1
+        pace.count(Load(3, 4) if answer % 10 else Load(2, 1))
+    assert throughput.rate(Load(3, 4)) == before
