@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from engine.color import BLACK
 from engine.evaluators.base import Evaluator
 from engine.evaluators.throughput import Load, Pace, Throughput
-from engine.game import Game, Move
+from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.figures import Figures
 from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, new_scratch
 from engine.search.pruning import make_room, prune
+from engine.search.reuse import continues, node_after, same_bounds
 from engine.search.root import (
     drop_root_moves,
     mirrored_moves,
@@ -44,7 +45,6 @@ from engine.search.tree import (
     Tree,
     bytes_per_node,
     clear,
-    links_of,
     new_tree,
 )
 from engine.search.walk import Conduct, collect, plant
@@ -110,7 +110,7 @@ class Search:
         searched = [vertex for vertex in legal if vertex not in self.mirrored]
         before = self.root if self._game is not None else None
         self.root: Root = root_position(game, color, searched, dead, region, avoid)
-        if before is None or not _same_bounds(before, self.root) or not self._reuse(game, color):
+        if before is None or not same_bounds(before, self.root) or not self._reuse(game, color):
             clear(self.tree)
             plant(self.tree, self.root)
         elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
@@ -151,27 +151,14 @@ class Search:
     def _reuse(self, game: Game, color: int) -> bool:
         """Move the root to the position of `game` if the tree holds it; return whether it does."""
         old = self._game
-        if old is None or not _continues(old, game):
+        if old is None or not continues(old, game):
             return False
-        node = ROOT
-        for move in game.moves[len(old.moves) :]:
-            node = self._child(node, move)
-            if node == NO_NODE:
-                return False
-        found = self.tree.nodes[node]
-        if found["stage"] != EXPANDED or found["to_play"] != color:
+        node = node_after(self.tree, game.moves[len(old.moves) :], color)
+        if node == NO_NODE:
             return False
         if node != ROOT:
             prune(self.tree, node)
         return int(np.count_nonzero(self.root.legal)) == int(self.tree.nodes[ROOT]["edges"])
-
-    def _child(self, node: int, move: Move) -> int:
-        if self.tree.nodes[node]["to_play"] != move.color or self.tree.nodes[node]["stage"] != EXPANDED:
-            return NO_NODE
-        links = links_of(self.tree, node)
-        vertices = self.tree.edge_vertex[node, : len(links)].tolist()
-        pairs = zip(links, vertices, strict=True)
-        return next((int(self.tree.links[link]["child"]) for link, vertex in pairs if vertex == move.vertex), NO_NODE)
 
     def forget(self) -> None:
         """Drop the tree: the next position starts a new one."""
@@ -419,18 +406,3 @@ class Search:
 
 def _is_over(stoppers: Sequence[Stopper], stats: SearchStats) -> bool:
     return stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers)
-
-
-def _same_bounds(old: Root, new: Root) -> bool:
-    """True if the same moves are open below the root."""
-    avoided = [np.where(root.avoid > 1, root.avoid, 0) for root in (old, new)]
-    return np.array_equal(old.region, new.region) and np.array_equal(avoided[0], avoided[1])
-
-
-def _continues(old: Game, new: Game) -> bool:
-    """True if `new` is `old` with zero or more moves added and nothing else changed."""
-    return (
-        (old.width, old.height, old.komi, old.rules) == (new.width, new.height, new.komi, new.rules)
-        and (old.setup_black, old.setup_white) == (new.setup_black, new.setup_white)
-        and new.moves[: len(old.moves)] == old.moves
-    )
