@@ -270,18 +270,23 @@ class Search:
 
     def _send(self, slot: Slot, rows: int) -> None:
         """Start the evaluation of a slot's rows."""
-        positions, advantage = slot.positions, self.params.playout_doubling_advantage
-        positions.rules = self._rules
-        positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
-        positions.optimism[:rows] = self.params.policy_optimism
+        positions = slot.positions
         positions.symmetry[:rows] = 0
         if self.params.random_symmetries and self._evaluator.attributes.has_symmetries:
             mixed = (positions.hashes[:rows] ^ np.uint64(self._seed)) * np.uint64(_HASH_MIX)
             count = len(applicable(positions.width, positions.height))
             positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
-        slot.future = self._workers.submit(self._evaluator.evaluate, positions, rows, slot.evaluation)
-        self._in_flight.append(slot)
+        self._ask(slot, rows, self.params.policy_optimism)
         slot.company = len(self._in_flight)
+
+    def _ask(self, slot: Slot, count: int, optimism: float) -> None:
+        """Have rows 0..count-1 of a slot evaluated, whose positions and symmetries are written."""
+        positions, advantage = slot.positions, self.params.playout_doubling_advantage
+        positions.rules = self._rules
+        positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
+        positions.optimism[:count] = optimism
+        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
+        self._in_flight.append(slot)
 
     def _await(self, stoppers: Sequence[Stopper]) -> bool:
         """Wait for the oldest evaluation; return False if the search is to end before."""
@@ -298,21 +303,16 @@ class Search:
 
     def _evaluate_root(self) -> None:
         """Give a new root the mean of its evaluations under several random symmetries, as one visit."""
-        slot, params = self._slots[0], self.params
+        slot = self._slots[0]
         self._set_numbers(0.0)
         self._collect(slot, 1)
-        positions, symmetries = slot.positions, self._root_symmetries(slot)
+        symmetries = self._root_symmetries(slot)
         count = len(symmetries)
-        positions.rules = self._rules
-        advantage = params.playout_doubling_advantage
-        positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
-        positions.repeat_first(count)
-        positions.symmetry[:count] = symmetries
-        positions.optimism[:count] = params.root_policy_optimism
-        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
-        self._in_flight.append(slot)
+        slot.positions.repeat_first(count)
+        slot.positions.symmetry[:count] = symmetries
+        self._ask(slot, count, self.params.root_policy_optimism)
         slot.company = 0
-        slot.future.result()
+        self._await(())
         slot.evaluation.average_into_first(count)
         self._back_up(self._in_flight.popleft())
 
