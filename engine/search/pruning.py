@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.jit import kernel
-from engine.search.tree import IS_FULL, LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
+from engine.search.bias import bias_slot
+from engine.search.tree import BIAS_ENTRIES, IS_FULL, LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
 
 _KEPT_SHARE = 0.6
 """Of a full tree's nodes, at most this part is kept."""
@@ -150,6 +151,21 @@ def _keep_subtree(
         put_in_index(tree.nodes, tree.key_index, number)
 
 
+@kernel
+def _rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
+    """Keep only the entries of the bias table that nodes use. keys, sums: copies of the table."""
+    tree.bias_keys[:] = 0
+    tree.bias_sums[:, :] = 0.0
+    tree.counters[BIAS_ENTRIES] = 0
+    for number in range(tree.counters[SIZE]):
+        node = tree.nodes[number]
+        if node.bias_slot != NO_SLOT:
+            old = node.bias_slot
+            node.bias_slot = bias_slot(tree, keys[old])
+            tree.bias_sums[node.bias_slot, 0] = sums[old, 0]
+            tree.bias_sums[node.bias_slot, 1] = sums[old, 1]
+
+
 def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
     """Make a node the root, fold nodes of fewer visits, and drop all nodes that are not under it any more.
 
@@ -158,6 +174,8 @@ def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
     size, links = int(tree.counters[SIZE]), int(tree.counters[LINKS])
     renamed, stack, names = (np.empty(count, dtype=np.int32) for count in (size, size, links))
     _keep_subtree(tree, root, least_visits, renamed, stack, names)
+    if 2 * tree.counters[BIAS_ENTRIES] > len(tree.bias_keys):
+        _rebuild_bias(tree, tree.bias_keys.copy(), tree.bias_sums.copy())
 
 
 def make_room(tree: Tree) -> None:

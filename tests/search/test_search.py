@@ -19,6 +19,7 @@ from engine.search.pruning import prune
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.tree import (
+    BIAS_ENTRIES,
     EXPANDED,
     NO_LINK,
     ROOT,
@@ -255,6 +256,19 @@ def test_keeping_a_subtree_leaves_every_node_of_it_as_it_was(size: int) -> None:
         before = subtree(tree, child)
         prune(tree, child)
         assert subtree(tree) == before
+
+
+def test_patterns_that_no_node_uses_any_more_leave_the_bias_table() -> None:
+    search = searched(Game(5), FakeEvaluator(), 900, max_memory_mib=0)
+    tree, slots = search.tree, search.tree.nodes["bias_slot"]
+    sums = {int(tree.nodes[i]["key"]): tree.bias_sums[slots[i]].tolist() for i in range(search.size()) if slots[i] >= 0}
+    entries = int(tree.counters[BIAS_ENTRIES])
+    tree.counters[BIAS_ENTRIES] = len(tree.bias_keys)
+    prune(tree, ROOT, 8)
+    assert 0 < tree.counters[BIAS_ENTRIES] == np.count_nonzero(tree.bias_keys) < entries
+    for i in range(search.size()):
+        if slots[i] >= 0:
+            assert tree.bias_sums[slots[i], 1] <= sums[int(tree.nodes[i]["key"])][1]
 
 
 def test_folding_leaves_the_statistics_of_all_nodes_that_stay_as_they_were() -> None:
