@@ -9,6 +9,17 @@ from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
 from engine.vertex import PASS, parse_vertex
 
+DEAD_STONE = """
+. . X X O . O
+. O X X O O .
+. . X X O . O
+X X X X O O O
+. X . X O . O
+X X X X O O .
+. X . X O . O
+"""
+"""A finished board but for the white stone B6, which is dead: columns A to D are Black's."""
+
 
 def game_of(
     text: str, width: int, height: int | None = None, *, rules: Rules = TROMP_TAYLOR, komi: float = 7.5

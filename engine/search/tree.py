@@ -27,11 +27,11 @@ NEW, PENDING, EXPANDED, TERMINAL = range(4)
 PRIOR_SCALE = 65535.0
 OWNERSHIP_SCALE = 127.0
 
-SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, COLLISIONS, IS_FULL, BIAS_ENTRIES = range(7)
+SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, IS_FULL, BIAS_ENTRIES = range(6)
 """Slots of `Tree.counters`: nodes and links in use; playouts of this search that the rules ended, or that
-ended at a node which other paths had visited enough; batches cut short because a walk met a waiting
-leaf; 1 once a walk found no room for its node or link; entries of the bias table in use."""
-COUNTERS = 7
+ended at a node which other paths had visited enough; 1 once a walk found no room for its node or link;
+entries of the bias table in use."""
+COUNTERS = 6
 
 NODE = np.dtype(
     [

@@ -30,7 +30,6 @@ from engine.search.position import (
 )
 from engine.search.selection import Exploration, choose_edge, link_at
 from engine.search.tree import (
-    COLLISIONS,
     EXPANDED,
     IS_FULL,
     LINKS,
@@ -250,7 +249,6 @@ def collect(
             continue
         elif node.stage == PENDING:
             withdraw(tree, path, depth)
-            tree.counters[COLLISIONS] += 1
             break
         elif node.stage == TERMINAL:
             score = 0.0

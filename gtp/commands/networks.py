@@ -103,7 +103,7 @@ def kata_get_models(state: GtpState, command: Command) -> str:
         "maxBatchSize": facts.max_batch,
         "name": facts.file,
         "usesHumanSLProfile": facts.imitates,
-        "usingFP16": "false" if facts.precision == "fp32" else "true",
+        "usingFP16": "true" if facts.precision in ("bf16", "fp16") else "false",
         "version": facts.version,
     }
     return json.dumps([model], separators=(",", ":"), ensure_ascii=False)

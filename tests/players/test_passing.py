@@ -12,7 +12,7 @@ from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.vertex import format_vertex, parse_vertex, points
-from tests.positions import game_from_diagram
+from tests.positions import DEAD_STONE, game_from_diagram
 from tests.search.fakes import FakeEvaluator
 
 DAME = """
@@ -20,15 +20,6 @@ DAME = """
 X X X X O O .
 . X . X O . O
 X X X . . O O
-. X . X O . O
-X X X X O O .
-. X . X O . O
-"""
-DEAD_STONE = """
-. . X X O . O
-. O X X O O .
-. . X X O . O
-X X X X O O O
 . X . X O . O
 X X X X O O .
 . X . X O . O

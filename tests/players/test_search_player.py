@@ -21,22 +21,13 @@ from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT, links_of
 from engine.vertex import PASS, format_vertex, parse_vertex
-from tests.positions import game_from_diagram, game_of
+from tests.positions import DEAD_STONE, game_from_diagram, game_of
 from tests.search.fakes import FakeEvaluator
 
 WON = """
 . X . X O . O
 X X X X O O .
 . X . X O . O
-X X X X O O O
-. X . X O . O
-X X X X O O .
-. X . X O . O
-"""
-DEAD_STONE = """
-. . X X O . O
-. O X X O O .
-. . X X O . O
 X X X X O O O
 . X . X O . O
 X X X X O O .
