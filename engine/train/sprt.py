@@ -1,0 +1,111 @@
+"""A sequential test on game results: stop a match as soon as it is sure enough who is stronger.
+
+The generalized sequential probability ratio test (GSPRT) on the scores of paired games: H0 says that
+the expected score of a game is `low`, H1 that it is `high`. Pure functions of counts; it plays nothing.
+
+Sources: A. Wald, "Sequential Tests of Statistical Hypotheses", Ann. Math. Statist. 16 (1945), 117-186 (the
+test and its bounds); X. Li, J. Liu, Z. Ying, "Generalized Sequential Probability Ratio Test for Separate
+Families of Hypotheses", Sequential Analysis 33 (2014), 539-563 (unknown distributions at their most likely);
+M. Van den Bergh, "A Practical Introduction to the GSPRT" (2020), as used by Fishtest (the most likely
+distribution with a given mean, and pairs of games as one observation of five values, because the two games
+of an opening are not independent).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Outcome = Literal["accept", "reject"]
+
+PAIR_SCORES = 5
+"""Scores of a pair of games: 0, 0.5, 1, 1.5 and 2 points."""
+_FLOOR = 1e-3
+"""What stands for a count of none: without it a score that has not occurred yet would be impossible."""
+_BISECTIONS = 50
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Where a test stands: its log likelihood ratio, the bounds between which it goes on, and how it ended.
+
+    outcome: "accept" is for H1, "reject" for H0, None while the results tell too little.
+    """
+
+    llr: float
+    lower: float
+    upper: float
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True)
+class Sprt:
+    """A test of H0 "expects `low` points a game" against H1 "expects `high`", with its error rates.
+
+    alpha: probability of accepting when H0 holds; beta: of rejecting when H1 holds.
+    """
+
+    low: float
+    high: float
+    alpha: float = 0.05
+    beta: float = 0.05
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on hypotheses or error rates that make no test."""
+        if not 0 < self.low < self.high < 1:
+            raise ValueError(f"expected 0 < low < high < 1, got low {self.low}, high {self.high}")
+        if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
+            raise ValueError(f"expected error rates between 0 and 0.5, got alpha {self.alpha}, beta {self.beta}")
+
+    def verdict(self, counts: Sequence[float]) -> Verdict:
+        """Return where the test stands after results counted as in `log_likelihood_ratio`."""
+        lower = math.log(self.beta / (1 - self.alpha))
+        upper = math.log((1 - self.beta) / self.alpha)
+        llr = log_likelihood_ratio(counts, self.low, self.high)
+        outcome: Outcome | None = "accept" if llr >= upper else "reject" if llr <= lower else None
+        return Verdict(llr, lower, upper, outcome)
+
+
+def log_likelihood_ratio(counts: Sequence[float], low: float, high: float) -> float:
+    """Return log P(counts | mean is high) - log P(counts | mean is low), each at its most likely distribution.
+
+    counts: of equally spaced scores from 0 to 1: [losses, draws, wins] of single games, or how many pairs
+    of games made 0, 0.5, 1, 1.5 and 2 points. No results give 0. Raises ValueError for fewer than two
+    counts or a negative one.
+    """
+    if len(counts) < 2 or min(counts) < 0:
+        raise ValueError(f"expected two or more counts of 0 or more, got {list(counts)}")
+    if sum(counts) == 0:
+        return 0.0
+    weights = [max(float(count), _FLOOR) for count in counts]
+    total = sum(weights)
+    shares = [weight / total for weight in weights]
+    first, second = most_likely(shares, low), most_likely(shares, high)
+    return sum(weight * math.log(b / a) for weight, a, b in zip(weights, first, second, strict=True))
+
+
+def most_likely(shares: Sequence[float], mean: float) -> list[float]:
+    """Return the distribution of greatest likelihood under the given shares among those with this mean.
+
+    shares: positive shares of equally spaced scores from 0 to 1, sum 1. With Lagrange's multiplier t it is
+    p_i = share_i / (1 + t (a_i - mean)), where t solves sum_i share_i (a_i - mean) / (1 + t (a_i - mean)) = 0;
+    the sum falls in t, so bisection finds it.
+    """
+    scores = [index / (len(shares) - 1) for index in range(len(shares))]
+    low, high = -1 / (1 - mean), 1 / mean
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        slope = sum(
+            share * (score - mean) / (1 + middle * (score - mean)) for share, score in zip(shares, scores, strict=True)
+        )
+        low, high = (middle, high) if slope > 0 else (low, middle)
+    multiplier = (low + high) / 2
+    return [share / (1 + multiplier * (score - mean)) for share, score in zip(shares, scores, strict=True)]
+
+
+def pair_counts(pairs: Sequence[tuple[float, float]]) -> list[int]:
+    """Return how many pairs of games made 0, 0.5, 1, 1.5 and 2 points; a draw is half a point."""
+    counts = [0] * PAIR_SCORES
+    for first, second in pairs:
+        counts[round(2 * (first + second))] += 1
+    return counts

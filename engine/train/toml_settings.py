@@ -1,0 +1,195 @@
+"""TOML tables to frozen dataclasses and back: every key known, every value of the type its field has.
+
+It knows the types of fields, not what they mean; the ranges of values are the dataclasses' own matter
+(`__post_init__` raising ValueError).
+"""
+
+import dataclasses
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.errors import GoError
+
+T = TypeVar("T")
+
+
+class ConfigError(GoError):
+    """A configuration that cannot be used; the text names file, key, what was expected and what was found."""
+
+
+def read_toml(text: str, place: str) -> dict[str, Any]:
+    """Return the tables of a TOML text. Raises ConfigError that begins with the place."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{place}: {error}") from error
+
+
+def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str = "") -> T:
+    """Return the dataclass `kind` with the fields that a table gives and its own defaults for the others.
+
+    place: what errors begin with, a file's name. prefix: the dotted key of the table itself.
+    Raises ConfigError on an unknown key, a value of another type, or one that the dataclass refuses.
+    """
+    fields = {field.name: field for field in dataclasses.fields(kind) if field.init}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(kind)
+    for key in table:
+        if key not in fields:
+            raise ConfigError(f"{place}: unknown key {prefix}{key}, expected one of {' '.join(sorted(fields))}")
+    required = (dataclasses.MISSING, dataclasses.MISSING)
+    for name, field in fields.items():
+        if name not in table and (field.default, field.default_factory) == required:
+            raise ConfigError(f"{place}: {prefix}{name} is missing")
+    values = {key: _value(hints[key], value, place, prefix + key) for key, value in table.items()}
+    try:
+        return kind(**values)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"{place}: {prefix.rstrip('.') + ': ' if prefix else ''}{error}") from error
+
+
+def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Return tables with `section.key=value` settings put in; a value is TOML, or else a string.
+
+    Raises ConfigError on a setting of another form.
+    """
+    result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise ConfigError(f"expected section.key=value, got {setting!r}")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        table = result
+        for key in keys[:-1]:
+            table = table.setdefault(key, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"{setting!r}: {key} is a value, not a section")
+        table[keys[-1]] = value
+    return result
+
+
+def to_toml(value: Any) -> str:
+    """Return the TOML text of a frozen dataclass: plain fields first, dataclass fields as tables; None is left out."""
+    lines: list[str] = []
+    _write_table(value, "", lines)
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def differences(first: Any, second: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
+    """Return (dotted key, value of the first, value of the second) of every field in which two of a kind differ."""
+    found: list[tuple[str, Any, Any]] = []
+    for field in dataclasses.fields(first):
+        one, other = getattr(first, field.name), getattr(second, field.name)
+        if dataclasses.is_dataclass(one) and type(one) is type(other):
+            found += differences(one, other, f"{prefix}{field.name}.")
+        elif one != other:
+            found.append((prefix + field.name, one, other))
+    return found
+
+
+def _value(hint: Any, value: Any, place: str, key: str) -> Any:
+    """Return a TOML value as the type of a field. Raises ConfigError where it is of another."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        wanted = [each for each in arguments if each is not type(None)]
+        if len(wanted) == 1:
+            return _value(wanted[0], value, place, key)
+        for each in wanted:
+            try:
+                return _value(each, value, place, key)
+            except ConfigError:
+                continue
+    elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        if isinstance(value, Mapping):
+            return from_table(hint, value, place, key + ".")
+    elif origin is typing.Literal:
+        if value in arguments:
+            return value
+    elif origin is tuple:
+        if isinstance(value, list):
+            return _tuple(hint, value, place, key)
+    elif origin in (dict, Mapping):
+        if isinstance(value, Mapping):
+            return {str(name): _value(arguments[1], each, place, f"{key}.{name}") for name, each in value.items()}
+    else:
+        scalar = _scalar(hint, value)
+        if scalar is not None:
+            return scalar
+    raise ConfigError(f"{place}: {key}: expected {_named(hint)}, got {value!r}")
+
+
+def _tuple(hint: Any, values: list[Any], place: str, key: str) -> tuple[Any, ...]:
+    """Return a TOML array as a tuple: any number of one type (X, ...), or as many as the types (X, Y)."""
+    kinds = typing.get_args(hint)
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        kinds = (kinds[0],) * len(values)
+    if len(kinds) != len(values):
+        raise ConfigError(f"{place}: {key}: expected {len(kinds)} values, got {len(values)}")
+    each = enumerate(zip(kinds, values, strict=True))
+    return tuple(_value(kind, value, place, f"{key}[{index}]") for index, (kind, value) in each)
+
+
+def _scalar(hint: Any, value: Any) -> Any:
+    """Return a plain value of the wanted type, None where it is of another. Whole numbers are floats, too."""
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in (int, float, bool, str) and type(value) is hint:
+        return value
+    if hint is Path and type(value) is str:
+        return Path(value)
+    if isinstance(hint, type) and issubclass(hint, Enum) and value in {each.value for each in hint}:
+        return hint(value)
+    return None
+
+
+def _named(hint: Any) -> str:
+    """Return a type as people say it."""
+    if typing.get_origin(hint) is typing.Literal:
+        return " or ".join(repr(each) for each in typing.get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return " or ".join(repr(each.value) for each in hint)
+    if dataclasses.is_dataclass(hint) or typing.get_origin(hint) in (dict, Mapping):
+        return "a table"
+    return hint.__name__ if isinstance(hint, type) and not typing.get_origin(hint) else str(hint)
+
+
+def _write_table(value: Any, prefix: str, lines: list[str]) -> None:
+    inner = []
+    for field in dataclasses.fields(value):
+        content = getattr(value, field.name)
+        if dataclasses.is_dataclass(content):
+            inner.append((field.name, content))
+        elif content is not None:
+            lines.append(f"{field.name} = {_toml_value(content)}")
+    for name, content in inner:
+        lines += ["", f"[{prefix}{name}]"]
+        _write_table(content, f"{prefix}{name}.", lines)
+
+
+def _toml_value(value: Any) -> str:
+    """Return one value as TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return _toml_value(value.value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (str, Path)):
+        # A basic string of TOML is one of JSON, but for surrogate pairs, which it lacks, and DEL, which it forbids.
+        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml_value(str(key))} = {_toml_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_toml_value(each) for each in value) + "]"
+    raise TypeError(f"no TOML for {value!r}")

@@ -1,0 +1,121 @@
+"""Settings in TOML: what is read is what was written, and what is wrong is named."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
+
+
+class Mood(Enum):
+    """What an enumeration is for."""
+
+    CALM = "calm"
+    BOLD = "bold"
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A table in a table."""
+
+    rate: float = 0.5
+    name: str | None = None
+    steps: tuple[tuple[int, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse negative rates."""
+        if self.rate < 0:
+            raise ValueError(f"rate: expected 0 or more, got {self.rate}")
+
+
+@dataclass(frozen=True)
+class Outer:
+    """All kinds of fields."""
+
+    games: int
+    on: bool = True
+    way: Literal["fast", "slow"] = "fast"
+    mood: Mood = Mood.CALM
+    pair: tuple[int, str] = (1, "a")
+    folder: Path = Path("here")
+    shares: dict[str, float] = field(default_factory=dict)
+    inner: Inner = Inner()
+
+
+INNERS = st.builds(
+    Inner,
+    rate=st.floats(0, 1e9),
+    name=st.none() | st.text(),
+    steps=st.lists(st.tuples(st.integers(0, 2**40), st.floats(-1, 1))).map(tuple),
+)
+OUTERS = st.builds(
+    Outer,
+    games=st.integers(-(2**60), 2**60),
+    on=st.booleans(),
+    way=st.sampled_from(["fast", "slow"]),
+    mood=st.sampled_from(Mood),
+    pair=st.tuples(st.integers(0, 9), st.text()),
+    folder=st.just(Path("over") / "there"),
+    shares=st.dictionaries(st.text(), st.floats(0, 1)),
+    inner=INNERS,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(OUTERS)
+def test_what_is_written_is_read_again(outer: Outer) -> None:
+    assert from_table(Outer, read_toml(to_toml(outer), "x"), "x") == outer
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("games = 1\nspeed = 2", "^run.toml: unknown key speed, expected one of folder games inner mood on pair "),
+        ("games = 1\n[inner]\nspeed = 2", "^run.toml: unknown key inner.speed, expected one of name rate steps$"),
+        ("on = true", "^run.toml: games is missing$"),
+        ("games = 1.5", r"^run.toml: games: expected int, got 1.5$"),
+        ("games = true", "^run.toml: games: expected int, got True$"),
+        ("games = 1\non = 1", "^run.toml: on: expected bool, got 1$"),
+        ("games = 1\nway = 'odd'", "^run.toml: way: expected 'fast' or 'slow', got 'odd'$"),
+        ("games = 1\nmood = 'odd'", "^run.toml: mood: expected 'calm' or 'bold', got 'odd'$"),
+        ("games = 1\npair = [1]", "^run.toml: pair: expected 2 values, got 1$"),
+        ("games = 1\ninner = 3", "^run.toml: inner: expected a table, got 3$"),
+        ("games = 1\n[inner]\nrate = -1", "^run.toml: inner: rate: expected 0 or more, got -1.0$"),
+        ("games = 1\n[inner]\nsteps = [[1, 'x']]", r"^run.toml: inner.steps\[0\]\[1\]: expected float, got 'x'$"),
+        ("games = 1\n[inner]\nname = 1", "^run.toml: inner.name: expected str, got 1$"),
+        ("games = ", "^run.toml: Invalid value"),
+    ],
+)
+def test_an_error_names_file_key_and_value(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        from_table(Outer, read_toml(text, "run.toml"), "run.toml")
+
+
+def test_whole_numbers_are_floats_where_floats_are_wanted() -> None:
+    rate = from_table(Inner, {"rate": 3}, "x").rate
+    assert (rate, type(rate)) == (3.0, float)
+
+
+def test_settings_of_the_command_line_replace_those_of_the_file() -> None:
+    tables = {"games": 1, "inner": {"rate": 0.1, "name": "old"}}
+    new = overridden(tables, ["inner.name=two words", "inner.rate = 2", "inner.steps=[[1, 0.5]]", "on=false"])
+    assert from_table(Outer, new, "x") == Outer(1, on=False, inner=Inner(2.0, "two words", ((1, 0.5),)))
+    assert tables == {"games": 1, "inner": {"rate": 0.1, "name": "old"}}
+
+
+@pytest.mark.parametrize("setting", ["games", "=1", "inner.=2", "games.deep=1"])
+def test_a_setting_of_another_form_is_an_error(setting: str) -> None:
+    with pytest.raises(ConfigError, match=setting):
+        overridden({"games": 1}, [setting])
+
+
+def test_differences_are_named_by_their_keys() -> None:
+    assert differences(Outer(1), Outer(1, on=False, inner=Inner(0.25))) == [
+        ("on", True, False),
+        ("inner.rate", 0.5, 0.25),
+    ]
