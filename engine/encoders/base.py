@@ -27,6 +27,7 @@ class Encoder:
     plane_names, global_names: one name an input, in order.
     write: the format's own function; call `encode` instead, which checks the buffers.
     new_scratch: makes the working memory of `write` for boards of a width and height, None for formats that need none.
+    signed: planes hold -1 besides 0 and 1.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Encoder:
     global_names: tuple[str, ...]
     write: Callable[[PositionBatch, int, Inputs, Inputs, Any], None]
     new_scratch: Callable[[int, int], object] = _no_scratch
+    signed: bool = False
 
     @property
     def planes(self) -> int:

@@ -28,4 +28,4 @@ def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Input
     encode_oneplane(positions.colors, positions.to_play, count, planes)
 
 
-ENCODER = Encoder(name="oneplane", plane_names=("own 1, enemy -1",), global_names=(), write=_write)
+ENCODER = Encoder(name="oneplane", plane_names=("own 1, enemy -1",), global_names=(), write=_write, signed=True)
