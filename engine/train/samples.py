@@ -8,7 +8,6 @@ side to move.
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,14 +17,12 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from engine.color import BLACK, EMPTY
 from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.evaluators.base import PositionBatch, write_position
 from engine.files import write_atomically
 from engine.game import Game
 from engine.symmetry import IDENTITY, applicable, map_planes, map_policy
-from engine.vertex import policy_index
 
 FORMAT = "keima-samples"
 VERSION = 1
@@ -132,7 +129,7 @@ def schema(encoder: str, width: int, height: int, count: int) -> dict[str, tuple
 def empty_samples(encoder: str, width: int, height: int, count: int = 0) -> Samples:
     """Return samples whose arrays are all zero."""
     arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in schema(encoder, width, height, count).items()}
-    return Samples(width, height, encoder, **arrays)  # type: ignore[arg-type]
+    return Samples(width, height, encoder, **arrays)
 
 
 def concatenate(parts: Sequence[Samples]) -> Samples:
@@ -186,41 +183,6 @@ def turned(samples: Samples, symmetry: NDArray[np.integer[Any]]) -> Samples:
 def random_symmetries(samples: Samples, generator: np.random.Generator) -> NDArray[np.int8]:
     """Return a random symmetry of the board for each sample: [B] int8."""
     return generator.integers(len(applicable(samples.width, samples.height)), size=len(samples), dtype=np.int8)
-
-
-@dataclass(frozen=True, eq=False)
-class FinalResult:
-    """How a game ended, Black's view.
-
-    winner: BLACK, WHITE, EMPTY for a draw; None where the game has no result. score: points, komi included, None
-    where nothing was counted. ownership: [area] in -1..1, points row by row from the top, None where unknown.
-    """
-
-    winner: int | None
-    score: float | None = None
-    ownership: AnyArray | None = None
-
-    def targets(self, color: int) -> dict[str, Any]:
-        """Return the targets `outcome`, `score` and `ownership` of `SampleWriter.add` for a side to move."""
-        sign = 1 if color == BLACK else -1
-        if self.winner is None:
-            outcome = (0.0, 0.0, 1.0)
-        elif self.winner == EMPTY:
-            outcome = (0.5, 0.5, 0.0)
-        else:
-            outcome = (1.0, 0.0, 0.0) if self.winner == color else (0.0, 1.0, 0.0)
-        return {
-            "outcome": outcome,
-            "score": None if self.score is None else sign * self.score,
-            "ownership": None if self.ownership is None else sign * np.asarray(self.ownership, dtype=np.float32),
-        }
-
-
-def one_hot(vertex: int, width: int, height: int) -> NDArray[np.float16]:
-    """Return the policy [area + 1] of a player who always plays this vertex, PASS included."""
-    policy = np.zeros(width * height + 1, dtype=np.float16)
-    policy[policy_index(vertex, width, height)] = 1
-    return policy
 
 
 class SampleWriter:

@@ -17,18 +17,17 @@ from engine.symmetry import inverse, map_vertex
 from engine.train.samples import (
     TARGETS,
     BadSamples,
-    FinalResult,
     Samples,
     SampleWriter,
     arrays_of,
     concatenate,
-    one_hot,
     read_shard,
     shard_info,
     turned,
     unpacked,
     write_shard,
 )
+from engine.train.targets import FinalResult, one_hot
 from engine.vertex import PASS, from_policy_index, policy_index
 from tests.positions import batch_of, random_game
 

@@ -1,0 +1,45 @@
+"""What a position is to teach: the move that was played, and how the game ended, for the side to move."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK, EMPTY
+from engine.vertex import policy_index
+
+
+@dataclass(frozen=True, eq=False)
+class FinalResult:
+    """How a game ended, Black's view.
+
+    winner: BLACK, WHITE, EMPTY for a draw; None where the game has no result. score: points, komi included, None
+    where nothing was counted. ownership: [area] in -1..1, points row by row from the top, None where unknown.
+    """
+
+    winner: int | None
+    score: float | None = None
+    ownership: NDArray[Any] | None = None
+
+    def targets(self, color: int) -> dict[str, Any]:
+        """Return the targets `outcome`, `score` and `ownership` of `SampleWriter.add` for a side to move."""
+        sign = 1 if color == BLACK else -1
+        if self.winner is None:
+            outcome = (0.0, 0.0, 1.0)
+        elif self.winner == EMPTY:
+            outcome = (0.5, 0.5, 0.0)
+        else:
+            outcome = (1.0, 0.0, 0.0) if self.winner == color else (0.0, 1.0, 0.0)
+        return {
+            "outcome": outcome,
+            "score": None if self.score is None else sign * self.score,
+            "ownership": None if self.ownership is None else sign * np.asarray(self.ownership, dtype=np.float32),
+        }
+
+
+def one_hot(vertex: int, width: int, height: int) -> NDArray[np.float16]:
+    """Return the policy [area + 1] of a player who always plays this vertex, PASS included."""
+    policy = np.zeros(width * height + 1, dtype=np.float16)
+    policy[policy_index(vertex, width, height)] = 1
+    return policy
