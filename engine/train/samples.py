@@ -140,7 +140,7 @@ def concatenate(parts: Sequence[Samples]) -> Samples:
     return parts[0].with_arrays({name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS})
 
 
-def _packed(planes: AnyArray) -> NDArray[np.uint8]:
+def packed(planes: AnyArray) -> NDArray[np.uint8]:
     """Return planes [B, P, H, W] of zeros and ones as bits [B, P, ceil(area / 8)]."""
     batch, count, height, width = planes.shape
     return np.packbits(planes.reshape(batch, count, height * width), axis=-1)
@@ -172,7 +172,7 @@ def turned(samples: Samples, symmetry: NDArray[np.integer[Any]]) -> Samples:
             continue
         rows = np.flatnonzero(symmetry == each)
         part = samples[rows]
-        arrays["planes"][rows] = _packed(map_planes(_bits(part), each))
+        arrays["planes"][rows] = packed(map_planes(_bits(part), each))
         for name in ("policy", "reply"):
             arrays[name][rows] = map_policy(getattr(part, name), each, width, height)
         board = map_planes(part.ownership.reshape(-1, height, width), each)
@@ -255,7 +255,7 @@ class SampleWriter:
             raise ValueError(
                 f"encoder {self._format.name} wrote other values than {'-1, ' * self._format.signed}0 and 1"
             )
-        bits = _packed(np.concatenate(parts, axis=1))
+        bits = packed(np.concatenate(parts, axis=1))
         self._encoded.append((bits, globals_.copy()))
         self._pending = 0
 
