@@ -1,0 +1,232 @@
+"""How strength grows: which matches a generation plays, their results by the line, and the ratings that follow.
+
+Every rated generation meets the one before and a few older ones, so that the curve is one chain, and fixed opponents,
+so that it has a scale: the player that searches with rollouts, with more visits whenever it was beaten without a
+loss, and GNU Go, one level higher whenever a level was beaten clearly. Ratings are Bradley-Terry's over all results.
+
+It plays nothing itself and knows no network.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.elo import Pairing, Rating, fit_ratings
+from engine.errors import GoError
+from engine.files import append_line, whole_lines
+
+GNUGO_LEVELS = range(1, 11)
+"""GNU Go's strengths; 10 is what it plays by default."""
+_ROLLOUT = "rollout-"
+_GNUGO = "gnugo-"
+_GENERATION = "gen-"
+
+
+@dataclass(frozen=True)
+class RatingSettings:
+    """Which matches are played for the rating curve.
+
+    every: generations between two rated ones, 0 for no ratings. games: of a match, an even number.
+    visits: of a generation's moves.
+    back: the generations to meet, so many before: 1 is the one rated last, 2 the one before that, ...
+    rollout_visits: of the rollout player's moves, from the first to the last, by `rollout_step` after each clean
+        sweep (1000 to 5000 by 1000 is the growing yardstick of J. Song's AlphaZero_Gomoku, train.py); first 0 for none.
+    gnugo: the command of GNU Go, "" for none; its level is added. gnugo_share: of points at which a level is
+        beaten. gnugo_visits: of a generation's moves against it.
+    """
+
+    every: int = 5
+    games: int = 20
+    visits: int = 50
+    back: tuple[int, ...] = (1, 2, 4)
+    rollout_first: int = 1000
+    rollout_last: int = 5000
+    rollout_step: int = 1000
+    gnugo: str = ""
+    gnugo_share: float = 0.75
+    gnugo_visits: int = 100
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a value that makes no rating."""
+        if self.games < 2 or self.games % 2:
+            raise ValueError(f"games: expected an even number from 2 on, got {self.games}")
+        if self.every < 0 or min(self.back, default=1) < 1:
+            raise ValueError(f"every, back: expected counts, got {self.every} and {list(self.back)}")
+        if min(self.visits, self.gnugo_visits, self.rollout_step) < 1 or self.rollout_first < 0:
+            raise ValueError("visits: expected 1 or more")
+        if self.rollout_last < self.rollout_first:
+            raise ValueError(f"rollout_last: expected {self.rollout_first} or more, got {self.rollout_last}")
+        if not 0 < self.gnugo_share <= 1:
+            raise ValueError(f"gnugo_share: expected a share up to 1, got {self.gnugo_share}")
+
+    @property
+    def rollout_levels(self) -> range:
+        """Visits of the rollout player, ascending; none where it does not play."""
+        if self.rollout_first == 0:
+            return range(0)
+        return range(self.rollout_first, self.rollout_last + 1, self.rollout_step)
+
+
+@dataclass(frozen=True)
+class MatchLine:
+    """The result of a match, as a line of ratings.jsonl, counted for `first`, a generation.
+
+    hours: of the run when it was played. skipped: why it was not played, "" where it was.
+    """
+
+    first: str
+    second: str
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    hours: float = 0.0
+    seconds: float = 0.0
+    skipped: str = ""
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return self.wins + self.losses + self.draws
+
+    @property
+    def points(self) -> float:
+        """Points of `first`."""
+        return self.wins + self.draws / 2
+
+
+def player_of(generation: int) -> str:
+    """Return the name under which a generation stands in the results, and in the names of files."""
+    return f"{_GENERATION}{generation:04d}"
+
+
+def generation_of(player: str) -> int | None:
+    """Return the generation of a player, None for a fixed opponent."""
+    return int(player.removeprefix(_GENERATION)) if player.startswith(_GENERATION) else None
+
+
+def rollout_player(visits: int) -> str:
+    """Return the name of the rollout player with so many visits a move."""
+    return f"{_ROLLOUT}{visits}"
+
+
+def rollout_visits(player: str) -> int | None:
+    """Return the visits of a rollout player, None for any other."""
+    return int(player.removeprefix(_ROLLOUT)) if player.startswith(_ROLLOUT) else None
+
+
+def gnugo_player(level: int) -> str:
+    """Return the name of GNU Go at a level."""
+    return f"{_GNUGO}{level}"
+
+
+def gnugo_level(player: str) -> int | None:
+    """Return the level of GNU Go, None for any other player."""
+    return int(player.removeprefix(_GNUGO)) if player.startswith(_GNUGO) else None
+
+
+def is_rated(generation: int, settings: RatingSettings) -> bool:
+    """Return whether a generation plays for its rating."""
+    return settings.every > 0 and generation % settings.every == 0
+
+
+def next_opponent(generation: int, lines: Sequence[MatchLine], settings: RatingSettings) -> str | None:
+    """Return whom a generation meets next in its rating, None when it has met everyone it should.
+
+    So a rating that was cut short goes on with the match that it lacks. Fixed opponents grow within one rating, too:
+    a generation that sweeps one level plays the next.
+    """
+    player = player_of(generation)
+    met = {line.second: line for line in lines if line.first == player}
+    for earlier in earlier_generations(generation, settings):
+        if player_of(earlier) not in met:
+            return player_of(earlier)
+    swept = _highest(lines, rollout_visits, lambda line: line.points == line.games)
+    for visits in settings.rollout_levels:
+        if visits > swept or visits == settings.rollout_levels[-1]:
+            if rollout_player(visits) not in met:
+                return rollout_player(visits)
+            break
+    if not settings.gnugo or any(gnugo_level(name) and line.skipped for name, line in met.items()):
+        return None
+    beaten = _highest(lines, gnugo_level, lambda line: line.points >= settings.gnugo_share * line.games)
+    level = min(beaten + 1, GNUGO_LEVELS[-1])
+    return None if gnugo_player(level) in met else gnugo_player(level)
+
+
+def earlier_generations(generation: int, settings: RatingSettings) -> list[int]:
+    """Return the rated generations that a generation meets, the latest first; generation 0 is rated, too."""
+    wanted = (generation - steps * max(settings.every, 1) for steps in settings.back)
+    return [earlier for earlier in wanted if earlier >= 0]
+
+
+def _highest(lines: Sequence[MatchLine], level_of: Any, is_beaten: Any) -> int:
+    """Return the highest level of a fixed opponent that any generation has beaten, 0 for none."""
+    levels = [level_of(line.second) for line in lines if line.games and is_beaten(line)]
+    return max((level for level in levels if level is not None), default=0)
+
+
+def ratings(lines: Sequence[MatchLine]) -> dict[str, Rating]:
+    """Return Bradley-Terry ratings of all players, moved so that generation 0 (else the weakest) has 0 Elo."""
+    pairings = [Pairing(line.first, line.second, line.wins, line.losses, line.draws) for line in lines if line.games]
+    if not pairings:
+        return {}
+    fitted = fit_ratings(pairings)
+    origin = fitted.get(player_of(0)) or min(fitted.values())
+    return {
+        player: Rating(each.elo - origin.elo, each.error, each.low - origin.elo, each.high - origin.elo)
+        for player, each in fitted.items()
+    }
+
+
+@dataclass(frozen=True)
+class Point:
+    """A generation on the rating curve; hours of the run when it was first rated."""
+
+    generation: int
+    hours: float
+    rating: Rating
+
+
+def curve(lines: Sequence[MatchLine]) -> list[Point]:
+    """Return the rated generations in order."""
+    fitted = ratings(lines)
+    hours: dict[str, float] = {player_of(0): 0.0}
+    for line in lines:
+        hours.setdefault(line.first, line.hours)
+    points = []
+    for player, rating in fitted.items():
+        generation = generation_of(player)
+        if generation is not None:
+            points.append(Point(generation, hours.get(player, 0.0), rating))
+    return sorted(points, key=lambda point: point.generation)
+
+
+def write_line(path: Path, line: MatchLine) -> None:
+    """Add a match to ratings.jsonl."""
+    append_line(path, json.dumps(asdict(line)))
+
+
+def read_lines(path: Path) -> list[MatchLine]:
+    """Return the matches of ratings.jsonl. Raises GoError, naming the line, where it holds anything else."""
+    lines = []
+    for number, text in enumerate(whole_lines(path), start=1):
+        try:
+            lines.append(MatchLine(**json.loads(text)))
+        except (ValueError, TypeError) as error:
+            raise GoError(f"{path}:{number}: no match: {error}") from error
+    return lines
+
+
+def summary(lines: Sequence[MatchLine]) -> dict[str, Any]:
+    """Return the ratings and the matches behind them as JSON."""
+    fitted: Mapping[str, Rating] = ratings(lines)
+    return {
+        "ratings": {player: [round(value, 1) for value in rating] for player, rating in sorted(fitted.items())},
+        "curve": [
+            {"generation": point.generation, "hours": round(point.hours, 4), "elo": round(point.rating.elo, 1)}
+            for point in curve(lines)
+        ],
+        "matches": [asdict(line) for line in lines],
+    }
