@@ -10,11 +10,14 @@ from engine.nets.spec import (
     Array,
     Block,
     Conv,
+    DensePolicyHead,
+    DenseValueHead,
     GlobalPoolBlock,
     Linear,
     NetSpec,
     Norm,
     PolicyHead,
+    PostActivationBlock,
     ResidualBlock,
     Score,
     Stem,
@@ -50,7 +53,7 @@ def random_spec(
     pool_every: int = 3,
     activation: Activation = Activation.RELU,
     value: ValueKind = ValueKind.TANH,
-    score: bool = True,
+    scores: tuple[Score, ...] = (Score.LEAD,),
     ownership: bool = True,
     head_channels: int = 32,
     board_sizes: tuple[int, int] = (1, 25),
@@ -77,10 +80,41 @@ def random_spec(
             blocks=tuple(trunk),
             tip=Tip(layers.norm(channels), activation),
             policy=layers.policy(channels, head_channels),
-            value=layers.value(channels, head_channels, value, score, ownership),
+            value=layers.value(channels, head_channels, value, scores, ownership),
             provenance={"made by": "random_spec", "seed": str(seed)},
         )
     )
+
+
+def random_agz_spec(blocks: int, channels: int, encoder: InputFormat, seed: int, size: int) -> NetSpec:
+    """Return a network as in AlphaGo Zero for boards of one size: post-activation blocks, dense heads, tanh.
+
+    Silver et al. 2017, Methods: 2 and 1 channels before the heads, 256 hidden units of the value.
+    """
+    layers = _Layers(np.random.default_rng(seed), Activation.RELU)
+    relu, area = Activation.RELU, size * size
+    trunk = tuple(layers.post_activation_block(channels, blocks) for _ in range(blocks))
+    globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
+    return validate(
+        NetSpec(
+            name=f"random-agz-b{blocks}c{channels}-{seed}",
+            encoder=encoder.name,
+            board_sizes=(size, size),
+            stem=Stem(layers.conv(encoder.planes, channels, 3), globals_, norm=layers.norm(channels), activation=relu),
+            blocks=trunk,
+            tip=None,
+            policy=DensePolicyHead(layers.conv(channels, 2, 1), layers.norm(2), layers.linear(2 * area, area + 1, 0.2)),
+            value=DenseValueHead(
+                layers.conv(channels, 1, 1), layers.norm(1), layers.linear(area, 256), layers.linear(256, 1, 0.1)
+            ),
+            provenance={"made by": "random_agz_spec", "seed": str(seed)},
+        )
+    )
+
+
+def random_policy_head(channels: int, width: int, seed: int) -> PolicyHead:
+    """Return a policy head for a trunk of `channels`, nearly uniform."""
+    return _Layers(np.random.default_rng(seed), Activation.RELU).policy(channels, width)
 
 
 class _Layers:
@@ -109,6 +143,16 @@ class _Layers:
             conv1=self.conv(channels, channels, 3),
             norm2=self.norm(channels),
             conv2=self.conv(channels, channels, 3, blocks**-0.5),
+            activation1=self.activation,
+            activation2=self.activation,
+        )
+
+    def post_activation_block(self, channels: int, blocks: int) -> PostActivationBlock:
+        return PostActivationBlock(
+            conv1=self.conv(channels, channels, 3),
+            norm1=self.norm(channels),
+            conv2=self.conv(channels, channels, 3, blocks**-0.5),
+            norm2=self.norm(channels),
             activation1=self.activation,
             activation2=self.activation,
         )
@@ -142,7 +186,9 @@ class _Layers:
             activation=self.activation,
         )
 
-    def value(self, channels: int, width: int, meaning: ValueKind, score: bool, ownership: bool) -> ValueHead:
+    def value(
+        self, channels: int, width: int, meaning: ValueKind, scores: tuple[Score, ...], ownership: bool
+    ) -> ValueHead:
         hidden = 2 * width
         return ValueHead(
             meaning=meaning,
@@ -150,8 +196,8 @@ class _Layers:
             norm=self.norm(width),
             hidden=self.linear(POOLS * width, hidden),
             result=self.linear(hidden, 1 if meaning is ValueKind.TANH else 3, 0.1),
-            score=self.linear(hidden, 1, 0.1) if score else None,
-            scores=(Score.LEAD,) if score else (),
+            score=self.linear(hidden, len(scores), 0.1) if scores else None,
+            scores=scores,
             ownership=self.conv(width, 1, 1, 0.1) if ownership else None,
             activation=self.activation,
             hidden_activation=self.activation,

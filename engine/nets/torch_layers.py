@@ -22,6 +22,17 @@ class Fusible(nn.Module):
         raise NotImplementedError
 
 
+class VectorLinear(nn.Linear):
+    """A linear layer on a vector, computed in float32 where autocast would do it in bfloat16, too."""
+
+    def forward(self, vector: Tensor) -> Tensor:
+        """Return [B, outputs] of [B, inputs]."""
+        if not torch.is_autocast_enabled(vector.device.type):
+            return super().forward(vector)
+        with torch.autocast(vector.device.type, enabled=False):
+            return super().forward(vector.float())
+
+
 class PointLinear(nn.Linear):
     """A linear layer that is computed for every point, in the precision of convolutions."""
 
@@ -76,7 +87,7 @@ def conv(layer: Conv) -> nn.Module:
     return module
 
 
-def linear(layer: Linear, kind: type[nn.Linear] = nn.Linear) -> nn.Module:
+def linear(layer: Linear, kind: type[nn.Linear] = VectorLinear) -> nn.Module:
     """Return the linear layer: of a vector, or with `PointLinear` of every point."""
     inputs, outputs = layer.weight.shape
     module = kind(inputs, outputs, bias=layer.bias is not None)

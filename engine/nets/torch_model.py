@@ -50,7 +50,7 @@ class TorchModel(nn.Module):
         self.blocks = nn.ModuleList(torch_block(block) for block in spec.blocks)
         self.tip = None if spec.tip is None else _Tip(spec.tip)
         head, value = spec.policy, spec.value
-        self.policy = _Policy(head) if isinstance(head, PolicyHead) else _DensePolicy(head)
+        self.policy = TorchPolicy(head) if isinstance(head, PolicyHead) else _DensePolicy(head)
         self.value = _Value(value) if isinstance(value, ValueHead) else _DenseValue(value)
 
     def forward(self, planes: Tensor, globals_: Tensor) -> Outputs:
@@ -58,12 +58,15 @@ class TorchModel(nn.Module):
 
         planes: [B, planes, H, W] in the model's own precision. globals_: [B, globals + metadata] float32.
         """
+        trunk = self.trunk(planes, globals_)
+        return Outputs(self.policy(trunk), *self.value(trunk))
+
+    def trunk(self, planes: Tensor, globals_: Tensor) -> Tensor:
+        """Return what the heads read: [B, channels, H, W]. Takes the same as `forward`."""
         trunk = self.stem(planes, globals_)
         for block in self.blocks:
             trunk = block(trunk)
-        if self.tip is not None:
-            trunk = self.tip(trunk)
-        return Outputs(self.policy(trunk), *self.value(trunk))
+        return trunk if self.tip is None else cast(Tensor, self.tip(trunk))
 
     def fused(self, dtype: torch.dtype) -> "TorchModel":
         """Prepare for inference and return self: norms that follow a convolution are folded into it.
@@ -116,7 +119,9 @@ class _Tip(nn.Module):
         return cast(Tensor, self.activation(self.norm(trunk)))
 
 
-class _Policy(Fusible):
+class TorchPolicy(Fusible):
+    """A `PolicyHead`: [B, channels, H, W] of the trunk to [B, policies, area + 1] logits."""
+
     def __init__(self, head: PolicyHead) -> None:
         super().__init__()
         self.conv1, self.norm, self.activation = conv(head.conv1), norm(head.norm), activation(head.activation)
@@ -127,6 +132,7 @@ class _Policy(Fusible):
         self.pass_activation = activation(head.pass_activation)
 
     def forward(self, trunk: Tensor) -> Tensor:
+        """Compute the logits."""
         pooled = global_pool(self.pool_activation(self.pool_norm(self.pool_conv(trunk))))
         points = self.conv1(trunk)
         points = points + broadcast(self.pool_bias(pooled), points)
@@ -136,6 +142,7 @@ class _Policy(Fusible):
         return torch.cat([points, self.pass_linear(pooled).unsqueeze(2)], dim=2)
 
     def fuse(self) -> None:
+        """Fold its norms."""
         self.pool_conv, self.pool_norm = fused(self.pool_conv, self.pool_norm)
         scale(self.pool_bias, self.norm)
         self.conv1, self.norm = fused(self.conv1, self.norm)

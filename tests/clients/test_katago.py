@@ -69,7 +69,7 @@ def networks() -> dict[str, NetSpec]:
 
     return {
         "8, relu and tanh": stirred(random_spec(6, 32, V7, 1), generator),
-        "8, nothing but policy and value": made(2, score=False, ownership=False, pool_every=0),
+        "8, nothing but policy and value": made(2, scores=(), ownership=False, pool_every=0),
         "11, mish and softmax": made(3, activation=Activation.MISH, value=ValueKind.SOFTMAX),
         "11, silu": made(4, activation=Activation.SILU),
         "8, biases everywhere": with_all_biases(made(5), generator),

@@ -227,7 +227,7 @@ def hidden_pass(spec: NetSpec) -> NetSpec:
 def example_specs() -> dict[str, NetSpec]:
     """Return networks by what they exercise."""
     generator = np.random.default_rng(1)
-    plain_tanh = random_spec(2, 6, ENCODERS["agz"], 1, pool_every=0, score=False, ownership=False, head_channels=4)
+    plain_tanh = random_spec(2, 6, ENCODERS["agz"], 1, pool_every=0, scores=(), ownership=False, head_channels=4)
     pools = random_spec(3, 7, ENCODERS["liberties"], 2, pool_every=2, head_channels=5, activation=Activation.MISH)
     softmax = random_spec(1, 5, ENCODERS["liberties"], 3, value=ValueKind.SOFTMAX, activation=Activation.SILU)
     tiny = random_spec(0, 1, ENCODERS["oneplane"], 4, head_channels=1)

@@ -85,7 +85,7 @@ NESTED = NestedBottleneckBlock(
 FORMS = {
     "tanh": (8, made(1)),
     "softmax": (8, made(2, value=ValueKind.SOFTMAX)),
-    "neither score nor ownership": (8, made(3, score=False, ownership=False)),
+    "neither score nor ownership": (8, made(3, scores=(), ownership=False)),
     "mish": (11, made(4, activation=Activation.MISH)),
     "biases everywhere": (8, biased(5)),
     "biases everywhere, silu": (11, biased(6, activation=Activation.SILU)),

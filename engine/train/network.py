@@ -1,0 +1,230 @@
+"""Networks to train: a `NetSpec` as a torch module with a head that only training has, and back again.
+
+The extra head predicts the opponent's reply, which makes the trunk learn faster (Wu 2019, section 4.1); it lies
+beside the network and never enters a file of it. What a network file lacks, such as the scale of a norm, is not
+learned either: the architecture stays the file's. Knows neither data nor loss.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from engine.encoders import ENCODERS
+from engine.nets.random import random_agz_spec, random_policy_head, random_spec
+from engine.nets.spec import (
+    Array,
+    AttentionBlock,
+    Conv,
+    DenseValueHead,
+    Linear,
+    NetSpec,
+    Norm,
+    RmsNorm,
+    Score,
+    ValueHead,
+    ValueKind,
+    WeightsError,
+    validate,
+)
+from engine.nets.torch_model import Outputs, TorchModel, TorchPolicy
+
+REPLY_CHANNELS = 32
+DEFAULT_SCORES = (Score.MEAN, Score.STDEV, Score.LEAD)
+LEARNED_SCORES = {*DEFAULT_SCORES, Score.BOARD_MEAN}
+Norms = Literal["auto", "batch", "fixed"]
+Node = TypeVar("Node")
+
+
+class Predictions(NamedTuple):
+    """What a network in training says of B positions: its outputs, and logits [B, area + 1] of the reply."""
+
+    outputs: Outputs
+    reply: Tensor
+
+
+def default_spec(
+    blocks: int = 6,
+    channels: int = 96,
+    seed: int = 1,
+    encoder: str = "katago-v7",
+    *,
+    board_sizes: tuple[int, int] = (2, 25),
+) -> NetSpec:
+    """Return Keima's default architecture with random weights: KataGo's, so that KataGo's format can hold it.
+
+    Every third block pools globally; the value is win, loss and no result, the score mean, deviation and lead.
+    Raises WeightsError on an encoder that does not exist.
+    """
+    spec = random_spec(
+        blocks,
+        channels,
+        _encoder(encoder),
+        seed,
+        value=ValueKind.SOFTMAX,
+        scores=DEFAULT_SCORES,
+        board_sizes=board_sizes,
+    )
+    return replace(spec, name=f"keima-b{blocks}c{channels}", provenance={"made by": "default_spec", "seed": str(seed)})
+
+
+def agz_spec(blocks: int, channels: int, seed: int, encoder: str, size: int) -> NetSpec:
+    """Return AlphaGo Zero's architecture with random weights. Raises WeightsError on an unknown encoder."""
+    return random_agz_spec(blocks, channels, _encoder(encoder), seed, size)
+
+
+def _encoder(name: str) -> Any:
+    if name not in ENCODERS:
+        raise WeightsError("unknown encoder", expected=" ".join(ENCODERS), got=name)
+    return ENCODERS[name]
+
+
+class TrainableNet(nn.Module):
+    """A network in training. Parameters have the paths of the spec, below `model`.
+
+    freeze_trunk: only the heads learn, and only their norms gather statistics.
+    norms: "fixed" norms keep their statistics and are affine maps; "auto" fixes those of a foreign network that
+        have none (mean 0 and one variance everywhere), since KataGo's newer networks are trained without.
+    seed: of the reply head.
+    Raises WeightsError on a network that cannot be trained on samples.
+    """
+
+    def __init__(self, spec: NetSpec, *, freeze_trunk: bool = False, norms: Norms = "auto", seed: int = 1) -> None:
+        super().__init__()
+        if spec.metadata:
+            raise WeightsError(
+                "samples do not say who plays", layer="stem.metadata", expected="none", got=spec.metadata
+            )
+        if isinstance(spec.value, DenseValueHead) and spec.value.black_view:
+            raise WeightsError("outcomes are the side to move's", layer="value", expected="its view", got="Black's")
+        self.spec = spec
+        self.model = TorchModel(spec)
+        self.reply = TorchPolicy(random_policy_head(spec.channels, REPLY_CHANNELS, seed))
+        self._fixed = [
+            cast(nn.BatchNorm2d, self.model.get_submodule(path))
+            for path, norm in _norms(spec)
+            if norms == "fixed"
+            or (norms == "auto" and _lacks_statistics(spec, norm))
+            or (freeze_trunk and _in_trunk(path))
+        ]
+        for name, parameter in self.model.named_parameters():
+            parameter.requires_grad_(self._learns(name) and not (freeze_trunk and _in_trunk(name)))
+
+    def forward(self, planes: Tensor, globals_: Tensor) -> Predictions:
+        """Compute all heads; takes what `TorchModel.forward` takes."""
+        trunk = self.model.trunk(planes, globals_)
+        outputs = Outputs(self.model.policy(trunk), *self.model.value(trunk))
+        return Predictions(outputs, self.reply(trunk)[:, 0])
+
+    def train(self, mode: bool = True) -> "TrainableNet":
+        """Set the mode of all parts; fixed norms stay as in evaluation."""
+        super().train(mode)
+        for module in self._fixed:
+            module.eval()
+        return self
+
+    def _learns(self, name: str) -> bool:
+        """True if the file has a place for a parameter and some target reaches it."""
+        path, _, entry = name.rpartition(".")
+        if isinstance(self.model.get_submodule(path), nn.BatchNorm2d):
+            norm = node_at(self.spec, path)
+            assert isinstance(norm, Norm)
+            return (norm.scale if entry == "weight" else norm.bias) is not None
+        return path != "value.score" or bool(LEARNED_SCORES & set(self.spec.scores))
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Return the parameters that learn in two groups: weights, which decay, and what does not.
+
+        Norms and biases do not, nor do layers some of whose outputs have no target: those outputs stay as they are.
+        """
+        kept = {"model.value.score.weight"} if set(self.spec.scores) - LEARNED_SCORES else set()
+        if self.spec.policy.policies > 1:
+            kept |= {"model.policy.conv2.weight", "model.policy.pass_linear.weight"}
+        learning = {name: each for name, each in self.named_parameters() if each.requires_grad}
+        decayed = {name for name, each in learning.items() if each.ndim > 1 and name not in kept}
+        return [
+            {"params": [each for name, each in learning.items() if (name in decayed) is decays], "weight_decay": decay}
+            for decays, decay in ((True, weight_decay), (False, 0.0))
+        ]
+
+    def to_spec(self, name: str | None = None, provenance: Mapping[str, str] | None = None) -> NetSpec:
+        """Return the network as it is now, without the reply head. Raises WeightsError on numbers that are not finite."""
+        spec = cast(NetSpec, _rebuilt(self.spec, "", self.model))
+        return validate(
+            replace(
+                spec,
+                name=self.spec.name if name is None else name,
+                provenance=dict(self.spec.provenance if provenance is None else provenance),
+            )
+        )
+
+
+def node_at(spec: NetSpec, path: str) -> object:
+    """Return the node of a spec that a path such as "blocks.0.norm1" names."""
+    node: Any = spec
+    for part in path.split("."):
+        node = node[int(part)] if part.isdecimal() else getattr(node, part)
+    return node
+
+
+def _in_trunk(path: str) -> bool:
+    return path.split(".")[0] not in ("policy", "value")
+
+
+def _norms(node: object, path: str = "") -> list[tuple[str, Norm]]:
+    """Return every norm with statistics below a node, with its path."""
+    if isinstance(node, Norm):
+        return [(path, node)]
+    if isinstance(node, tuple):
+        children = [(str(index), child) for index, child in enumerate(node)]
+    elif is_dataclass(node):
+        children = [(field.name, getattr(node, field.name)) for field in fields(node)]
+    else:
+        return []
+    return [found for name, child in children for found in _norms(child, f"{path}.{name}" if path else name)]
+
+
+def _lacks_statistics(spec: NetSpec, norm: Norm) -> bool:
+    return spec.format != "keima" and not norm.mean.any() and bool((norm.variance == norm.variance[0]).all())
+
+
+def _rebuilt(node: Any, path: str, model: nn.Module) -> Any:
+    """Return a node of a spec with the arrays that the module of the same path holds."""
+    if isinstance(node, tuple):
+        return tuple(_rebuilt(child, f"{path}.{index}", model) for index, child in enumerate(node))
+    if isinstance(node, Conv | Linear | Norm | RmsNorm):
+        return _layer(node, model.get_submodule(path))
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    prefix = f"{path}." if path else ""
+    changes = {each.name: _rebuilt(getattr(node, each.name), prefix + each.name, model) for each in fields(node)}
+    if isinstance(node, AttentionBlock) and node.rope is not None:
+        changes["rope"] = _array(cast(Tensor, model.get_submodule(path).rope))
+    return replace(node, **changes)
+
+
+def _layer(layer: Conv | Linear | Norm | RmsNorm, module: Any) -> Conv | Linear | Norm | RmsNorm:
+    """Return a layer with a module's numbers; what the layer has not got stays absent."""
+    bias = None if layer.bias is None else _array(module.bias)
+    match layer:
+        case Linear():
+            return replace(layer, weight=np.ascontiguousarray(_array(module.weight).T), bias=bias)
+        case Norm():
+            scale = None if layer.scale is None else _array(module.weight)
+            statistics = {"mean": _array(module.running_mean), "variance": _array(module.running_var)}
+            return replace(layer, **statistics, scale=scale, bias=bias)
+        case Conv() | RmsNorm():
+            return replace(layer, weight=_array(module.weight), bias=bias)
+
+
+def _array(tensor: Tensor) -> Array:
+    """Return a copy of a tensor in the order of its axes."""
+    return np.array(tensor.detach().to("cpu", torch.float32).numpy(), order="C")
+
+
+def result_kind(spec: NetSpec) -> ValueKind:
+    """Return what the value head's result means."""
+    return spec.value.meaning if isinstance(spec.value, ValueHead) else ValueKind.TANH
