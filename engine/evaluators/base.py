@@ -11,13 +11,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import position_hash
-from engine.board.layout import COLOR, HEADER, HEADER_LENGTH, KO_POINT, ROWS, TO_PLAY
+from engine.board.kernels import is_legal, is_suicide, position_hash
+from engine.board.layout import COLOR, HEADER, HEADER_LENGTH, HEIGHT, KO_POINT, ROWS, STRIDE, TO_PLAY, WIDTH
 from engine.facts import BANNED, FACTS, KO_NOW, PHASE
 from engine.game import Game
 from engine.jit import kernel
-from engine.rules import Rules
-from engine.vertex import NO_POINT, array_length, points
+from engine.rules import Ko, Rules
+from engine.vertex import NO_POINT, array_length, from_policy_index
 
 HISTORY = 8
 """Boards and moves that a position carries: now and up to seven moves ago."""
@@ -206,16 +206,48 @@ def row_hash(
     return (key ^ (key >> np.uint64(32))) * _MIX
 
 
+@kernel
+def stones_allow(
+    board: NDArray[np.int16],
+    color: int,
+    suicide: bool,
+    repeatable: NDArray[np.bool_],
+    legal: NDArray[np.bool_],
+    doubtful: NDArray[np.bool_],
+) -> int:
+    """Write which points the stones allow a color to play, in policy order, and those where superko may forbid it.
+
+    repeatable: [n], where a stone may repeat a position even if it kills none of its own. The simple ko binds only
+    the side whose turn it is. Returns how many points are doubtful.
+    """
+    stride, found, index = board[HEADER, STRIDE], 0, 0
+    for row in range(board[HEADER, HEIGHT]):
+        for column in range(board[HEADER, WIDTH]):
+            point = (row + 1) * stride + column + 1
+            if point == board[HEADER, KO_POINT] and color != board[HEADER, TO_PLAY]:
+                legal[index] = not is_suicide(board, point, color)
+            else:
+                legal[index] = is_legal(board, point, color, suicide)
+            doubtful[index] = legal[index] and (repeatable[point] or (suicide and is_suicide(board, point, color)))
+            found += doubtful[index]
+            index += 1
+    return found
+
+
 def legality_of(game: Game, color: int) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.int8]]:
     """Return the rows `legal`, `marks` and `second_start` of a game's present position."""
-    legal = np.zeros(game.width * game.height + 1, dtype=np.bool_)
+    legal = np.ones(game.width * game.height + 1, dtype=np.bool_)
     marks, second_start = game.clean_up(color)
-    for index, vertex in enumerate(points(game.width, game.height)):
+    doubtful = np.ones_like(legal)
+    if game.phase == 0:
+        stones_allow(game.board, color, game.rules.suicide, game.ever_occupied, legal, doubtful)
+        doubtful &= game.rules.ko is not Ko.SIMPLE
+    for index in np.flatnonzero(doubtful[:-1]).tolist():
+        vertex = from_policy_index(index, game.width, game.height)
         reason = game.legality(color, vertex)
         legal[index] = reason is None
         if reason == "superko":
             marks[vertex] |= BANNED
-    legal[-1] = True
     return legal, marks, second_start
 
 
