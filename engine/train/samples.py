@@ -17,7 +17,7 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from engine.encoders import ENCODERS
+from engine.encoders import ENCODERS, Encoder
 from engine.errors import GoError
 from engine.evaluators.base import PositionBatch, write_position
 from engine.files import write_atomically
@@ -146,6 +146,17 @@ def packed(planes: AnyArray) -> NDArray[np.uint8]:
     return np.packbits(planes.reshape(batch, count, height * width), axis=-1)
 
 
+def packed_inputs(encoder: Encoder, planes: AnyArray) -> NDArray[np.uint8]:
+    """Return planes [B, P, H, W] as an encoder wrote them as bits of the schema.
+
+    Raises ValueError where they hold other values than 0 and 1, and -1 for encoders that are signed.
+    """
+    parts = [planes == 1, planes == -1] if encoder.signed else [planes == 1]
+    if sum(map(np.count_nonzero, parts)) != np.count_nonzero(planes):
+        raise ValueError(f"encoder {encoder.name} wrote other values than {'-1, ' * encoder.signed}0 and 1")
+    return packed(np.concatenate(parts, axis=1))
+
+
 def _bits(samples: Samples) -> NDArray[np.uint8]:
     bits = np.unpackbits(samples.planes, axis=-1, count=samples.area)
     return bits.reshape(len(samples), -1, samples.height, samples.width)
@@ -250,13 +261,7 @@ class SampleWriter:
             return
         planes, globals_ = self._planes[:count], self._globals[:count]
         self._format.encode(self._positions, count, planes, globals_, self._scratch)
-        parts = [planes == 1, planes == -1] if self._format.signed else [planes == 1]
-        if sum(map(np.count_nonzero, parts)) != np.count_nonzero(planes):
-            raise ValueError(
-                f"encoder {self._format.name} wrote other values than {'-1, ' * self._format.signed}0 and 1"
-            )
-        bits = packed(np.concatenate(parts, axis=1))
-        self._encoded.append((bits, globals_.copy()))
+        self._encoded.append((packed_inputs(self._format, planes), globals_.copy()))
         self._pending = 0
 
     def take(self) -> Samples:
