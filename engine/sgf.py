@@ -5,8 +5,9 @@ markup and no other games of a collection, and judges no move: `Record.game` doe
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from sgfmill import sgf_grammar
@@ -26,9 +27,11 @@ _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
 """Fox counts komi under Chinese rules in hundredths of stones: half of it is given."""
 _RULE_NAMES = {
     "jp": "japanese",
+    "jpn": "japanese",
     "cn": "chinese",
     "nz": "new-zealand",
     "new zealand": "new-zealand",
+    "ing": "goe",
     "ing goe": "goe",
     "ing rules": "goe",
     "tromp taylor": "tromp-taylor",
@@ -96,6 +99,10 @@ class Record:
         if move_number is not None and move_number < 1:
             raise BadSgf(f"{self.name}: there is no move {move_number}, the first is move 1")
         count = len(self.moves) if move_number is None else min(move_number - 1, len(self.moves))
+        return next(islice(self.positions(rules=rules, komi=komi), count, None))
+
+    def positions(self, *, rules: Rules | None = None, komi: float | None = None) -> Iterator[Game]:
+        """Yield the game as it stands before each move, and at its end: one game that goes on, see `game`."""
         given_rules = rules or self.rules or TROMP_TAYLOR
         given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
         game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
@@ -103,13 +110,13 @@ class Record:
             game.setup([], to_play=WHITE)
         pending = iter(self.setups)
         setup = next(pending, None)
-        for number in range(count + 1):
+        for number in range(len(self.moves) + 1):
             while setup is not None and setup.after == number:
                 game = self._set_up(game, setup)
                 setup = next(pending, None)
-            if number < count:
+            yield game
+            if number < len(self.moves):
                 self._play(game, number)
-        return game
 
     def _play(self, game: Game, index: int) -> None:
         color, vertex = self.moves[index]

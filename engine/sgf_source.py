@@ -1,4 +1,4 @@
-"""The bytes of game records: files, encodings, and the main line cut out of the rest.
+"""The bytes of game records: files, archives, encodings, and the main line cut out of the rest.
 
 Owns the bounds that keep a hostile file harmless. Knows no property but CA; what the others mean is
 `engine.sgf`'s.
@@ -6,9 +6,15 @@ Owns the bounds that keep a hostile file harmless. Knows no property but CA; wha
 
 import bz2
 import codecs
+import lzma
 import re
-from collections.abc import Iterator
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import IO
 
 from sgfmill import sgf_grammar
 
@@ -20,10 +26,18 @@ MAX_NODES = 10_000
 _MAX_TOKENS = 500_000
 _MAX_LINE = 1 << 20
 
+_COLLECTIONS = (".sgfl", ".sgfl.bz2")
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_BAD_ARCHIVE = (
+    *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError),  # encrypted, unknown method, damaged
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+)
+
 _START = re.compile(rb"\(\s*;")
 _START_OF_NIHON_KIIN = re.compile(rb"\(\s*(?=[A-Z]{2}\[)")
 """The Nihon Ki-in leaves out the first semicolon."""
 _SCAN = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|[();]", re.DOTALL)
+_SCAN_GAMES = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|\(\s*;|[()]", re.DOTALL)
 _CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
 _SAFE_CODECS = re.compile(r"utf-?8|ascii|iso8859|latin|cp\d|gb|big5|euc|shift|iso2022|koi8|mac|hz|johab|tis")
 
@@ -34,14 +48,113 @@ def iterate_sgfl(path: Path | str) -> Iterator[bytes]:
     Raises BadSgf on a line longer than 1 MiB or a file that cannot be read.
     """
     try:
-        with bz2.open(path, "rb") if str(path).endswith(".bz2") else Path(path).open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), 1):
+        with Path(path).open("rb") as file:
+            yield from _lines(file, str(path))
+    except OSError as error:
+        raise BadSgf(f"{path}: cannot be read: {error}") from error
+
+
+def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+    try:
+        with bz2.BZ2File(file) if name.endswith(".bz2") else nullcontext(file) as text:
+            for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE + 1), b""), 1):
                 if len(line) > _MAX_LINE:
-                    raise BadSgf(f"{path}: line {number}: longer than {_MAX_LINE} bytes")
+                    raise BadSgf(f"{name}: line {number}: longer than {_MAX_LINE} bytes")
                 if line.strip():
                     yield line
     except (OSError, EOFError) as error:
+        raise BadSgf(f"{name}: cannot be read: {error}") from error
+
+
+def iterate_records(
+    sources: Iterable[Path], broken: Callable[[BadSgf], None] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the text of every game record, in the order of the sources, those of a folder sorted.
+
+    sources: SGF files, of one game or several; files with one game a line (.sgfl, .sgfl.bz2); archives of such files
+    (.zip, .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz); folders with any of these. Nothing is unpacked to disk.
+    broken: is told of every file that cannot be read, which then is left out; without it BadSgf is raised.
+    """
+    for source in sources:
+        paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
+        for path in paths:
+            try:
+                if path.name.endswith(_COLLECTIONS):
+                    yield from _numbered(path.name, iterate_sgfl(path))
+                elif path.name.endswith(_ARCHIVES):
+                    yield from _members(path, broken)
+                else:
+                    yield from _games(path.name, read_file(path))
+            except BadSgf as error:
+                if broken is None:
+                    raise
+                broken(error)
+
+
+def _is_source(path: Path) -> bool:
+    return path.is_file() and path.name.endswith((".sgf", *_COLLECTIONS, *_ARCHIVES))
+
+
+def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
+    return ((f"{name}:{number:06d}", line) for number, line in enumerate(lines, 1))
+
+
+def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the records of an archive. Raises BadSgf where the archive itself cannot be read."""
+    try:
+        for member, file in _zip_members(path) if path.name.endswith(".zip") else _tar_members(path):
+            name = f"{path.name}/{member}"
+            try:
+                if member.endswith(_COLLECTIONS):
+                    yield from _numbered(name, _lines(file, name))
+                elif member.endswith(".sgf"):
+                    data = file.read(MAX_BYTES + 1)
+                    if len(data) > MAX_BYTES:
+                        raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
+                    yield from _games(name, data)
+            except BadSgf as error:
+                if broken is None:
+                    raise
+                broken(error)
+    except BadSgf:
+        raise
+    except _BAD_ARCHIVE as error:
         raise BadSgf(f"{path}: cannot be read: {error}") from error
+
+
+def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as file:
+                    yield member.filename, file
+
+
+def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    # "|" reads on and never back: a compressed archive is unpacked once.
+    with tarfile.open(path, "r|*") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None:
+                yield member.name, file
+
+
+def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the games of an SGF file: all of it if it is one game, otherwise each from "(" to ")"."""
+    starts, depth = [], 0
+    for match in _SCAN_GAMES.finditer(data) if data.count(b"(") > 1 else ():
+        token = match.group()
+        if token == b")":
+            depth = max(depth - 1, 0)
+        elif token[:1] == b"(":
+            if depth == 0 and token != b"(":
+                starts.append(match.start())
+            depth += bool(depth or token != b"(")
+    if len(starts) < 2:
+        yield name, data
+        return
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
+        yield f"{name}#{number}", data[start:end]
 
 
 def read_file(path: Path) -> bytes:

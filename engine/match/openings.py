@@ -7,7 +7,7 @@ import hashlib
 import logging
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,14 +18,12 @@ from engine.errors import BadSgf, IllegalMove
 from engine.game import Game, Move
 from engine.match.errors import MatchError
 from engine.rules import Rules
-from engine.sgf import Record, iterate_sgfl, load_sgf
-from engine.sgf_source import read_file
+from engine.sgf import Record, load_sgf
+from engine.sgf_source import iterate_records
 from engine.symmetry import applicable, map_planes
 from engine.vertex import PASS, points
 
 log = logging.getLogger(__name__)
-
-_COLLECTIONS = (".sgfl", ".sgfl.bz2")
 
 
 @dataclass(frozen=True)
@@ -62,13 +60,13 @@ def read_openings(
 ) -> OpeningBook:
     """Return up to `count` openings on a board of this size, no two of them equal but for a symmetry.
 
-    sources: SGF files, folders of them, files with one game a line (.sgfl, .sgfl.bz2).
+    sources: see `engine.sgf_source.iterate_records`.
     moves: how many of each record; None takes whole records, of half as many moves as points at most.
     Records are looked at in a random order, only as many as are needed; a larger count appends openings.
     Raises MatchError when a source cannot be read, or none of its records can be used.
     """
     try:
-        records = sorted(_records(sources))
+        records = sorted(iterate_records(sources))
     except BadSgf as error:
         raise MatchError(f"openings: {error}") from error
     digest = hashlib.sha256()
@@ -92,21 +90,6 @@ def read_openings(
     if len(found) < count:
         log.warning("%d different openings for %d pairs of games: they are played again", len(found), count)
     return OpeningBook(tuple(found.values()), moves, seed, digest.hexdigest()[:16])
-
-
-def _records(sources: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the text of every record. Raises BadSgf."""
-    for source in sources:
-        paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
-        for path in paths:
-            if path.name.endswith(_COLLECTIONS):
-                yield from ((f"{path.name}:{line:06d}", text) for line, text in enumerate(iterate_sgfl(path), 1))
-            else:
-                yield path.name, read_file(path)
-
-
-def _is_source(path: Path) -> bool:
-    return path.is_file() and path.name.endswith((".sgf", *_COLLECTIONS))
 
 
 def _opening(record: Record, width: int, height: int, rules: Rules, count: int | None) -> tuple[Opening, bytes]:
