@@ -5,7 +5,7 @@ Owns the seam and the thread that draws ahead of the loop. Knows neither files n
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -111,12 +111,11 @@ def as_source(data: Source | Iterable[tuple[Any, ...]]) -> Source:
 class Prefetched:
     """Draws batches in a thread, `depth` ahead, so that reading and turning them overlaps the computing.
 
-    Iterating gives (batch, state of the source after it). Use as a context manager; an error in the thread
-    is raised where its batch was due.
+    state: the source's after the batch that `next` returned last. Use as a context manager.
     """
 
     def __init__(self, source: Source, depth: int) -> None:
-        self._source = source
+        self._source, self.state = source, source.state()
         self._ready: queue.Queue[tuple[Batch, State | None] | Exception] = queue.Queue(depth)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
@@ -129,14 +128,16 @@ class Prefetched:
         self._stopped.set()
         self._thread.join()
 
-    def __iter__(self) -> Iterator[tuple[Batch, State | None]]:
-        while True:
-            item = self._ready.get()
+    def next(self) -> Batch | None:
+        """Return the next batch, None where there are no more. Raises what drawing it raised."""
+        item = self._ready.get()
+        if isinstance(item, Exception):
+            self._ready.put(item)
             if isinstance(item, StopIteration):
-                return
-            if isinstance(item, Exception):
-                raise item
-            yield item
+                return None
+            raise item
+        batch, self.state = item
+        return batch
 
     def _run(self) -> None:
         while not self._stopped.is_set():

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from engine.nets.spec import NetSpec, Scales, Score, ValueHead, ValueKind
 from engine.train.network import Predictions, result_kind
-from engine.train.samples import OWNERSHIP_SCALE, TARGETS
+from engine.train.samples import TARGETS
 from engine.train.train_config import TrainConfig
 
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
@@ -116,8 +116,7 @@ def outputs_by_score(predictions: Predictions, spec: NetSpec) -> dict[Score, Ten
     head = spec.value
     if not isinstance(head, ValueHead):
         return {}
-    side = predictions.outputs.ownership.shape[1] ** 0.5
-    side = side or (predictions.outputs.policy.shape[2] - 1) ** 0.5
+    side = (predictions.outputs.policy.shape[2] - 1) ** 0.5
     columns = predictions.outputs.score.float()
     return {
         score: _points(columns[:, index], score, head.scales, side)

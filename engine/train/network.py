@@ -119,6 +119,12 @@ class TrainableNet(nn.Module):
         outputs = Outputs(self.model.policy(trunk), *self.model.value(trunk))
         return Predictions(outputs, self.reply(trunk)[:, 0])
 
+    def twin(self) -> "TrainableNet":
+        """Return another network with the same weights, on the same device, that does not learn."""
+        other = TrainableNet(self.spec).to(self.reply.conv1.weight.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        other.load_state_dict(self.state_dict())
+        return cast(TrainableNet, other.requires_grad_(False).eval())
+
     def train(self, mode: bool = True) -> "TrainableNet":
         """Set the mode of all parts; fixed norms stay as in evaluation."""
         super().train(mode)
@@ -151,7 +157,7 @@ class TrainableNet(nn.Module):
         ]
 
     def to_spec(self, name: str | None = None, provenance: Mapping[str, str] | None = None) -> NetSpec:
-        """Return the network as it is now, without the reply head. Raises WeightsError on numbers that are not finite."""
+        """Return the network as it is now, without the reply head. Raises WeightsError on what is not finite."""
         spec = cast(NetSpec, _rebuilt(self.spec, "", self.model))
         return validate(
             replace(
@@ -214,8 +220,8 @@ def _layer(layer: Conv | Linear | Norm | RmsNorm, module: Any) -> Conv | Linear 
             return replace(layer, weight=np.ascontiguousarray(_array(module.weight).T), bias=bias)
         case Norm():
             scale = None if layer.scale is None else _array(module.weight)
-            statistics = {"mean": _array(module.running_mean), "variance": _array(module.running_var)}
-            return replace(layer, **statistics, scale=scale, bias=bias)
+            mean, variance = _array(module.running_mean), _array(module.running_var)
+            return replace(layer, mean=mean, variance=variance, scale=scale, bias=bias)
         case Conv() | RmsNorm():
             return replace(layer, weight=_array(module.weight), bias=bias)
 

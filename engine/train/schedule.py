@@ -50,8 +50,7 @@ class Schedule:
     """The learning rate of a run."""
 
     def __init__(self, config: TrainConfig) -> None:
-        self._config = config
-        self.adaptive = KlAdaptive(config.kl_target) if config.schedule == "kl" else None
+        self._config, self._adaptive = config, KlAdaptive(config.kl_target)
 
     def rate(self, step: int, progress: float) -> float:
         """Return the learning rate of a step, counted from 0; progress: what part of the run is over, 0 to 1."""
@@ -64,10 +63,22 @@ class Schedule:
             case "constant":
                 factor = 1.0
             case "kl":
-                assert self.adaptive is not None
-                factor = self.adaptive.factor
+                factor = self._adaptive.factor
         return config.learning_rate * warmup_factor(step, config.warmup) * factor
 
     def wants_kl(self, step: int) -> bool:
         """True if it is to be measured how far this step moves the policy."""
-        return self.adaptive is not None and step % self._config.kl_every == 0
+        return self._config.schedule == "kl" and step % self._config.kl_every == 0
+
+    def observe(self, kl: float) -> None:
+        """Take how far a step moved the policy, in nats."""
+        self._adaptive.observe(kl)
+
+    @property
+    def factor(self) -> float:
+        """What the KL-adaptive schedule has come to; `restore` goes on from it."""
+        return self._adaptive.factor
+
+    def restore(self, factor: float) -> None:
+        """Set what the KL-adaptive schedule has come to."""
+        self._adaptive.factor = factor

@@ -90,9 +90,9 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Raise ConfigError on a number out of range."""
-        positive = ("blocks", "channels", "batch_size", "steps", "learning_rate", "kl_target")
-        positive += ("kl_every", "prefetch", "log_every", "checkpoint_every", "keep")
-        fractions = ("momentum", "final_rate", "rate_factor", "ema_decay")
+        positive = {"blocks", "channels", "batch_size", "steps", "learning_rate", "kl_target"}
+        positive |= {"kl_every", "prefetch", "log_every", "checkpoint_every", "keep"}
+        fractions = {"momentum", "final_rate", "rate_factor", "ema_decay"}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in positive and not value > 0:

@@ -1,0 +1,134 @@
+"""Checkpoints of a training run: folders that are there completely or not at all, without pickle.
+
+checkpoints/step-NNNNNNNN/ holds model, ema and optimizer as safetensors and state.json, which knows the format and
+everything that is no tensor. A folder is written under another name, synced, and renamed.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from engine.errors import GoError
+
+FORMAT = "keima-checkpoint"
+VERSION = 1
+STATE_FILE = "state.json"
+Tensors = Mapping[str, Tensor]
+
+
+class CheckpointError(GoError):
+    """A checkpoint that cannot be used; the text names file, tensor, expected and got."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One checkpoint on disk. state: what was saved besides the tensors."""
+
+    folder: Path
+    step: int
+    state: Mapping[str, Any]
+
+    def tensors(self, part: str) -> dict[str, Tensor]:
+        """Return the tensors of one file, on the CPU. Raises CheckpointError."""
+        path = self.folder / f"{part}.safetensors"
+        try:
+            return safetensors.torch.load_file(path)
+        except (OSError, safetensors.SafetensorError) as error:
+            raise CheckpointError(f"{path}: {error}") from error
+
+
+def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: Mapping[str, Any], keep: int) -> Path:
+    """Write a checkpoint of a run, drop all but the newest `keep`, and return its folder.
+
+    parts: tensors by file name without suffix. state: JSON values.
+    """
+    parent = run / "checkpoints"
+    folder, partial = parent / f"step-{step:08d}", parent / f"step-{step:08d}.part"
+    for stale in parent.glob("step-*.part"):
+        shutil.rmtree(stale)
+    partial.mkdir(parents=True)
+    for name, tensors in parts.items():
+        held = {key: tensor.detach().to("cpu").contiguous() for key, tensor in tensors.items()}
+        _write_synced(partial / f"{name}.safetensors", safetensors.torch.save(held))
+    document = {"format": FORMAT, "version": VERSION, "step": step, **state}
+    _write_synced(partial / STATE_FILE, json.dumps(document, indent=1).encode())
+    _sync_folder(partial)
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
+    _sync_folder(parent)
+    for old in _folders(run)[:-keep]:
+        shutil.rmtree(old)
+    return folder
+
+
+def newest_checkpoint(run: Path) -> Checkpoint | None:
+    """Return the last checkpoint of a run, None if it has none. Raises CheckpointError on one that is damaged."""
+    folders = _folders(run)
+    return open_checkpoint(folders[-1]) if folders else None
+
+
+def open_checkpoint(folder: Path) -> Checkpoint:
+    """Return the checkpoint of a folder. Raises CheckpointError."""
+    path = folder / STATE_FILE
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    found = (state.get("format"), state.get("version")) if isinstance(state, dict) else state
+    if found != (FORMAT, VERSION):
+        raise CheckpointError(f"{path}: expected format {FORMAT} {VERSION}, got {found}")
+    return Checkpoint(folder, int(state["step"]), state)
+
+
+def restore_module(module: nn.Module, checkpoint: Checkpoint, part: str) -> None:
+    """Set all parameters and statistics of a module. Raises CheckpointError unless every one is there and fits."""
+    restore(module.state_dict(), checkpoint.tensors(part), f"{checkpoint.folder}/{part}.safetensors")
+
+
+def restore(wanted: Tensors, stored: Tensors, file: str) -> None:
+    """Copy stored tensors into those of the same names. Raises CheckpointError that names the first that differs."""
+    for name in sorted(wanted.keys() | stored.keys()):
+        if name not in stored:
+            raise CheckpointError(f"{file}: {name}: missing tensor, expected {list(wanted[name].shape)}")
+        if name not in wanted:
+            raise CheckpointError(f"{file}: {name}: unknown tensor, got {list(stored[name].shape)}")
+        mine, theirs = wanted[name], stored[name]
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            expected, got = (f"{each.dtype} {list(each.shape)}" for each in (mine, theirs))
+            raise CheckpointError(f"{file}: {name}: expected {expected}, got {got}")
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(stored[name])
+
+
+def _folders(run: Path) -> list[Path]:
+    """Return the folders of whole checkpoints, oldest first."""
+    return sorted(path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".part")
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Wait until the disk has a folder's entries, where the system can."""
+    if os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
