@@ -124,7 +124,7 @@ class SearchTeacher:
     """A search of so many visits over an evaluator: the policy is how visits are distributed over the root's moves."""
 
     def __init__(self, evaluator: Evaluator, params: SearchParams, visits: int, name: str) -> None:
-        """visits: at least 2, or there is no distribution. All mirror images of a move are searched, and share its visits."""
+        """visits: at least 2, or there is no distribution. Mirror images of a move are searched and share visits."""
         if visits < 2:
             raise ValueError(f"a search of {visits} visits, expected 2 or more")
         self.name = name
