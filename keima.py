@@ -20,6 +20,7 @@ from engine.netfile.options import network_named, network_options, refuse_lonely
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
 from engine.vertex import MAX_SIZE
+from gtp.options import controller_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ class FrontDoor(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
-        return sorted([*super().list_commands(ctx), "net"])
+        return sorted([*super().list_commands(ctx), "net", "setup"])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name."""
@@ -51,6 +52,10 @@ class FrontDoor(click.Group):
             from engine.netfile.cli import net
 
             return net
+        if cmd_name == "setup":
+            from gtp.controllers.cli import setup
+
+            return setup
         return super().get_command(ctx, cmd_name)
 
 
@@ -217,7 +222,7 @@ def start_logging(level: str) -> None:
 
 @main.command()
 @with_player_options
-@click.option("--ponder", is_flag=True, help="Think in the opponent's time, too.")
+@controller_options
 def gtp(**options: Any) -> None:
     """Speak GTP on stdin and stdout."""
     from gtp.session import SessionConfig, run
@@ -233,7 +238,8 @@ def gtp(**options: Any) -> None:
     )
     width, height = options["size"]
     config = SessionConfig(
-        version=__version__,
+        name=options["compat_name"] or SessionConfig.name,
+        version=options["compat_version"] or __version__,
         width=width,
         height=height,
         komi=options["komi"],
@@ -241,6 +247,8 @@ def gtp(**options: Any) -> None:
         visits=options["visits"],
         seconds=options["time"],
         ponder=options["ponder"],
+        live_graphics=options["live_graphics"],
+        leela_lines=options["leela_lines"],
     )
     sys.exit(run(config, lambda: make_player(params, options)))
 

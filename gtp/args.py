@@ -47,6 +47,23 @@ def parse_point(text: str, width: int, height: int) -> int:
     return syntax_error() if vertex == PASS else vertex
 
 
+def parse_moves(args: list[str], width: int, height: int) -> list[tuple[int, int]]:
+    """Return (color, vertex) of each move of `C V C V..`; none is fine."""
+    if len(args) % 2:
+        syntax_error()
+    pairs = zip(args[::2], args[1::2], strict=True)
+    return [(parse_color(color), parse_vertex(vertex, width, height)) for color, vertex in pairs]
+
+
+def parse_stones(args: list[str], width: int, height: int) -> tuple[list[int], list[int]]:
+    """Return the black and the white points of `C V C V..`."""
+    stones = parse_moves(args, width, height)
+    if any(vertex == PASS for _, vertex in stones):
+        syntax_error()
+    black, white = ([vertex for color, vertex in stones if color == side] for side in (BLACK, WHITE))
+    return black, white
+
+
 def parse_int(text: str, least: int | None = None) -> int:
     """Return an integer, of at least `least`."""
     if not _INT.fullmatch(text):

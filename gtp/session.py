@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from gtp import protocol
 from gtp.attention import Signal
-from gtp.commands import HANDLERS
+from gtp.commands import HANDLERS, UNLISTED
 from gtp.errors import GtpError, GtpQuit
 from gtp.protocol import Command
 from gtp.seat import PlayerFactory
@@ -209,7 +209,7 @@ def answer(state: GtpState, command: Command, write: Emit) -> None:
 
 
 def _handle(state: GtpState, command: Command) -> str | Stream:
-    handler = state.commands.get(command.name)
+    handler = state.commands.get(command.name) or UNLISTED.get(command.name)
     if handler is None:
         raise GtpError("unknown command")
     return handler(state, command)

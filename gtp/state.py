@@ -21,6 +21,7 @@ from gtp.seat import PlayerFactory, PlayerSeat
 
 if TYPE_CHECKING:
     from engine.game import Game
+    from gtp.thought import Thought
 
 MIN_SIZE = 2
 MAX_SIZE = 25
@@ -55,6 +56,7 @@ class SessionConfig:
     ponder: think in the opponent's time, after each own move.
     perspective, pv_length: of analysis; moves in a variation, the first one included.
     analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis looks at more moves.
+    live_graphics, leela_lines: what searches write on stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
     """
 
     name: str = "Keima"
@@ -72,6 +74,8 @@ class SessionConfig:
     perspective: Perspective = Perspective.SIDETOMOVE
     pv_length: int = DEFAULT_PV_LENGTH
     analysis_noise: float = DEFAULT_ANALYSIS_NOISE
+    live_graphics: bool = False
+    leela_lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,8 @@ class GtpState:
     """One session's memory.
 
     commands: every listed command; `list_commands` tells nothing else. awaits_reply: an own move was
-    the last thing to happen on the board, so the time until the next line is the opponent's.
+    the last thing to happen on the board, so the time until the next line is the opponent's. thought: the last
+    search for a move in this game. trials: how many of the last moves are on trial.
     """
 
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
@@ -96,6 +101,8 @@ class GtpState:
         self.seat = PlayerSeat(factory)
         self.attention = Attention(self.seat.stop)
         self.awaits_reply = False
+        self.thought: Thought | None = None
+        self.trials = 0
         self.clock = Clock(lag_buffer=config.lag_buffer)
         self.rules = config.rules
         self.komi = config.komi
@@ -144,7 +151,7 @@ class GtpState:
 
     def _replace(self, game: "Game | None") -> None:
         self._game, self._status = game, None
-        self.awaits_reply = False
+        self.awaits_reply, self.thought, self.trials = False, None, 0
         player = self.seat.if_ready()
         if player is not None:
             player.new_game()
@@ -181,6 +188,14 @@ class GtpState:
 
         game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
         game.place_handicap(vertices)
+        self._replace(game)
+
+    def set_up(self, black: Sequence[int], white: Sequence[int], to_play: int) -> None:
+        """Start a new game from a position. Raises IllegalMove, changing nothing, if it cannot stand so."""
+        from engine.game import Game
+
+        game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
+        game.setup(black, white, to_play)
         self._replace(game)
 
     def status(self) -> Status:

@@ -1,6 +1,23 @@
 """Every GTP command, from one file a family. `list_commands` is this table and nothing else."""
 
-from gtp.commands import admin, analyze, handicap, move, networks, params, records, rules, scoring, setup, timing
+from gtp.commands import (
+    admin,
+    analyze,
+    explain,
+    gogui,
+    gogui_views,
+    handicap,
+    move,
+    networks,
+    params,
+    queries,
+    records,
+    rules,
+    scoring,
+    servers,
+    setup,
+    timing,
+)
 from gtp.state import Handler
 
 FAMILIES: tuple[dict[str, Handler], ...] = (
@@ -15,8 +32,16 @@ FAMILIES: tuple[dict[str, Handler], ...] = (
     scoring.COMMANDS,
     records.COMMANDS,
     networks.COMMANDS,
+    queries.COMMANDS,
+    servers.COMMANDS,
+    gogui.COMMANDS,
+    gogui_views.COMMANDS,
+    explain.COMMANDS,
 )
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}
 """Command name -> handler. A handler takes the session's state and the command, and returns the
 reply or raises GtpError."""
+
+UNLISTED: dict[str, Handler] = servers.UNLISTED
+"""Commands that are answered but not listed."""

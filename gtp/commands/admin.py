@@ -5,6 +5,7 @@ import time
 from gtp.errors import GtpQuit
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
+from gtp.stderr import tell
 
 PROTOCOL_VERSION = "2"
 
@@ -44,6 +45,17 @@ def cpu_time(state: GtpState, command: Command) -> str:
     return f"{time.process_time():.3f}"
 
 
+def echo(state: GtpState, command: Command) -> str:
+    """Repeat the arguments."""
+    return command.rest
+
+
+def echo_err(state: GtpState, command: Command) -> str:
+    """Repeat the arguments, and on stderr too."""
+    tell([command.rest])
+    return command.rest
+
+
 COMMANDS: dict[str, Handler] = {
     "protocol_version": protocol_version,
     "name": name,
@@ -51,6 +63,9 @@ COMMANDS: dict[str, Handler] = {
     "known_command": known_command,
     "list_commands": list_commands,
     "quit": leave,
+    "echo": echo,
+    "echo_err": echo_err,
+    "help": list_commands,
     "cputime": cpu_time,
     "gomill-cpu_time": cpu_time,
 }

@@ -14,6 +14,7 @@ from gtp.commands.move import decide, format_decision, play_decision
 from gtp.errors import GtpError
 from gtp.protocol import Command
 from gtp.state import Emit, GtpState, Handler, Perspective, Stream
+from gtp.thought import of_decision
 
 if TYPE_CHECKING:
     from engine.players import Decision, Player
@@ -57,7 +58,7 @@ class Reporter:
         """Send the last line of a search that has chosen a move, even if it saw none."""
         analysis = None if self._search is None else self._snapshot(self._search)
         if analysis is None or not analysis.moves:
-            analysis = _of_decision(decision, self._color, self._side)
+            analysis = of_decision(decision, self._color, self._side)
         self._send(analysis)
 
     def _snapshot(self, search: "Search") -> "Analysis | None":
@@ -92,14 +93,6 @@ def _side(perspective: Perspective, to_play: int) -> int:
     if perspective is Perspective.SIDETOMOVE:
         return to_play
     return parse_color(perspective.value)
-
-
-def _of_decision(decision: "Decision", color: int, side: int) -> "Analysis":
-    """Return the analysis of a move that was chosen without a search: certain, and nothing else is known."""
-    from engine.search.analysis import of_single_move
-
-    winrate = 0.5 if decision.winrate is None else decision.winrate
-    return of_single_move(decision.vertex, winrate, decision.score_lead or 0.0, color, side)
 
 
 def _analysis(is_kata: bool) -> Handler:

@@ -1,13 +1,16 @@
 """Commands that play, choose and take back moves."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from engine.errors import IllegalMove
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color, parse_int, parse_vertex
 from gtp.errors import GtpError
+from gtp.observer import Observer
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
+from gtp.stderr import leela_zero_lines, tell
 
 if TYPE_CHECKING:
     from engine.game import Game
@@ -43,24 +46,29 @@ def decide(
     avoided: "Avoided | None" = None,
     game: "Game | None" = None,
 ) -> "Decision":
-    """Choose a move for `color` within the clock's budget.
+    """Choose a move for `color` within the clock's budget; the state keeps what was thought of it.
 
     watch: called by the player with its search as it goes. avoided: moves that it must not think of.
     game: the present one under other rules, None for those in force.
     """
+    observer = Observer(state, color, watch)
     state.clock.start(color)
     try:
         player = state.seat.get()
-        decision = player.genmove(game or state.game, color, _limits(state, color), watch, avoided)
+        decision = player.genmove(game or state.game, color, _limits(state, color), observer.watch, avoided)
     finally:
         state.clock.stop()
+        observer.close()
     if not decision.resign and not state.game.is_legal(color, decision.vertex):
         raise RuntimeError(f"{player.name} chose a move that the rules forbid: {decision}")
+    state.thought = observer.thought(decision)
     return decision
 
 
 def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
     """Play a move that was chosen and return its text; a resignation plays nothing."""
+    if state.config.leela_lines and state.thought is not None:
+        tell(leela_zero_lines(state.thought, state.width, state.height))
     if not decision.resign:
         state.play(color, decision.vertex)
         state.awaits_reply = not state.game.is_over
@@ -88,15 +96,21 @@ def _limits(state: GtpState, color: int) -> "Limits":
 
 def reg_genmove(state: GtpState, command: Command) -> str:
     """Choose a move as a pure function of the position: no clock, no state, no resignation."""
-    from engine.players import Limits
-
     expect(command.args, 1)
-    color = parse_color(command.args[0])
+    return choose_among(state, parse_color(command.args[0]))
+
+
+def choose_among(state: GtpState, color: int, allowed: Collection[int] | None = None) -> str:
+    """Return the text of the move that a fresh search prefers, of those allowed (None: of all)."""
+    from engine.players import Limits
+    from engine.players.base import all_but
+
     player = state.seat.get()
     # What an earlier search has left would make the answer depend on it.
     player.restart()
     limits = Limits(visits=state.config.visits or state.config.reg_visits)
-    decision = player.genmove(state.game, color, limits)
+    avoided = None if allowed is None else {color: all_but(allowed, 1, state.width, state.height)}
+    decision = player.genmove(state.game, color, limits, None, avoided)
     # Regression suites, GNU Go's among them, expect `PASS` in capitals here.
     return format_vertex(decision.vertex, state.width, state.height).upper()
 

@@ -21,14 +21,14 @@ def kata_list_params(state: GtpState, command: Command) -> str:
 def kata_get_param(state: GtpState, command: Command) -> str:
     """Tell one parameter."""
     expect(command.args, 1)
-    value = _value(state, command.args[0])
+    value = get_param(state, command.args[0])
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def kata_get_params(state: GtpState, command: Command) -> str:
     """Tell all parameters as one line of JSON."""
     expect(command.args, 0)
-    values = {name: _value(state, name) for name in PARAMS}
+    values = {name: get_param(state, name) for name in PARAMS}
     texts = {name: json.dumps(values[name]) for name, param in PARAMS.items() if param.as_text}
     return json.dumps(values | texts, separators=(",", ":"))
 
@@ -36,7 +36,12 @@ def kata_get_params(state: GtpState, command: Command) -> str:
 def kata_set_param(state: GtpState, command: Command) -> str:
     """Change one parameter."""
     expect(command.args, 2)
-    return _change(state, {command.args[0]: command.args[1]})
+    return change_param(state, *command.args)
+
+
+def change_param(state: GtpState, name: str, text: str) -> str:
+    """Set one parameter and return the reply. Raises GtpError if its name or text is wrong."""
+    return _change(state, {name: text})
 
 
 def kata_set_params(state: GtpState, command: Command) -> str:
@@ -54,8 +59,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _value(state: GtpState, name: str) -> Any:
-    """Return a parameter as JSON can hold it."""
+def get_param(state: GtpState, name: str) -> Any:
+    """Return a parameter as JSON can hold it. Raises GtpError if there is none of this name."""
     param = PARAMS.get(name)
     if param is None:
         raise GtpError(f"unknown parameter {name!r}")

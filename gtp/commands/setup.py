@@ -1,6 +1,8 @@
 """Commands about the board and komi: a new game, its size, a picture of it."""
 
-from gtp.args import expect, parse_float, parse_int
+from engine.color import BLACK
+from engine.errors import IllegalMove
+from gtp.args import expect, parse_float, parse_int, parse_stones
 from gtp.errors import GtpError
 from gtp.protocol import Command
 from gtp.state import MAX_SIZE, MIN_SIZE, GtpState, Handler
@@ -29,6 +31,21 @@ def clear_board(state: GtpState, command: Command) -> str:
     return ""
 
 
+def set_position(state: GtpState, command: Command) -> str:
+    """Start a new game from the stones `C V C V..`, Black to play; without any it is `clear_board`."""
+    return place_stones(state, command)
+
+
+def place_stones(state: GtpState, command: Command) -> str:
+    """Set up the stones of the arguments on an otherwise empty board; a position that cannot stand changes nothing."""
+    black, white = parse_stones(command.args, state.width, state.height)
+    try:
+        state.set_up(black, white, BLACK)
+    except IllegalMove as error:
+        raise GtpError(f"illegal position: {error}") from None
+    return ""
+
+
 def komi(state: GtpState, command: Command) -> str:
     """Set any finite komi, however ridiculous."""
     expect(command.args, 1)
@@ -54,6 +71,7 @@ COMMANDS: dict[str, Handler] = {
     "boardsize": boardsize,
     "rectangular_boardsize": rectangular_boardsize,
     "clear_board": clear_board,
+    "set_position": set_position,
     "komi": komi,
     "get_komi": get_komi,
     "showboard": showboard,

@@ -1,0 +1,283 @@
+"""What GoGui's analyze dialog shows: the thoughts of a search as boards, marks and texts; parameters; tactics.
+
+The formats are those of GoGui's manual, "Analyze Commands". Figures are those of the color that the command names
+(the side to move without one); boards of owners are Black's, as GoGui draws positive numbers black.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from engine.color import BLACK, for_color
+from engine.errors import BadRules
+from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
+from engine.vertex import PASS, format_vertex, points
+from gtp.args import expect, parse_color
+from gtp.commands.params import change_param, get_param
+from gtp.errors import GtpError
+from gtp.look import look
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler, Perspective
+
+if TYPE_CHECKING:
+    from engine.search.analysis import Analysis, MoveInfo
+
+MENU = (
+    "dboard/Ownership/keima-ownership %m",
+    "dboard/Policy/keima-policy %m",
+    "gfx/Policy Heat Map/keima-policy_heat_map %m",
+    "gfx/Best Moves/keima-best_moves %m",
+    "pspairs/Visits/keima-visits %m",
+    "pspairs/Winrates/keima-winrates %m",
+    "varc/Principal Variation/keima-variation %c",
+    "string/Score/keima-score %m",
+    "string/Final Score/final_score",
+    "plist/Dead Stones/final_status_list dead",
+    "plist/Seki/final_status_list seki",
+    "plist/Atari/keima-atari",
+    "gfx/Ladders/keima-ladders",
+    "dboard/Pass-alive/keima-pass_alive",
+    "param/Search Parameters/keima-params",
+    "param/Rules/keima-rules",
+    "none/Clear Cache/clear_cache",
+    "string/Explain Last Move/gomill-explain_last_move",
+)
+"""The answer to `gogui-analyze_commands`: type, label, command."""
+
+_OFFERED = (
+    *("maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
+    *(
+        "lagBuffer",
+        "cpuctExploration",
+        "analysisWideRootNoise",
+        "playoutDoublingAdvantage",
+        "rootNumSymmetriesToSample",
+    ),
+    *("rootPolicyTemperature", "analysisPVLen", "reportAnalysisWinratesAs"),
+)
+_CHOICES: dict[str, Iterable[str]] = {"reportAnalysisWinratesAs": Perspective}
+_RULES: dict[str, tuple[str, Iterable[str]]] = {
+    "ko": ("ko", Ko),
+    "scoring": ("scoring", Scoring),
+    "tax": ("tax", Tax),
+    "whiteHandicapBonus": ("handicap_bonus", HandicapBonus),
+}
+_RULE_SWITCHES = {"suicide": "suicide", "hasButton": "button", "friendlyPassOk": "friendly_pass"}
+_PRESET = "rules"
+_LABELED = 0.01
+"""Policy from which a point of the heat map gets its percents written on it."""
+_SHOWN_MOVES = 10
+_COLD, _HOT = (0x20, 0x40, 0xFF), (0xFF, 0x30, 0x10)
+
+
+def _look(state: GtpState, command: Command, **wanted: Any) -> "tuple[int, Analysis]":
+    """Search for the color of the arguments; return it and what the search sees."""
+    expect(command.args, 0, 1)
+    color = parse_color(command.args[0]) if command.args else state.game.to_play
+    return color, look(state, color, **wanted)
+
+
+def _board(state: GtpState, values: Iterable[float]) -> str:
+    """Return the rows of numbers of a `dboard`, from the top."""
+    cells = [f"{value:.3f}" for value in values]
+    return "\n".join(" ".join(cells[start : start + state.width]) for start in range(0, len(cells), state.width))
+
+
+def _name(state: GtpState, vertex: int) -> str:
+    return format_vertex(vertex, state.width, state.height)
+
+
+def _pairs(state: GtpState, command: Command, tell: "Callable[[MoveInfo], str]") -> str:
+    """Return a point and a text for each of the best moves."""
+    _, seen = _look(state, command, max_moves=_SHOWN_MOVES)
+    return " ".join(f"{_name(state, move.vertex)} {tell(move)}" for move in seen.moves if move.vertex != PASS)
+
+
+def ownership(state: GtpState, command: Command) -> str:
+    """Tell the expected owner of each point, 1 for Black."""
+    color, seen = _look(state, command, ownership=True)
+    if seen.root.ownership is None:
+        raise GtpError("this network tells no ownership")
+    return _board(state, for_color(seen.root.ownership, color))
+
+
+def _policy(state: GtpState, command: Command) -> dict[int, float]:
+    """Return the share that the search first gave to each legal move, by vertex."""
+    area = state.width * state.height
+    return {move.vertex: move.prior for move in _look(state, command, min_moves=area + 1)[1].moves}
+
+
+def policy(state: GtpState, command: Command) -> str:
+    """Tell the policy of each point in parts of the largest."""
+    chances = _policy(state, command)
+    most = max(chances.values()) or 1.0
+    return _board(state, (chances.get(vertex, 0.0) / most for vertex in points(state.width, state.height)))
+
+
+def policy_heat_map(state: GtpState, command: Command) -> str:
+    """Color each point by its policy, from blue to red, and write the percents on the likely ones."""
+    chances = _policy(state, command)
+    most = max(chances.values()) or 1.0
+    by_color: dict[str, list[str]] = {}
+    for vertex, chance in chances.items():
+        if vertex != PASS and chance >= _LABELED / 10:
+            by_color.setdefault(_heat(chance / most), []).append(_name(state, vertex))
+    labels = [
+        f"{_name(state, vertex)} {100 * chance:.0f}"
+        for vertex, chance in chances.items()
+        if vertex != PASS and chance >= _LABELED
+    ]
+    lines = [f"COLOR {color} {' '.join(names)}" for color, names in by_color.items()]
+    lines += [f"LABEL {' '.join(labels)}"] if labels else []
+    return "\n".join([*lines, f"TEXT pass {100 * chances.get(PASS, 0.0):.1f} %"])
+
+
+def _heat(share: float) -> str:
+    """Return a color between cold and hot; small shares are told apart by their square root."""
+    mixed = (round(cold + (hot - cold) * share**0.5) for cold, hot in zip(_COLD, _HOT, strict=True))
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def best_moves(state: GtpState, command: Command) -> str:
+    """Color the best moves by their visits, write winrates on them, circle the best."""
+    _, seen = _look(state, command, max_moves=_SHOWN_MOVES)
+    moves = [move for move in seen.moves if move.vertex != PASS]
+    most = max((move.visits for move in moves), default=1)
+    lines = [f"COLOR {_heat(move.visits / most)} {_name(state, move.vertex)}" for move in moves]
+    if moves:
+        lines.append("LABEL " + " ".join(f"{_name(state, m.vertex)} {100 * m.winrate:.0f}" for m in moves))
+        lines.append(f"CIRCLE {_name(state, moves[0].vertex)}")
+    return "\n".join([*lines, f"TEXT {_summary(seen)}"])
+
+
+def _summary(seen: "Analysis") -> str:
+    best = seen.root
+    return f"winrate {100 * best.winrate:.1f} %, lead {best.lead:+.1f}, {best.visits} visits"
+
+
+def visits(state: GtpState, command: Command) -> str:
+    """Write visits on the best moves."""
+    return _pairs(state, command, lambda move: str(move.visits))
+
+
+def winrates(state: GtpState, command: Command) -> str:
+    """Write winrates in percent on the best moves."""
+    return _pairs(state, command, lambda move: f"{100 * move.winrate:.0f}")
+
+
+def best_variation(state: GtpState, command: Command) -> str:
+    """Tell the moves that the search expects."""
+    _, seen = _look(state, command, max_moves=1)
+    return " ".join(_name(state, vertex) for vertex in seen.moves[0].pv)
+
+
+def score(state: GtpState, command: Command) -> str:
+    """Tell who leads and how likely the color wins."""
+    from engine.scoring import format_score
+
+    color, seen = _look(state, command, max_moves=1)
+    lead = round(for_color(seen.root.lead, color), 1)
+    return f"{format_score(lead)}, {_summary(seen)}"
+
+
+def atari(state: GtpState, command: Command) -> str:
+    """List the stones in atari."""
+    from engine.board.layout import HEAD, LIBERTIES
+    from engine.players import chains
+
+    expect(command.args, 0)
+    board = state.game.board
+    stones = [v for chain in chains(state.game) if board[LIBERTIES, board[HEAD, chain[0]]] == 1 for v in chain]
+    return " ".join(_name(state, vertex) for vertex in stones)
+
+
+def ladders(state: GtpState, command: Command) -> str:
+    """Mark the stones that a ladder takes, and the points where it starts."""
+    import numpy as np
+
+    from engine.board.ladders import find_ladders, new_ladder_scratch
+
+    expect(command.args, 0)
+    board = state.game.board.copy()
+    laddered, working = (np.zeros(board.shape[1], dtype=np.int8) for _ in range(2))
+    find_ladders(board, new_ladder_scratch(board), np.empty_like(board), laddered, working)
+    marked = {"MARK": laddered, "TRIANGLE": working}
+    on_board = points(state.width, state.height)
+    named = {kind: [_name(state, v) for v in on_board if marks[v]] for kind, marks in marked.items()}
+    return "\n".join(f"{kind} {' '.join(names)}" for kind, names in named.items() if names)
+
+
+def pass_alive(state: GtpState, command: Command) -> str:
+    """Tell who owns each point whatever is played, 1 for Black."""
+    import numpy as np
+
+    from engine.board.area import new_scratch
+    from engine.board.area import pass_alive as find_pass_alive
+
+    expect(command.args, 0)
+    board = state.game.board.copy()
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    find_pass_alive(board, state.rules.suicide, new_scratch(board), owner)
+    sides = {int(BLACK): 1.0, 0: 0.0}
+    return _board(state, (sides.get(int(owner[vertex]), -1.0) for vertex in points(state.width, state.height)))
+
+
+def params(state: GtpState, command: Command) -> str:
+    """List parameters as GoGui's dialog reads them, or change one: `NAME VALUE`."""
+    if not command.args:
+        return "\n".join(_param_line(state, name) for name in _OFFERED)
+    name, text = _key_value(command)
+    if isinstance(get_param(state, name), bool):
+        text = {"1": "true", "0": "false"}.get(text, text)
+    return change_param(state, name, text)
+
+
+def _param_line(state: GtpState, name: str) -> str:
+    value = get_param(state, name)
+    if isinstance(value, bool):
+        return f"[bool] {name} {value:d}"
+    if name in _CHOICES:
+        return _list_line(name, _CHOICES[name], str(value))
+    return f"[string] {name} {value}"
+
+
+def _list_line(name: str, choices: Iterable[str], value: str) -> str:
+    return f"[list/{'/'.join(map(str, choices))}] {name} {value}"
+
+
+def _key_value(command: Command) -> tuple[str, str]:
+    """Return the name and the text of `NAME VALUE`; GoGui puts an empty value in quotes."""
+    expect(command.args, 2)
+    return command.args[0], command.args[1].strip('"')
+
+
+def rules(state: GtpState, command: Command) -> str:
+    """List the rules as GoGui's dialog reads them, or change one field or, by `rules NAME`, all of them."""
+    if command.args:
+        name, text = _key_value(command)
+        try:
+            state.set_rules(parse_rules(text) if name == _PRESET else state.rules.with_field(name, text))
+        except BadRules as error:
+            raise GtpError(str(error)) from None
+        return ""
+    named = preset_name(state.rules) or "custom"
+    lines = [_list_line(_PRESET, PRESETS if named in PRESETS else [named, *PRESETS], named)]
+    lines += [_list_line(key, kind, getattr(state.rules, field)) for key, (field, kind) in _RULES.items()]
+    lines += [f"[bool] {key} {getattr(state.rules, field):d}" for key, field in _RULE_SWITCHES.items()]
+    return "\n".join(lines)
+
+
+COMMANDS: dict[str, Handler] = {
+    "keima-ownership": ownership,
+    "keima-policy": policy,
+    "keima-policy_heat_map": policy_heat_map,
+    "keima-best_moves": best_moves,
+    "keima-visits": visits,
+    "keima-winrates": winrates,
+    "keima-variation": best_variation,
+    "keima-score": score,
+    "keima-atari": atari,
+    "keima-ladders": ladders,
+    "keima-pass_alive": pass_alive,
+    "keima-params": params,
+    "keima-rules": rules,
+}

@@ -1,0 +1,246 @@
+"""What GNU Go tells of a position and of a game: its query commands, in its words.
+
+Texts of replies and errors are those of GNU Go 3.8.
+"""
+
+from engine.color import BLACK, EMPTY, WHITE, color_name, for_color, opponent
+from engine.errors import IllegalMove
+from engine.vertex import format_vertex, points
+from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex
+from gtp.commands.move import choose_among
+from gtp.errors import GtpError
+from gtp.look import look
+from gtp.protocol import Command
+from gtp.state import GtpState, Handler
+
+_TOP_MOVES = 10
+_OWNERS = {BLACK: "black_territory", WHITE: "white_territory", EMPTY: "dame"}
+
+
+def _names(state: GtpState, vertices: list[int]) -> str:
+    return " ".join(format_vertex(vertex, state.width, state.height) for vertex in vertices)
+
+
+def _color(command: Command) -> int:
+    expect(command.args, 1)
+    return parse_color(command.args[0])
+
+
+def _point(state: GtpState, command: Command) -> int:
+    expect(command.args, 1)
+    return parse_point(command.args[0], state.width, state.height)
+
+
+def query_boardsize(state: GtpState, command: Command) -> str:
+    """Tell the size of the board, both sides of a rectangular one."""
+    expect(command.args, 0)
+    return f"{state.width}" if state.width == state.height else f"{state.width} {state.height}"
+
+
+def list_stones(state: GtpState, command: Command) -> str:
+    """List the stones of a color."""
+    color = _color(command)
+    return _names(state, [v for v in points(state.width, state.height) if state.game.color_at(v) == color])
+
+
+def color_of(state: GtpState, command: Command) -> str:
+    """Tell what is on a point."""
+    color = state.game.color_at(_point(state, command))
+    return "empty" if color == EMPTY else color_name(color)
+
+
+def _stone(state: GtpState, command: Command) -> int:
+    """Return the point of a stone that the arguments name."""
+    vertex = _point(state, command)
+    if state.game.color_at(vertex) == EMPTY:
+        raise GtpError("vertex must not be empty")
+    return vertex
+
+
+def _liberties(state: GtpState, command: Command) -> list[int]:
+    from engine.board.layout import COLOR, HEAD
+
+    board, head = state.game.board, state.game.board[HEAD, _stone(state, command)]
+    stride = state.width + 1
+    found = []
+    for vertex in points(state.width, state.height):
+        around = (vertex - stride, vertex - 1, vertex + 1, vertex + stride)
+        touches = any(board[COLOR, each] in (BLACK, WHITE) and board[HEAD, each] == head for each in around)
+        if board[COLOR, vertex] == EMPTY and touches:
+            found.append(vertex)
+    return found
+
+
+def count_liberties(state: GtpState, command: Command) -> str:
+    """Tell how many liberties a chain has."""
+    return str(len(_liberties(state, command)))
+
+
+def find_liberties(state: GtpState, command: Command) -> str:
+    """List the liberties of a chain."""
+    return _names(state, _liberties(state, command))
+
+
+def is_legal(state: GtpState, command: Command) -> str:
+    """Tell whether the rules in force allow a move: `1` or `0`."""
+    expect(command.args, 2)
+    ((color, vertex),) = parse_moves(command.args, state.width, state.height)
+    return f"{state.game.is_legal(color, vertex):d}"
+
+
+def all_legal(state: GtpState, command: Command) -> str:
+    """List the points where a color may play."""
+    return _names(state, state.game.legal_vertices(_color(command)))
+
+
+def captures(state: GtpState, command: Command) -> str:
+    """Tell how many stones a color has captured."""
+    color = _color(command)
+    return str(state.game.captured(opponent(color)))
+
+
+def last_move(state: GtpState, command: Command) -> str:
+    """Tell color and place of the last move."""
+    expect(command.args, 0)
+    if not state.game.moves:
+        raise GtpError("no previous move known")
+    return _moves(state)[0]
+
+
+def move_history(state: GtpState, command: Command) -> str:
+    """List all moves, the last one first."""
+    expect(command.args, 0)
+    return "\n".join(_moves(state))
+
+
+def _moves(state: GtpState) -> list[str]:
+    moves = reversed(state.game.moves)
+    return [f"{color_name(color)} {format_vertex(vertex, state.width, state.height)}" for color, vertex in moves]
+
+
+def get_handicap(state: GtpState, command: Command) -> str:
+    """Tell the number of handicap stones."""
+    expect(command.args, 0)
+    return str(state.game.handicap)
+
+
+def _top_moves(color: int | None) -> Handler:
+    """Return the handler that lists the best moves of a color, None for the side to move, each with its winrate."""
+
+    def handle(state: GtpState, command: Command) -> str:
+        expect(command.args, 0)
+        seen = look(state, state.game.to_play if color is None else color, max_moves=_TOP_MOVES)
+        return " ".join(
+            f"{format_vertex(move.vertex, state.width, state.height)} {100 * move.winrate:.2f}" for move in seen.moves
+        )
+
+    return handle
+
+
+def _estimated(score: float, upper: float, lower: float) -> str:
+    """Return a score and its bounds, all of White."""
+    text = f"W+{abs(score):.1f}" if score >= 0 else f"B+{-score:.1f}"
+    return f"{text} (upper bound: {upper:.1f}, lower: {lower:.1f})"
+
+
+def estimate_score(state: GtpState, command: Command) -> str:
+    """Tell by how much a search expects somebody to win, with bounds one standard deviation away."""
+    expect(command.args, 0)
+    root = look(state, state.game.to_play).root
+    score = -for_color(root.lead, state.game.to_play)
+    return _estimated(score, score + root.score_stdev, score - root.score_stdev)
+
+
+def new_score(state: GtpState, command: Command) -> str:
+    """Tell the score of the position as it stands, dead stones off the board."""
+    expect(command.args, 0)
+    score = -state.final_score()
+    return _estimated(score, score, score)
+
+
+def final_status(state: GtpState, command: Command) -> str:
+    """Tell the fate of a stone, or whose territory an empty point is."""
+    from engine.scoring import ownership_map, without_chains
+
+    vertex = _point(state, command)
+    fates = state.status()
+    for fate in ("alive", "seki", "dead"):
+        if any(vertex in chain for chain in getattr(fates, fate)):
+            return fate
+    dead = [each for chain in fates.dead for each in chain]
+    owner, _ = ownership_map(state.game, without_chains(state.game.board, dead))
+    return _OWNERS[int(owner[vertex])]
+
+
+def unconditional_status(state: GtpState, command: Command) -> str:
+    """Tell what is certain of a point even if one side always passes."""
+    import numpy as np
+
+    from engine.board.area import new_scratch, pass_alive
+
+    vertex = _point(state, command)
+    board = state.game.board.copy()
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    pass_alive(board, state.rules.suicide, new_scratch(board), owner)
+    here, there = state.game.color_at(vertex), int(owner[vertex])
+    if there == EMPTY:
+        return "undecided"
+    if here == EMPTY:
+        return _OWNERS[there]
+    return "alive" if here == there else "dead"
+
+
+def try_move(state: GtpState, command: Command) -> str:
+    """Play a move on trial: `popgo` takes it back."""
+    expect(command.args, 2)
+    ((color, vertex),) = parse_moves(command.args, state.width, state.height)
+    try:
+        state.play(color, vertex)
+    except IllegalMove:
+        raise GtpError("illegal move") from None
+    state.trials += 1
+    return ""
+
+
+def take_back(state: GtpState, command: Command) -> str:
+    """Take back a move on trial."""
+    expect(command.args, 0)
+    if state.trials == 0:
+        raise GtpError("Stack empty.")
+    state.undo()
+    state.trials -= 1
+    return ""
+
+
+def restricted_genmove(state: GtpState, command: Command) -> str:
+    """Choose among the given moves `COLOR V V..` and play nothing."""
+    if len(command.args) < 2:
+        raise GtpError("no allowed vertex" if command.args else "syntax error")
+    color = parse_color(command.args[0])
+    allowed = [parse_vertex(text, state.width, state.height) for text in command.args[1:]]
+    return choose_among(state, color, allowed)
+
+
+COMMANDS: dict[str, Handler] = {
+    "query_boardsize": query_boardsize,
+    "list_stones": list_stones,
+    "color": color_of,
+    "countlib": count_liberties,
+    "findlib": find_liberties,
+    "is_legal": is_legal,
+    "all_legal": all_legal,
+    "captures": captures,
+    "last_move": last_move,
+    "move_history": move_history,
+    "get_handicap": get_handicap,
+    "top_moves": _top_moves(None),
+    "top_moves_black": _top_moves(BLACK),
+    "top_moves_white": _top_moves(WHITE),
+    "estimate_score": estimate_score,
+    "new_score": new_score,
+    "final_status": final_status,
+    "unconditional_status": unconditional_status,
+    "trymove": try_move,
+    "popgo": take_back,
+    "restricted_genmove": restricted_genmove,
+}

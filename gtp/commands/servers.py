@@ -1,0 +1,109 @@
+"""What Go servers tell and ask besides moves: KGS's end of a game and chat, CGOS's analysis and result."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from engine.vertex import format_vertex
+from gtp.args import expect, parse_color
+from gtp.attention import Signal
+from gtp.commands.explain import explanation
+from gtp.commands.move import decide, play_decision
+from gtp.errors import GtpError
+from gtp.protocol import Command
+from gtp.state import Emit, GtpState, Handler, Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.search.analysis import MoveInfo
+
+_OWNERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_LAST_OWNER = 62
+"""CGOS writes the owner of a point as one letter, from the opponent's (0) to the mover's (62)."""
+_MOVES = 8
+_DIGITS = 4
+
+
+def kgs_game_over(state: GtpState, command: Command) -> str:
+    """Hear that a game has ended, was adjourned or left. The board stays; pondering ends."""
+    state.awaits_reply = False
+    return ""
+
+
+def kgs_chat(state: GtpState, command: Command) -> str:
+    """Answer `(game|private) NAME MESSAGE..` with what the engine is and what it thinks of its last move."""
+    if len(command.args) < 2 or command.args[0] not in ("game", "private"):
+        raise GtpError("syntax error")
+    me = f"I am {state.config.name} {state.config.version}, a Go engine."
+    return f"{me} {explanation(state)}" if state.thought is not None else me
+
+
+def cgos_gameover(state: GtpState, command: Command) -> str:
+    """Hear the result of a game."""
+    state.awaits_reply = False
+    return ""
+
+
+def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
+    """Play a move, and tell before it what the search thinks, as one line of CGOS's JSON."""
+    expect(command.args, 1)
+    color = parse_color(command.args[0])
+    state.seat.require_makable()
+
+    def think(emit: Emit) -> str:
+        with state.attention.thinking(command.line, Signal.INTERRUPT):
+            decision = decide(state, color)
+        emit(json.dumps(_report(state), separators=(",", ":")))
+        return f"play {play_decision(state, color, decision)}"
+
+    return think
+
+
+def _report(state: GtpState) -> dict[str, Any]:
+    """Return the analysis of the last search for a move, in the view of its mover."""
+    from engine.search.analysis import Wanted, snapshot
+
+    thought = state.thought
+    assert thought is not None
+    root = thought.analysis.root
+    report: dict[str, Any] = {
+        "winrate": round(root.winrate, _DIGITS),
+        "score": round(root.lead, _DIGITS),
+        "visits": root.visits,
+        "moves": [_move(state, move) for move in thought.analysis.moves[:_MOVES]],
+    }
+    wanted = Wanted(max_moves=1, ownership=True)
+    seen = None if thought.search is None else snapshot(thought.search, wanted, thought.color)
+    if seen is not None and seen.root.ownership is not None:
+        report["ownership"] = _owners(seen.root.ownership)
+    return report
+
+
+def _move(state: GtpState, move: "MoveInfo") -> dict[str, Any]:
+    """Return one move; its variation goes on after it, as CGOS's viewer expects."""
+    name, *line = (format_vertex(vertex, state.width, state.height) for vertex in move.pv)
+    return {
+        "move": name,
+        "winrate": round(move.winrate, _DIGITS),
+        "score": round(move.lead, _DIGITS),
+        "prior": round(move.prior, _DIGITS),
+        "visits": move.visits,
+        "pv": " ".join(line),
+    }
+
+
+def _owners(ownership: "Iterable[float]") -> str:
+    """Return a letter for the owner of each point, row by row from the top."""
+    return "".join(_OWNERS[round(max(0.0, min((owner + 1.0) / 2.0, 1.0)) * _LAST_OWNER)] for owner in ownership)
+
+
+COMMANDS: dict[str, Handler] = {
+    "kgs-game_over": kgs_game_over,
+    "cgos-genmove_analyze": cgos_genmove_analyze,
+    "cgos-gameover": cgos_gameover,
+}
+
+UNLISTED: dict[str, Handler] = {
+    "kgs-chat": kgs_chat,
+}
+"""Answered but not listed: kgsGtp since 3.5.20 crashes on programs that list its chat."""

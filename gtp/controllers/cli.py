@@ -1,0 +1,46 @@
+"""`keima setup`: prints the configuration of a controller with the path of this installation."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from gtp.controllers.texts import CONTROLLERS, configuration
+
+
+def installed_program() -> list[str]:
+    """Return the command that starts this installation: the frozen program, the script `keima`, or Python with it.
+
+    The paths are absolute; a virtual environment's own script stands for it.
+    """
+    if getattr(sys, "frozen", False):
+        return [str(Path(sys.executable).absolute())]
+    script = Path(sys.executable).absolute().parent / ("keima.exe" if os.name == "nt" else "keima")
+    if script.exists():
+        return [str(script)]
+    return [str(Path(sys.executable).absolute()), str(Path(__file__).absolute().parents[2] / "keima.py")]
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("controller", type=click.Choice(list(CONTROLLERS)))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None:
+    """Print the configuration of a controller, ready to use.
+
+    OPTIONS are added to the engine's own: keima setup kgs --net FILE --ponder. The configuration goes to stdout,
+    what to do with it to stderr.
+    """
+    chosen = CONTROLLERS[controller]
+    front_door = ctx.find_root().command
+    assert isinstance(front_door, click.Group)
+    verb = front_door.get_command(ctx, chosen.verb)
+    if verb is not None:
+        # Refuses what the engine would refuse later, where nobody sees it.
+        verb.make_context(chosen.verb, list(options))
+    program = installed_program()
+    if chosen.splits_at_spaces and any(" " in word for word in (*program, *options)):
+        click.echo(f"This controller cannot start a program at a path with spaces: {' '.join(program)}", err=True)
+    click.echo(configuration(chosen, program, options), nl=False)
+    click.echo(chosen.advice, err=True)

@@ -1,0 +1,214 @@
+"""What each controller's configuration says. Knows no installation: the command line of the engine is an argument.
+
+`$command` in a text stands for the engine's command line as that file must write it.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from string import Template
+
+
+@dataclass(frozen=True)
+class Controller:
+    """One controller.
+
+    verb: the command of Keima that it starts. options: those that it needs, before the user's own.
+    text: the configuration. write: how the file writes a command line. advice: where the text goes.
+    splits_at_spaces: it cannot start a program whose path holds a space.
+    """
+
+    verb: str
+    options: tuple[str, ...]
+    text: str
+    write: Callable[[Sequence[str]], str]
+    advice: str
+    splits_at_spaces: bool = False
+
+
+def _for_shell(command: Sequence[str]) -> str:
+    """Return a command line with quotes where this system needs them."""
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def _for_properties(command: Sequence[str]) -> str:
+    """Return a command line as Java's property files hold it: a backslash is written twice."""
+    return _for_shell(command).replace("\\", "\\\\")
+
+
+def _as_words(command: Sequence[str]) -> str:
+    """Return a JSON list of the words."""
+    return json.dumps(list(command))
+
+
+def _as_text(command: Sequence[str]) -> str:
+    """Return a JSON string of the command line."""
+    return json.dumps(_for_shell(command))
+
+
+def _as_engine(command: Sequence[str]) -> str:
+    """Return the members of one of Sabaki's engines."""
+    members = {"name": "Keima", "path": command[0], "args": _for_shell(command[1:]), "commands": ""}
+    return json.dumps(members, indent=2, ensure_ascii=False)
+
+
+_KGS = """\
+# kgsGtp 3.5: java -jar kgsGtp.jar THIS-FILE
+name=YOUR-BOT
+password=YOUR-PASSWORD
+room=Computer Go
+engine=$command
+
+# custom: an open challenge; wait: only answers; auto: automatch; tournament: KGS tournaments
+mode=custom
+rules=chinese
+rules.boardSize=19
+rules.time=10:00+5x0:30
+#automatch.rank=3k
+
+undo=t
+reconnect=t
+talk=I am Keima, a Go engine.
+gameNotes=Keima, a Go engine in Python
+hint.cleanup=We do not agree which stones are dead. Please play on; I take dead stones off the board.
+hint.noArguing=We do not agree which stones are dead. Please undo your last pass and play on.
+verbose=f
+logFile=kgsGtp-keima
+"""
+
+_OGS = """\
+{
+    // gtp2ogs: gtp2ogs -c THIS-FILE
+    apikey: "YOUR-API-KEY",
+
+    bot: {
+        command: $command,
+
+        // One process a game, kept while the game goes on, so that it may think in the opponent's time.
+        manager: "persistent",
+        enable_clock: true,
+        send_chats: true,
+        send_pv_data: true,
+        release_delay: 100,
+        quit_grace_period: 5000,
+    },
+
+    allowed_board_sizes: [9, 13, 19],
+    allowed_time_control_systems: ["fischer", "byoyomi", "simple"],
+    allowed_live_settings: {
+        simple: { per_move_time_range: [5, 300] },
+        byoyomi: { main_time_range: [0, 3600], period_time_range: [5, 300], periods_range: [1, 10] },
+        fischer: { max_time_range: [30, 600], time_increment_range: [5, 300] },
+        concurrent_games: 1,
+    },
+    max_games_per_player: 1,
+    greeting: { en: "Hello, I am Keima, a Go engine. Have a good game!" },
+    farewell: { en: "Thank you for the game!" },
+    farewellscore: true,
+}
+"""
+
+_CGOS = """\
+Common:
+  KillFile = kill.txt
+
+GTPEngine:
+  Name = Keima
+  CommandLine = $command
+
+  ServerHost = yss-aya.com
+  ServerPort = 6819
+
+  ServerUser = YOUR-BOT
+  ServerPassword = YOUR-PASSWORD
+
+  NumberOfGames = 1000
+  SGFDirectory = sgf
+"""
+
+_KATRAIN = """\
+{
+  "engine": {
+    "altcommand": $command,
+    "max_visits": 500,
+    "fast_visits": 25,
+    "max_time": 8.0,
+    "wide_root_noise": 0.04
+  }
+}
+"""
+
+CONTROLLERS: dict[str, Controller] = {
+    "sabaki": Controller(
+        verb="gtp",
+        options=(),
+        text='"engines.list": [\n$command\n]\n',
+        write=_as_engine,
+        advice=(
+            "In Sabaki: Engines, Show Engines Sidebar, Attach Engine, Manage Engines, Add; copy path and args into\n"
+            "its fields. Or, with Sabaki closed, put this into settings.json (~/.config/Sabaki; on macOS\n"
+            "~/Library/Application Support/Sabaki; on Windows %APPDATA%\\Sabaki). Without --time a move takes 5 s."
+        ),
+    ),
+    "gogui": Controller(
+        verb="gtp",
+        options=("--live-graphics",),
+        text="$command\n",
+        write=_for_shell,
+        advice=(
+            "In GoGui: Program, New Program; this line is the command. Tools, Analyze Commands shows what it thinks.\n"
+            "--live-graphics draws searches as they go (View, Shell tells the lines); leave it out for gogui-twogtp."
+        ),
+    ),
+    "kgs": Controller(
+        verb="gtp",
+        options=("--rules", "chinese-kgs"),
+        text=_KGS,
+        write=_for_properties,
+        advice=(
+            "Save as keima.properties beside kgsGtp.jar, fill in name and password (and the time that you want), and\n"
+            "run: java -jar kgsGtp.jar keima.properties. Rules and clocks come from KGS, whatever the options say."
+        ),
+        splits_at_spaces=True,
+    ),
+    "ogs": Controller(
+        verb="gtp",
+        options=("--rules", "chinese-ogs", "--leela-lines"),
+        text=_OGS,
+        write=_as_words,
+        advice=(
+            "Save as keima.json5, fill in the key from your bot's profile page, and run: gtp2ogs -c keima.json5.\n"
+            "OGS tells a bot no rules: play one rule set a bot, here Chinese; for Japanese games say --rules japanese."
+        ),
+    ),
+    "cgos": Controller(
+        verb="gtp",
+        options=("--rules", "tromp-taylor"),
+        text=_CGOS,
+        write=_for_shell,
+        advice=(
+            "Save as keima.cfg, fill in user and password (the first login registers them; ports: 6809 for 9x9, 6813\n"
+            "for 13x13, 6819 for 19x19), and run in client-python: python3 bin/cgosclient.py keima.cfg"
+        ),
+        splits_at_spaces=True,
+    ),
+    "katrain": Controller(
+        verb="analysis",
+        options=(),
+        text=_KATRAIN,
+        write=_as_text,
+        advice=(
+            "In KaTrain: General & Engine Settings, the field for an override of the command takes the text of\n"
+            "altcommand. Or, with KaTrain closed, put these keys into the section engine of ~/.katrain/config.json."
+        ),
+    ),
+}
+
+
+def configuration(controller: Controller, program: Sequence[str], options: Sequence[str]) -> str:
+    """Return the text of a controller's configuration for a program and the user's own options."""
+    command = [*program, controller.verb, *controller.options, *options]
+    return Template(controller.text).substitute(command=controller.write(command))

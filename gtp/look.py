@@ -1,0 +1,28 @@
+"""One look at the position for a command that wants to tell what a search sees, and plays nothing."""
+
+from typing import TYPE_CHECKING, Any
+
+from gtp.errors import GtpError
+from gtp.state import GtpState
+
+if TYPE_CHECKING:
+    from engine.search.analysis import Analysis
+    from engine.search.search import Search
+
+
+def look(state: GtpState, color: int, **wanted: Any) -> "Analysis":
+    """Search for `color` as long as a move without a clock may take, and return what the color sees.
+
+    wanted: fields of `engine.search.analysis.Wanted`. The same question about the same position costs nothing
+    more: the tree is kept. Raises GtpError if the search was stopped before it saw anything.
+    """
+    from engine.players import AnalysisRequest, Limits
+    from engine.search.analysis import Wanted, snapshot
+
+    last: list[Search] = []
+    request = AnalysisRequest(Limits(state.config.visits or state.config.reg_visits, state.config.seconds))
+    state.seat.get().analyze(state.game, color, request, lambda search, _: last.__setitem__(slice(None), [search]))
+    seen = snapshot(last[0], Wanted(pv_length=state.config.pv_length, **wanted), color) if last else None
+    if seen is None or not seen.moves:
+        raise GtpError("the search was cut short")
+    return seen

@@ -1,0 +1,51 @@
+"""Whoever watches a search for a move: keeps what it thinks, and draws it where the user wants that."""
+
+from typing import TYPE_CHECKING
+
+from gtp.state import GtpState
+from gtp.stderr import LiveGraphics
+from gtp.thought import Thought, of_decision
+
+if TYPE_CHECKING:
+    from engine.players import Decision, Watch
+    from engine.search.search import Search
+    from engine.search.stoppers import SearchStats
+
+_MOST_MOVES = 12
+
+
+class Observer:
+    """Watches one search for a move of `color`, and lets `also` watch it too."""
+
+    def __init__(self, state: GtpState, color: int, also: "Watch | None") -> None:
+        self._pv_length = state.config.pv_length
+        self._color = color
+        self._also = also
+        self._graphics = LiveGraphics(color, state.width, state.height) if state.config.live_graphics else None
+        self._search: Search | None = None
+        self._stats: SearchStats | None = None
+
+    def watch(self, search: "Search", stats: "SearchStats") -> None:
+        """Look at a search; called by the player between batches."""
+        self._search, self._stats = search, stats
+        if self._graphics is not None:
+            self._graphics.show(search, stats)
+        if self._also is not None:
+            self._also(search, stats)
+
+    def close(self) -> None:
+        """Take live graphics off the board; the search has ended."""
+        if self._graphics is not None:
+            self._graphics.clear()
+
+    def thought(self, decision: "Decision") -> Thought:
+        """Return what was thought before this decision."""
+        from engine.search.analysis import Wanted, snapshot
+
+        wanted = Wanted(max_moves=_MOST_MOVES, pv_length=self._pv_length)
+        seen = None if self._search is None else snapshot(self._search, wanted, self._color)
+        if seen is None or not seen.moves:
+            seen = of_decision(decision, self._color, self._color)
+        stats = self._stats
+        playouts, seconds = (stats.playouts, stats.elapsed) if stats else (0, 0.0)
+        return Thought(self._color, decision, seen, playouts, seconds, self._search)

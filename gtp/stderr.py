@@ -1,0 +1,84 @@
+"""Lines on stderr that programs read there: GoGui's live graphics, and Leela Zero's summary of a search.
+
+Nothing of this is written unless the user asks for it: other programs show stderr to people, or stumble over it.
+"""
+
+import sys
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from engine.color import color_letter, opponent
+from engine.vertex import format_vertex
+from gtp.thought import Thought, of_decision
+
+if TYPE_CHECKING:
+    from engine.search.search import Search
+    from engine.search.stoppers import SearchStats
+
+_INTERVAL = 0.5
+"""Seconds between two pictures of a search."""
+_MOVES, _LENGTH = 1, 9
+_GRAPHICS = "gogui-gfx:"
+_LISTED = 10
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Write whole lines at once."""
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.flush()
+
+
+class LiveGraphics:
+    """Draws the best variation of a search for `color` on GoGui's board, and takes it off again."""
+
+    def __init__(self, color: int, width: int, height: int) -> None:
+        self._color = color
+        self._size = width, height
+        self._due = time.monotonic() + _INTERVAL
+
+    def show(self, search: "Search", stats: "SearchStats") -> None:
+        """Draw the search if it is time."""
+        if time.monotonic() < self._due:
+            return
+        from engine.search.analysis import Wanted, snapshot
+
+        seen = snapshot(search, Wanted(max_moves=_MOVES, pv_length=_LENGTH), self._color)
+        if seen is None or not seen.moves:
+            return
+        moves = variation(seen.moves[0].pv, self._color, *self._size)
+        text = f"{stats.visits} visits, winrate {100 * seen.root.winrate:.1f} %, lead {seen.root.lead:+.1f}"
+        tell([_GRAPHICS, f"VAR {moves}", f"TEXT {text}", ""])
+        self._due = time.monotonic() + _INTERVAL
+
+    def clear(self) -> None:
+        """Take everything off the board: GoGui reads stderr only until the reply."""
+        tell([f"{_GRAPHICS} CLEAR"])
+
+
+def variation(vertices: Iterable[int], color: int, width: int, height: int) -> str:
+    """Return moves with their colors, as GoGui reads them: `b Q16 w D4`; `color` moves first."""
+    mover, words = color, []
+    for vertex in vertices:
+        words.append(f"{color_letter(mover).lower()} {format_vertex(vertex, width, height)}")
+        mover = opponent(mover)
+    return " ".join(words)
+
+
+def leela_zero_lines(thought: Thought, width: int, height: int) -> list[str]:
+    """Return the summary that Leela Zero prints after a search, which gtp2ogs shows in the game's chat.
+
+    The move played comes first, as there it is the best one.
+    """
+    decision, seen = thought.decision, thought.analysis.moves
+    moves = sorted(seen, key=lambda move: move.vertex != decision.vertex)[:_LISTED]
+    if moves[0].vertex != decision.vertex:
+        moves = [*of_decision(decision, thought.color, thought.color).moves, *moves]
+    lines = []
+    for move in moves:
+        name, pv = (format_vertex(move.vertex, width, height), (format_vertex(v, width, height) for v in move.pv))
+        chances = (100.0 * min(1.0, max(0.0, chance)) for chance in (move.winrate, move.lcb, move.prior))
+        told = "(V: {:5.2f}%) (LCB: {:5.2f}%) (N: {:5.2f}%)".format(*chances)
+        lines.append(f"{name:>4} -> {move.visits:7d} {told} PV: {' '.join(pv)}")
+    visits, speed = thought.analysis.root.visits, thought.playouts / thought.seconds if thought.seconds else 0.0
+    return [*lines, f"{visits} visits, {visits} nodes, {thought.playouts} playouts, {speed:.0f} n/s"]

@@ -1,0 +1,63 @@
+"""Lines on stderr for GoGui and gtp2ogs: as their readers want them, and none unless asked for."""
+
+import re
+
+import pytest
+
+from gtp.state import SessionConfig
+from gtp.stderr import variation
+from tests.gtp.fake_player import FakePlayer
+from tests.gtp.talk import ask, new_state
+
+SUMMARY = re.compile(
+    r"([A-Z]\d+|pass) -> +(\d+) \(V: +(\d+.\d\d)%\) (\(LCB: +(\d+.\d\d)%\) )?\(N: +(\d+.\d\d)%\)"
+    r" PV:(( ([A-Z][0-9]+|pass)+)+)"
+)
+"""What gtp2ogs looks for, and Lizzie's reader of the same line wants no more."""
+END = re.compile(r"(\d+) visits, (\d+) nodes, (\d+) playouts, (\d+) n/s")
+
+
+def after_a_move(capsys: pytest.CaptureFixture[str], script: list[str] | None = None, **switches: bool) -> list[str]:
+    """Return the lines that a session wrote on stderr for one move of its player."""
+    config = SessionConfig(width=9, height=9, seconds=0.03, **switches)  # type: ignore[arg-type]
+    state = new_state(FakePlayer(script or [], thinking=True), config)
+    assert not ask(state, "genmove b").startswith("?")
+    return capsys.readouterr().err.split("\n")[:-1]
+
+
+def test_nothing_is_said_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert after_a_move(capsys) == []
+
+
+def test_a_search_is_summed_up_as_leela_zero_does(capsys: pytest.CaptureFixture[str]) -> None:
+    *moves, end = after_a_move(capsys, leela_lines=True)
+    matched = [SUMMARY.search(line) for line in moves]
+    assert matched and all(matched) and END.search(end)
+    assert matched[0] is not None and matched[0].group(1) == "A9"
+
+
+@pytest.mark.parametrize("answer", ["b9", "j1", "pass", "resign"])
+def test_the_move_played_comes_first_in_the_summary(capsys: pytest.CaptureFixture[str], answer: str) -> None:
+    first, *_ = after_a_move(capsys, [answer], leela_lines=True)
+    match = SUMMARY.search(first)
+    assert match
+    assert match.group(1) == {"b9": "B9", "j1": "J1"}.get(answer, "pass")
+
+
+def test_a_move_is_drawn_while_it_is_sought_and_then_taken_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp.stderr._INTERVAL", 0.0)
+    lines = after_a_move(capsys, live_graphics=True)
+    assert lines[-1] == "gogui-gfx: CLEAR"
+    starts = [number for number, line in enumerate(lines) if line == "gogui-gfx:"]
+    assert starts
+    for start in starts:
+        drawn, told, end = lines[start + 1 : start + 4]
+        assert re.fullmatch(r"VAR b [A-Z]\d+( [bw] ([A-Z]\d+|pass))*", drawn)
+        assert re.fullmatch(r"TEXT \d+ visits, winrate \d+\.\d %, lead [+-]\d+\.\d", told)
+        assert end == ""
+
+
+def test_variations_alternate_from_the_side_to_move() -> None:
+    assert variation([11, 0, 12], 2, 9, 9) == "w A9 b pass w B9"
