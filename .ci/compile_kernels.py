@@ -27,7 +27,7 @@ def games() -> Iterator[str]:
         yield from ("undo", "genmove b", "final_score", "final_status_list dead", "final_status_list seki")
         yield from ("clear_board", "set_free_handicap B2 E4", "play w C3", "play w pass", "genmove b", "final_score")
         yield from ("kata-genmove_analyze b 1 ownership true movesOwnership true", "kata-search w", "kata-benchmark 40")
-        yield from ("keima-ladders", "keima-pass_alive", "keima-policy_heat_map b", "keima-ownership b", "final_status a1")
+        yield from ("keima-ladders", "keima-pass_alive", "keima-policy_heat_map b", "keima-score b", "final_status a1")
         yield from ("unconditional_status a1", "cgos-genmove_analyze w", "estimate_score", "restricted_genmove b a1")
         yield from ("boardsize 9", "fixed_handicap 3", "genmove w", "genmove b", "reg_genmove w", "showboard")
         yield from ("boardsize 19", "place_free_handicap 2", "genmove w", "genmove b")

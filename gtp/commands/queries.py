@@ -217,8 +217,9 @@ def restricted_genmove(state: GtpState, command: Command) -> str:
     if len(command.args) < 2:
         raise GtpError("no allowed vertex" if command.args else "syntax error")
     color = parse_color(command.args[0])
-    allowed = [parse_vertex(text, state.width, state.height) for text in command.args[1:]]
-    return choose_among(state, color, allowed)
+    named = [parse_vertex(text, state.width, state.height) for text in command.args[1:]]
+    allowed = [vertex for vertex in named if state.game.is_legal(color, vertex)]
+    return choose_among(state, color, allowed) if allowed else "PASS"
 
 
 COMMANDS: dict[str, Handler] = {

@@ -29,6 +29,7 @@ ANSWERS = [
     ("move_history", "white C4\nblack E5\nwhite D5\nblack D4"),
     ("get_handicap", "0"),
     ("restricted_genmove b", "? no allowed vertex"),
+    ("restricted_genmove b d4 d5", "PASS"),
     ("unconditional_status d4", "undecided"),
     ("popgo", "? Stack empty."),
     ("echo a  b", "a  b"),
