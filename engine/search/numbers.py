@@ -31,6 +31,7 @@ def exploration_of(params: SearchParams) -> Exploration:
         params.rave_bias,
         params.rave_prior,
         utility_radius(params),
+        params.forced_playouts,
     )
 
 

@@ -37,6 +37,8 @@ class SearchParams:
         all-moves-as-first value.
     noise_fraction, noise_concentration: Dirichlet noise at the root, alpha = concentration / legal moves.
     wide_root_noise: random bonus of utility, and flatter priors, at the root: for analysis [wideRootNoise].
+    forced_playouts: a visited root move gets at least the square root of this times its prior times the visits
+        of all, for self-play [rootDesiredPerChildVisitsCoeff]; 0 turns it off.
     root_policy_temperature: root priors ** (1 / temperature).
     temperature: moves are drawn with weight ** (1 / temperature); 0 plays the best.
     temperature_moves: after this many moves of the game the temperature is 0.
@@ -87,6 +89,7 @@ class SearchParams:
     noise_fraction: float = 0.0
     noise_concentration: float = 10.83
     wide_root_noise: float = 0.0
+    forced_playouts: float = 0.0
     root_policy_temperature: float = 1.0
     temperature: float = 0.0
     temperature_moves: int = 30

@@ -1,7 +1,8 @@
 """Which edge a walk takes: PUCT in KataGo's form, with first-play urgency and virtual loss.
 
 Silver et al., "Mastering the game of Go without human knowledge" (2017) has the formula; the dynamic and
-variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md).
+variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md),
+forced playouts those of Wu, "Accelerating self-play learning in Go" (2019), section 3.2.
 """
 
 import math
@@ -18,6 +19,8 @@ _OFFSET = 0.01
 """Added to the visits under the root, so that priors count before the first of them."""
 _LEAST_CHILD_WEIGHT = 0.25
 _NO_EDGE = -1
+_FORCED = 1e20
+"""Beyond every value: what a move is taken for that lacks its forced playouts."""
 _XORSHIFT = np.uint64(0x2545F4914F6CDD1D)
 _UNIT = 1.0 / (1 << 53)
 
@@ -39,6 +42,7 @@ class Exploration(NamedTuple):
     rave_bias: float
     rave_prior: float
     utility_radius: float
+    forced_playouts: float
 
 
 @kernel
@@ -108,6 +112,7 @@ def choose_edge(
     has_rave = tree.rave_visits.shape[0] > 0
     noise = e.wide_root_noise if depth == 0 else 0.0
     power = 1.0 / (4.0 * noise + 1.0)
+    forced = e.forced_playouts if depth == 0 else 0.0
     total, seen_prior = 0.0, 0.0
     link = parent.first_link
     for edge in range(children):
@@ -146,6 +151,8 @@ def choose_edge(
             prior **= power
             value += _noise_bonus(generator, noise)
         value += scale * prior / (1.0 + weight)
+        if forced > 0.0 and child.visits > 0 and weight < math.sqrt(forced * prior * total):
+            value = _FORCED
         if value > best_value:
             best, best_value = edge, value
     # Edges come best prior first, so without all-moves-as-first values only the first that is allowed can win.

@@ -1,0 +1,98 @@
+"""From the root of a finished search to what self-play learns from it, and to the move that it plays.
+
+Forced playouts explore moves that the search itself would not; they are taken out of the target again (Wu,
+"Accelerating self-play learning in Go", 2019, section 3.2), so that it shows what the search found good.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK
+from engine.search.numbers import exploration_of
+from engine.search.params import SearchParams
+from engine.search.position import Root
+from engine.search.root import root_priors
+from engine.search.selection import scaling
+from engine.search.tree import ROOT, Tree, links_of
+from engine.vertex import policy_index
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RootMoves:
+    """The root's moves that a search visited, in the order of its links; or, after one visit, all by their priors.
+
+    vertex: int64. weight: what chose by, at least 0; the largest is above 0 unless there is no move.
+    """
+
+    vertex: NDArray[np.int64]
+    weight: Floats
+
+    def spread(self, temperature: float, width: int, height: int) -> NDArray[np.float32]:
+        """Return the policy [area + 1] of choosing with a temperature, see `tempered`."""
+        policy = np.zeros(width * height + 1, dtype=np.float32)
+        indices = [policy_index(vertex, width, height) for vertex in self.vertex.tolist()]
+        policy[indices] = tempered(self.weight, temperature)
+        return policy
+
+    def choose(self, temperature: float, generator: np.random.Generator) -> int:
+        """Return a move drawn with a temperature."""
+        return int(generator.choice(self.vertex, p=tempered(self.weight, temperature)))
+
+
+def tempered(weights: Floats, temperature: float) -> Floats:
+    """Return weights ** (1 / temperature), scaled to sum 1; at temperature 0 the largest share 1 equally."""
+    largest = weights.max()
+    if temperature <= 0.0:
+        chances = np.where(weights == largest, 1.0, 0.0)
+    else:
+        logs = np.log(np.where(weights > 0, weights, 1.0)) - np.log(largest)
+        chances = np.where(weights > 0, np.exp(logs / temperature), 0.0)
+    shares: Floats = chances / chances.sum()
+    return shares
+
+
+def root_moves(tree: Tree, root: Root, params: SearchParams) -> RootMoves:
+    """Return what a search found, forced playouts taken out; the priors if it visited no move that may be played."""
+    links = links_of(tree, ROOT)
+    count = len(links)
+    each, priors = tree.links[links], root_priors(tree)
+    nodes = tree.nodes[each["child"]]
+    visits = np.minimum(each["visits"], nodes["visits"])
+    vertices = tree.edge_vertex[ROOT, : len(priors)].astype(np.int64)
+    allowed = root.avoid[root.color, vertices] <= 0
+    weights = nodes["weight"] * visits / np.maximum(nodes["visits"], 1)
+    weights = np.where(allowed[:count], weights, 0.0)
+    if not weights.any():
+        weights = np.where(allowed, priors, 0.0)
+        return RootMoves(vertices, weights if weights.any() else allowed.astype(np.float64))
+    if params.forced_playouts > 0:
+        scale = scaling(exploration_of(params), tree.nodes[ROOT], float(weights.sum()))
+        sign = 1.0 if tree.nodes[ROOT]["to_play"] == BLACK else -1.0
+        utilities = sign * nodes["utility"]
+        weights = without_forced(weights, visits, priors[:count], utilities, scale, params.forced_playouts)
+    return RootMoves(vertices[:count], weights)
+
+
+def without_forced(
+    weights: Floats, visits: NDArray[np.int32], priors: Floats, utilities: Floats, scale: float, forced: float
+) -> Floats:
+    """Return weights less the forced playouts that the search would not have made by itself.
+
+    Of each move but the best up to sqrt(forced * prior * all weights) is taken, as long as its value in the formula
+    that chooses moves, prior * scale / (1 + weight) + utility, stays below that of the best; what is left with one
+    playout or less is dropped. utilities: in the view of the side to move.
+    """
+    best = int(np.argmax(weights))
+    bar = utilities[best] + scale * priors[best] / (1.0 + weights[best])
+    gap = bar - utilities
+    deserved = np.where(gap > 0, scale * priors / np.where(gap > 0, gap, 1.0) - 1.0, np.inf)
+    least = weights - np.sqrt(forced * priors * weights.sum())
+    kept = np.minimum(weights, np.maximum(least, deserved))
+    playout = weights / np.maximum(visits, 1)
+    kept = np.where(kept <= playout, 0.0, kept)
+    kept[best] = weights[best]
+    return kept
