@@ -1,0 +1,182 @@
+"""`keima selfplay`: games of a network against itself in a folder. Imports nothing heavy at once."""
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, network_named, threads_option
+
+if TYPE_CHECKING:
+    from engine.evaluators.base import Evaluator
+    from engine.train.selfplay import SelfplayStats
+    from engine.train.selfplay_settings import SelfplaySettings
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+_LINE_SECONDS = 10.0
+"""Between lines of progress where stderr is no terminal."""
+
+
+@click.command()
+@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--net",
+    required=True,
+    metavar="FILE|FOLDER|none",
+    help="A network file, or a folder whose newest one is taken; none starts from random weights.",
+)
+@click.option(
+    "--blocks", type=click.IntRange(min=1), default=4, show_default=True, help="Of a network with --net none."
+)
+@click.option("--channels", type=click.IntRange(min=1), default=48, show_default=True, help="Likewise.")
+@click.option("--games", type=click.IntRange(min=1), help="Games in all; more, and a finished run goes on.")
+@click.option("--size", type=click.IntRange(2, 25), multiple=True, help="Side of the board; more than one for several.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct='1.1'.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers.")
+@click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON object.")
+@computing_options
+@threads_option
+def selfplay(**options: Any) -> None:
+    """Play games of a network against itself, many at once, and keep what can be learned from them.
+
+    OUT becomes a folder with the games, one SGF a line in games.sgfl, and training samples by board size. A run that
+    was stopped at any moment, even killed, goes on with the same command; it loses at most the games in progress.
+    """
+    with one_line_errors():
+        sys.exit(cli_selfplay(options, sys.stdout, sys.stderr))
+
+
+def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
+    """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
+    from engine.train.selfplay import selfplay as play
+
+    settings = _settings(options)
+    name, evaluator = make_evaluator(options, settings.encoder)
+    with closing(evaluator), _stopping() as stop, _progress(stderr) as show:
+        stats = play(
+            settings,
+            evaluator,
+            options["out"],
+            options["games"],
+            options["seed"],
+            stop=stop,
+            report=show,
+            provenance={"network": name},
+        )
+    stdout.write((json.dumps(stats.to_json()) if options["as_json"] else summary(stats, options["out"])) + "\n")
+    return INTERRUPTED if stop.is_set() else 0
+
+
+def _settings(options: dict[str, Any]) -> "SelfplaySettings":
+    from engine.train.selfplay_settings import SelfplaySettings
+    from engine.train.toml_settings import from_table, overridden
+
+    sizes = {"sizes": list(options["size"])} if options["size"] else {}
+    return from_table(SelfplaySettings, overridden(sizes, options["settings"]), "--set")
+
+
+def make_evaluator(options: dict[str, Any], encoder: str) -> tuple[str, "Evaluator"]:
+    """Return the name and the evaluator of the network that the options name. Raises GoError or WeightsError."""
+    from engine.netfile.network import Computing, open_network
+    from engine.netfile.network import make_evaluator as evaluator_of
+
+    computing = Computing(options["backend"], options["precision"], options["threads"])
+    file = network_named(options["net"])
+    if file is not None:
+        network = open_network(file, computing, options["profile"])
+        return Path(network.facts.file).name, network.evaluator
+    from engine.encoders import ENCODERS
+    from engine.nets.random import random_spec
+    from engine.nets.spec import Score, ValueKind
+
+    spec = random_spec(
+        options["blocks"],
+        options["channels"],
+        ENCODERS[encoder],
+        options["seed"],
+        value=ValueKind.SOFTMAX,
+        scores=(Score.MEAN, Score.STDEV, Score.LEAD),
+    )
+    return spec.name, evaluator_of(spec, computing)
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets, and SIGTERM: what is finished is then put in order before the end."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def progress_text(stats: "SelfplayStats") -> str:
+    """Return how far a run is, in one line."""
+    figures = stats.to_json()
+    of = "" if stats.to_play is None else f" of {stats.to_play}"
+    return (
+        f"{stats.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
+        f"{figures['evaluations_per_s'] or 0:.0f} evaluations/s, busy {_percent(figures['busy_share'])}"
+    )
+
+
+def summary(stats: "SelfplayStats", out: Path) -> str:
+    """Return the statistics in words, some lines."""
+    figures = stats.to_json()
+    lines = [
+        f"{progress_text(stats)}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",
+        f"{stats.games} games of {figures['mean_length'] or 0:.1f} moves, {stats.samples} samples: "
+        f"Black won {_percent(figures['black_win_rate'])}, {stats.draws} draws, {stats.no_results} without a result, "
+        f"{stats.unfinished} counted as they stood",
+        f"{stats.resigned} resigned; of {stats.would_resign} that were played on although a side would have, "
+        f"it did not lose {stats.false_resigns} ({_percent(figures['false_resign_rate'])})",
+    ]
+    return "\n".join(lines)
+
+
+@contextmanager
+def _progress(stream: IO[str]) -> Iterator[Callable[["SelfplayStats"], None]]:
+    """Yield what shows progress: a bar on a terminal, else a line now and then."""
+    if not stream.isatty():
+        last = [time.monotonic()]
+
+        def write(stats: "SelfplayStats") -> None:
+            if time.monotonic() - last[0] >= _LINE_SECONDS:
+                last[0] = time.monotonic()
+                stream.write(progress_text(stats) + "\n")
+                stream.flush()
+
+        yield write
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=stream)) as bar:
+        task = bar.add_task("", total=None)
+
+        def update(stats: "SelfplayStats") -> None:
+            bar.update(task, completed=stats.done, total=stats.to_play, description=progress_text(stats))
+
+        yield update
