@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from engine.encoders import agz, katago, leela, liberties, oneplane
+from engine.encoders import agz, gomoku, katago, leela, liberties, oneplane, reflexes
 from engine.encoders.base import Encoder
 
 __all__ = ["ENCODERS", "Encoder"]
@@ -11,6 +11,14 @@ __all__ = ["ENCODERS", "Encoder"]
 ENCODERS: Mapping[str, Encoder] = MappingProxyType(
     {
         encoder.name: encoder
-        for encoder in (agz.ENCODER, leela.ENCODER, liberties.ENCODER, oneplane.ENCODER, *katago.ENCODERS)
+        for encoder in (
+            agz.ENCODER,
+            gomoku.ENCODER,
+            leela.ENCODER,
+            liberties.ENCODER,
+            oneplane.ENCODER,
+            reflexes.ENCODER,
+            *katago.ENCODERS,
+        )
     }
 )

@@ -57,7 +57,8 @@ def encode_liberties(
         globals_[i, 0] = (-white_bonus[i] if own == BLACK else white_bonus[i]) / KOMI_SCALE
 
 
-def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
+def write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
+    """Write the inputs of rows 0..count-1; planes beyond the eleventh come out as zeros."""
     encode_liberties(
         positions.boards,
         positions.moves,
@@ -82,5 +83,5 @@ ENCODER = Encoder(
         "move before it",
     ),
     global_names=("komi for the side to move / 15", "last move was a pass", "move before it was a pass"),
-    write=_write,
+    write=write,
 )

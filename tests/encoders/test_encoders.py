@@ -57,6 +57,12 @@ GOLDEN = {
         16: "1111 1111 1111",
     },
     "oneplane": {0: ".-1. .-1. -..."},
+    "gomoku4": {
+        0: "..1. ..1. ....",
+        1: ".1.. .1.. 1...",
+        2: ".... .... 1...",
+        3: "1111 1111 1111",
+    },
     "liberties": {
         0: "1111 1111 1111",
         1: ".... .... ....",
@@ -72,6 +78,7 @@ GOLDEN = {
     },
 }
 
+GOLDEN["reflexes"] = {**GOLDEN["liberties"], 11: ".... .... ...."}
 GOLDEN["leela"] = {**GOLDEN["agz"], 17: ".... .... ...."}
 
 
@@ -135,6 +142,40 @@ def test_last_move_planes_hold_points_and_no_passes(text: str, expected: list[in
     assert [int(planes[0, 9].sum()), int(planes[0, 10].sum())] == expected
     assert globals_[0, 1] == (moves[-1:] == ["pass"])
     assert globals_[0, 2] == (moves[-2:-1] == ["pass"])
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"), [("", "... ... ..."), ("A1 B2", "... .1. ..."), ("A1 pass", "... ... ...")]
+)
+def test_the_last_move_is_one_point_after_a_play_and_none_after_a_pass(moves: str, expected: str) -> None:
+    planes, _ = encode("gomoku4", batch_of([game_of(moves, 3)]))
+    assert drawn(planes[0, 2]) == expected
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 9))
+def test_the_planes_of_gomoku_are_the_stones_and_the_mover(seed: int, size: int) -> None:
+    game = random_game(seed, size, moves=30)
+    planes, _ = encode("gomoku4", batch_of([game]))
+    own, enemy, last, black = planes[0]
+    stones = game.board[COLOR, points(size, size)].reshape(size, size)
+    assert np.array_equal(own, stones == game.to_play)
+    assert np.array_equal(enemy, (stones != game.to_play) & (stones != EMPTY))
+    assert last.sum() == (bool(game.moves) and game.moves[-1].vertex != PASS)
+    assert np.all(black == (game.to_play == BLACK))
+
+
+def test_the_reflex_plane_holds_captures_rescues_and_double_ataris_only() -> None:
+    game = game_from_diagram("""
+        . O . . .
+        O X . . .
+        . O . . O
+        . . . . X
+        . . . X .
+    """)
+    planes, _ = encode("reflexes", batch_of([game]))
+    assert drawn(planes[0, 11]) == "..... ..1.. ..... ..... ....."
+    assert np.array_equal(planes[0, :11], encode("liberties", batch_of([game]))[0][0])
 
 
 def test_komi_is_seen_by_the_side_to_move() -> None:

@@ -1,0 +1,125 @@
+"""Moves that a player makes, or refuses, without thinking: pure functions of a board, a point and a color.
+
+Recommended: taking the largest chain in atari, saving an own chain in atari by a move off the first line that gives
+it air, and an atari on two chains at once. Refused: filling an own eye, and putting oneself in atari for nothing.
+They serve as priors, as an input plane and, where nothing is searched, as moves; no search is overruled by them.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import neighbor_offset
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, SIZE, STRIDE, WIDTH, Board
+from engine.board.tactics import breathes_after, chain_size_after, is_eye, puts_in_atari, saves
+from engine.jit import kernel
+from engine.vertex import NO_POINT
+
+NO_REFLEX, CAPTURE, SAVE, DOUBLE_ATARI, OWN_EYE, SELF_ATARI = range(6)
+"""What a legal move is to a reflex, the first that holds; the last two are refused."""
+
+
+@kernel
+def takes(board: Board, point: int, color: int) -> int:
+    """Return how many enemy stones a move captures, each chain counted once."""
+    stride, stones = board[HEADER, STRIDE], 0
+    for direction in range(4):
+        neighbor = point + neighbor_offset(direction, stride)
+        if board[COLOR, neighbor] != 3 - color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
+            continue
+        is_new = True
+        for earlier in range(direction):
+            other = point + neighbor_offset(earlier, stride)
+            is_new = is_new and not (board[COLOR, other] == 3 - color and board[HEAD, other] == board[HEAD, neighbor])
+        if is_new:
+            stones += board[SIZE, board[HEAD, neighbor]]
+    return stones
+
+
+@kernel
+def is_first_line(board: Board, point: int) -> bool:
+    """True for the points along the edge."""
+    stride = board[HEADER, STRIDE]
+    row, column = point // stride, point % stride
+    return row == 1 or row == board[HEADER, HEIGHT] or column == 1 or column == board[HEADER, WIDTH]
+
+
+@kernel
+def rescues(board: Board, point: int, color: int) -> int:
+    """Return how many own stones in atari a move off the first line gives two liberties or more."""
+    return 0 if is_first_line(board, point) else saves(board, point, color)
+
+
+@kernel
+def attacks_two(board: Board, point: int, color: int) -> int:
+    """Return the enemy stones that a move with air puts in atari if they are of two chains or more, else 0."""
+    stride, first, stones = board[HEADER, STRIDE], NO_POINT, 0
+    is_double = False
+    for direction in range(4):
+        neighbor = point + neighbor_offset(direction, stride)
+        if board[COLOR, neighbor] != 3 - color or board[LIBERTIES, board[HEAD, neighbor]] != 2:
+            continue
+        head = board[HEAD, neighbor]
+        if first == NO_POINT:
+            first = head
+        is_double = is_double or head != first
+        stones += board[SIZE, head]
+    return stones if is_double and breathes_after(board, point, color) else 0
+
+
+@kernel
+def wastes_stones(board: Board, point: int, color: int) -> bool:
+    """True if a move leaves its chain with one liberty, takes nothing, and is no single stone that gives atari."""
+    if takes(board, point, color) > 0 or breathes_after(board, point, color):
+        return False
+    return chain_size_after(board, point, color) > 1 or puts_in_atari(board, point, color) == 0
+
+
+@kernel
+def reflex_at(board: Board, point: int, color: int) -> int:
+    """Return what a legal move on an empty point is: NO_REFLEX to SELF_ATARI."""
+    if takes(board, point, color) > 0:
+        return CAPTURE
+    if rescues(board, point, color) > 0:
+        return SAVE
+    if attacks_two(board, point, color) > 0:
+        return DOUBLE_ATARI
+    if is_eye(board, point, color):
+        return OWN_EYE
+    return SELF_ATARI if wastes_stones(board, point, color) else NO_REFLEX
+
+
+@kernel
+def write_reflexes(board: Board, color: int, legal: NDArray[np.bool_], kinds: NDArray[np.int8]) -> None:
+    """Write what each move is into kinds [area + 1], NO_REFLEX where illegal and for a pass. legal: [area + 1]."""
+    stride, width = board[HEADER, STRIDE], board[HEADER, WIDTH]
+    for index in range(kinds.shape[0]):
+        kinds[index] = NO_REFLEX
+        if index < kinds.shape[0] - 1 and legal[index]:
+            kinds[index] = reflex_at(board, (index // width + 1) * stride + index % width + 1, color)
+
+
+@kernel
+def reflex_move(board: Board, color: int, legal: NDArray[np.bool_]) -> int:
+    """Return the vertex that reflex recommends, NO_POINT where there is none.
+
+    The largest capture comes before the largest rescue, and that before the largest double atari; of equal ones the
+    first in policy order is taken. legal: [area + 1].
+    """
+    stride, width = board[HEADER, STRIDE], board[HEADER, WIDTH]
+    best, best_kind, best_size = NO_POINT, DOUBLE_ATARI, 0
+    for index in range(legal.shape[0] - 1):
+        if not legal[index]:
+            continue
+        point = (index // width + 1) * stride + index % width + 1
+        kind = reflex_at(board, point, color)
+        if kind == CAPTURE:
+            size = takes(board, point, color)
+        elif kind == SAVE:
+            size = rescues(board, point, color)
+        elif kind == DOUBLE_ATARI:
+            size = attacks_two(board, point, color)
+        else:
+            continue
+        if kind < best_kind or (kind == best_kind and size > best_size):
+            best, best_kind, best_size = point, kind, size
+    return best

@@ -1,0 +1,49 @@
+"""Four planes, those of the AlphaZero for Gomoku: own stones, the opponent's, the last move, the color to play.
+
+Plane 2 holds a 1 where the last move lies, and nothing after a pass and before the first move; plane 3 is 1 all over
+if Black is to move. It hides ko, history and komi; it is for teaching.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK
+from engine.encoders.base import Encoder, Inputs
+from engine.evaluators.base import PositionBatch
+from engine.jit import kernel
+from engine.vertex import NO_POINT, PASS
+
+OWN, ENEMY, LAST, BLACK_TO_MOVE = range(4)
+
+
+@kernel
+def encode_gomoku(
+    colors: NDArray[np.int8], moves: NDArray[np.int16], to_play: NDArray[np.int8], count: int, planes: Inputs
+) -> None:
+    """Write planes [B, 4, height, width] of rows 0..count-1."""
+    height, width = planes.shape[2], planes.shape[3]
+    for i in range(count):
+        own = to_play[i]
+        for row in range(height):
+            vertex = (row + 1) * (width + 1) + 1
+            for column in range(width):
+                color = colors[i, 0, vertex + column]
+                planes[i, OWN, row, column] = 1.0 if color == own else 0.0
+                planes[i, ENEMY, row, column] = 1.0 if color == 3 - own else 0.0
+        planes[i, LAST] = 0.0
+        last = moves[i, 0]
+        if last != NO_POINT and last != PASS:
+            planes[i, LAST, last // (width + 1) - 1, last % (width + 1) - 1] = 1.0
+        planes[i, BLACK_TO_MOVE] = 1.0 if own == BLACK else 0.0
+
+
+def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
+    encode_gomoku(positions.colors, positions.moves, positions.to_play, count, planes)
+
+
+ENCODER = Encoder(
+    name="gomoku4",
+    plane_names=("own stones", "enemy stones", "last move", "Black to move"),
+    global_names=(),
+    write=_write,
+)
