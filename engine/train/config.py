@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from engine.files import write_atomically
 from engine.train.gate import GateSettings
@@ -33,7 +33,6 @@ class RunSettings:
     games: that a generation plays; first_games: those of generation 1, which plays with the random network, whose
         games teach little but the rules.
     reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
-    architecture: "katago" is Keima's default, which a KataGo file can hold; "agz" is AlphaGo Zero's.
     """
 
     seed: int = 1
@@ -42,7 +41,6 @@ class RunSettings:
     games: int = 500
     first_games: int = 500
     reuse: float = 4.0
-    architecture: Literal["katago", "agz"] = "katago"
 
     def __post_init__(self) -> None:
         """Raise ValueError on a number that makes no run."""
@@ -62,18 +60,17 @@ class RunSettings:
 class EvaluatorSettings:
     """How networks are computed in self-play and matches, as `--backend`, `--precision` and `--threads` of play.
 
-    threads: 0 for one a core. cache: evaluations that are kept, for positions that games share; 0 for none.
+    threads: 0 for one a core.
     """
 
     backend: str = "auto"
     precision: str = "auto"
     threads: int = 0
-    cache: int = 0
 
     def __post_init__(self) -> None:
         """Raise ValueError on a count below 0."""
-        if min(self.threads, self.cache) < 0:
-            raise ValueError(f"threads, cache: expected 0 or more, got {self.threads} and {self.cache}")
+        if self.threads < 0:
+            raise ValueError(f"threads: expected 0 or more, got {self.threads}")
 
 
 @dataclass(frozen=True)
@@ -122,8 +119,6 @@ class ZeroConfig:
         smallest, largest = self.train.board_sizes
         if not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
             raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")
-        if self.run.architecture == "agz" and len(set(self.selfplay.sizes)) != 1:
-            raise ValueError(f"selfplay.sizes: AlphaGo Zero's network knows one, got {list(self.selfplay.sizes)}")
 
 
 def preset_names() -> list[str]:

@@ -1,0 +1,241 @@
+"""Self-play on many machines: Ray actors play with the newest network and send in what is finished.
+
+Every worker plays without a pause, also while the network trains; a new network takes over in its running games.
+Finished games go to a collector beside the trainer, which answers when they are on the disk: only then does the
+worker forget them. So a worker, or a machine, can come and go at any time, and takes only its running games along.
+
+Ray's part is the actors; what they play is a `Playing`, made in the worker. Ray is imported where it is needed.
+Source of the scheme, one trainer and many independent players: P. Moritz et al., "Ray: A Distributed Framework for
+Emerging AI Applications", OSDI 2018; the games change networks as in KataGo (Wu 2019, section 2).
+"""
+
+import contextlib
+import logging
+import os
+import socket
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from engine.errors import GoError
+from engine.files import write_atomically
+
+_POLL_SECONDS = 0.5
+"""How often a worker looks for finished games and a new network, and the trainer for workers."""
+_REACH_SECONDS = 10.0
+_LOG = logging.getLogger(__name__)
+
+
+class Playing(Protocol):
+    """Plays in a worker. `take_over` may come at any time, also while `play` runs in another thread."""
+
+    def take_over(self, network: bytes, generation: int) -> None:
+        """Play with this network file from now on."""
+
+    def play(self, folder: Path, stop: threading.Event) -> None:
+        """Play until told to stop, and keep what is finished in a folder."""
+
+    def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
+        """Yield what is finished, and the file that holds it; the worker removes it when it is sent."""
+
+
+MakePlaying = Callable[[int], Playing]
+"""Makes what a worker plays, from the worker's number, which serves as a seed. It is sent to the workers."""
+
+
+class RayMissing(GoError):
+    """Ray is not installed."""
+
+
+class Collector:
+    """Beside the trainer: hands out the newest network, and puts what workers send on the disk."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._network: tuple[bytes, int] | None = None
+
+    def publish(self, network: bytes, generation: int) -> None:
+        """Make a network the newest."""
+        self._network = network, generation
+
+    def newer(self, generation: int) -> tuple[bytes, int] | None:
+        """Return the newest network and its generation unless it is the given one."""
+        return None if self._network is None or self._network[1] == generation else self._network
+
+    def add(self, name: str, content: bytes) -> None:
+        """Keep a finished file; returns when it is on the disk. One that was sent before is written again."""
+        write_atomically(self._spool / name, content)
+
+
+class Worker:
+    """One process on some machine that plays."""
+
+    def __init__(self, number: int, make: MakePlaying, collector: Any) -> None:
+        self._name = f"{number:06d}-{uuid.uuid4().hex[:12]}"
+        self._playing = make(number)
+        self._collector = collector
+        self._generation = -1
+        self._sent = 0
+
+    def run(self) -> None:
+        """Play and send until this process is ended. Raises what playing raises."""
+        while not self._update():
+            time.sleep(_POLL_SECONDS)
+        with tempfile.TemporaryDirectory(prefix="keima-worker-") as folder:
+            self._play(Path(folder))
+
+    def _play(self, folder: Path) -> None:
+        stop, failures = threading.Event(), []
+
+        def play() -> None:
+            try:
+                self._playing.play(folder, stop)
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread that sends
+                failures.append(error)
+
+        thread = threading.Thread(target=play, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_POLL_SECONDS)
+                self._send(folder)
+                self._update()
+        finally:
+            stop.set()
+            thread.join()
+        self._send(folder)
+        if failures:
+            raise failures[0]
+
+    def _update(self) -> bool:
+        """Take over a newer network if there is one; return whether there is any."""
+        import ray
+
+        newer = ray.get(self._collector.newer.remote(self._generation))
+        if newer is not None:
+            network, self._generation = newer
+            self._playing.take_over(network, self._generation)
+        return self._generation >= 0
+
+    def _send(self, folder: Path) -> None:
+        """Send what is finished, and forget it when the collector has it."""
+        import ray
+
+        for content, path in self._playing.finished(folder):
+            ray.get(self._collector.add.remote(f"{self._name}-{self._sent:09d}", content))
+            self._sent += 1
+            path.unlink()
+
+
+class Fleet:
+    """As many workers as the cluster has room for, from now until `close`; use as a context manager.
+
+    spool: folder for what they send. address: of a Ray cluster, "auto" for the one that runs on this machine,
+    "local" for one of its own. cores: that a worker takes. Raises RayMissing without Ray, GoError where there is no
+    cluster at the address.
+    """
+
+    def __init__(self, address: str, make: MakePlaying, spool: Path, cores: float = 1) -> None:
+        ray = _ray()
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            _reach(address)
+            ray.init(address=None if address == "local" else address, log_to_driver=False, logging_level="warning")
+        except (OSError, ValueError, RuntimeError) as error:
+            raise GoError(f"no Ray cluster at {address!r}: {error}") from error
+        spool.mkdir(parents=True, exist_ok=True)
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._collector = ray.remote(Collector).options(num_cpus=0, scheduling_strategy=here).remote(spool)
+        self._make, self._cores = make, cores
+        self._workers: dict[Any, Any] = {}
+        self._started = 0
+        self._closing = threading.Event()
+        self._watch = threading.Thread(target=self._keep_manned, daemon=True)
+        self.lost = 0
+        self.failure: Exception | None = None
+
+    def __enter__(self) -> "Fleet":
+        self._watch.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def publish(self, network: bytes, generation: int) -> None:
+        """Let every worker play with this network as soon as it can."""
+        _ray().get(self._collector.publish.remote(network, generation))
+
+    @property
+    def size(self) -> int:
+        """Workers that are there, or waiting for room."""
+        return len(self._workers)
+
+    def check(self) -> None:
+        """Raise GoError if playing itself fails in the workers: not for want of a machine, but by an error."""
+        if self.failure is not None:
+            raise GoError(f"self-play fails in the workers: {self.failure}") from self.failure
+
+    def close(self) -> None:
+        """End all workers and leave the cluster."""
+        ray = _ray()
+        self._closing.set()
+        self._watch.join()
+        for worker in self._workers.values():
+            ray.kill(worker)
+        ray.shutdown()
+
+    def _keep_manned(self) -> None:
+        """Start a worker for all room that the cluster has, and forget those that are gone."""
+        ray = _ray()
+        while not self._closing.wait(_POLL_SECONDS):
+            room = int(ray.cluster_resources().get("CPU", 0) / self._cores)
+            while len(self._workers) < room:
+                self._start()
+            gone, _ = ray.wait(list(self._workers), num_returns=max(1, len(self._workers)), timeout=0)
+            for run in gone:
+                self._forget(run)
+
+    def _start(self) -> None:
+        ray = _ray()
+        self._started += 1
+        options = {"num_cpus": self._cores, "max_restarts": 0}
+        worker = ray.remote(Worker).options(**options).remote(self._started, self._make, self._collector)
+        self._workers[worker.run.remote()] = worker
+
+    def _forget(self, run: Any) -> None:
+        """Take a worker that has ended from the list; room that is left gets a new one."""
+        ray = _ray()
+        worker = self._workers.pop(run)
+        self.lost += 1
+        try:
+            ray.get(run)
+        except ray.exceptions.RayTaskError as error:
+            self.failure = error
+        except ray.exceptions.RayError as error:
+            _LOG.info("a worker is gone with its running games: %s", error)
+        with contextlib.suppress(ray.exceptions.RayError):
+            ray.kill(worker)
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nobody answers at host:port. Ray itself tries for minutes, and then ends the process."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise RayMissing("many machines need Ray: pip install 'keima[ray]'") from error
+    return ray

@@ -1,0 +1,56 @@
+"""An evaluator whose network can be replaced while it is in use."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+
+
+class SwitchingEvaluator:
+    """Passes calls on to the network of the moment; a replaced one is closed when its last call has returned.
+
+    attributes: of the network of the moment; networks of one run differ in their names only.
+    """
+
+    def __init__(self, first: Evaluator) -> None:
+        self.attributes = first.attributes
+        self._lock = threading.Lock()
+        self._current = first
+        self._calls: dict[int, int] = {id(first): 0}
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the evaluation of rows 0..count-1."""
+        with self._borrowed() as evaluator:
+            evaluator.evaluate(positions, count, out)
+
+    def switch(self, new: Evaluator) -> None:
+        """Use another network from the next call on."""
+        with self._lock:
+            old, self._current, self.attributes = self._current, new, new.attributes
+            self._calls[id(new)] = 0
+            is_idle = self._calls[id(old)] == 0
+            if is_idle:
+                del self._calls[id(old)]
+        if is_idle:
+            old.close()
+
+    def close(self) -> None:
+        """Close the network of the moment. No call may be running."""
+        self._current.close()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Evaluator]:
+        with self._lock:
+            evaluator = self._current
+            self._calls[id(evaluator)] += 1
+        try:
+            yield evaluator
+        finally:
+            with self._lock:
+                self._calls[id(evaluator)] -= 1
+                is_over = evaluator is not self._current and self._calls[id(evaluator)] == 0
+                if is_over:
+                    del self._calls[id(evaluator)]
+            if is_over:
+                evaluator.close()

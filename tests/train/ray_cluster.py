@@ -1,0 +1,87 @@
+"""A real Ray cluster of several nodes on this machine, and play for its workers that needs no engine."""
+
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+STORE_BYTES = 80 * 2**20
+"""Ray's least object store."""
+
+
+@contextmanager
+def cluster(nodes: int) -> Iterator[Any]:
+    """Yield a cluster with a head that computes nothing and so many nodes of one core; `.computers` are those."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE_BYTES},
+    )
+    try:
+        made.computers = [made.add_node(num_cpus=1, object_store_memory=STORE_BYTES) for _ in range(nodes)]
+        yield made
+    finally:
+        made.shutdown()
+
+
+class Numbers:
+    """Plays "games" of a few hundredths of a second: files with who played, which, and with what network.
+
+    It notes in `diary` when a game is finished, so that a test can count what should have arrived.
+    """
+
+    def __init__(self, diary: Path) -> None:
+        self._diary = diary
+        self._name = uuid.uuid4().hex
+        self._generation = -1
+        self._node = os.environ.get("RAY_NODE_ID", "")
+
+    def take_over(self, network: bytes, generation: int) -> None:
+        assert network == f"network {generation}".encode()
+        self._generation = generation
+
+    def play(self, folder: Path, stop: threading.Event) -> None:
+        number = 0
+        while not stop.wait(0.05):
+            game = {"who": self._name, "number": number, "generation": self._generation}
+            partial = folder / "game.part"
+            partial.write_text(json.dumps(game))
+            partial.rename(folder / f"{number:06d}.json")
+            with (self._diary / self._name).open("a") as diary:
+                diary.write(f"{time.time()} {number}\n")
+            number += 1
+
+    def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
+        for path in sorted(folder.glob("*.json")):
+            yield path.read_bytes(), path
+
+
+class MakeNumbers:
+    """Makes them in a worker."""
+
+    def __init__(self, diary: Path) -> None:
+        self._diary = diary
+
+    def __call__(self, number: int) -> Numbers:
+        return Numbers(self._diary)
+
+
+class Broken(Numbers):
+    """Cannot play."""
+
+    def play(self, folder: Path, stop: threading.Event) -> None:
+        raise ArithmeticError("two and two are five")
+
+
+class MakeBroken(MakeNumbers):
+    """Makes what cannot play."""
+
+    def __call__(self, number: int) -> Numbers:
+        return Broken(self._diary)
