@@ -76,8 +76,8 @@ class PairedGame(Protocol):
         """From 0; games may be told in any order."""
 
     @property
-    def score(self) -> float:
-        """The candidate's points: WIN, DRAW or LOSS."""
+    def points(self) -> float:
+        """The candidate's: WIN, DRAW or LOSS."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class _Match:
 
     def add(self, game: PairedGame) -> None:
         """Count a game, and test after every pair that is now complete."""
-        self._scores[game.number] = game.score
+        self._scores[game.number] = game.points
         while self._outcome is None and {2 * self._next_pair, 2 * self._next_pair + 1} <= self._scores.keys():
             first, second = self._scores[2 * self._next_pair], self._scores[2 * self._next_pair + 1]
             self._counts[round(2 * (first + second))] += 1

@@ -101,6 +101,11 @@ def _ratio(part: float, whole: float) -> float | None:
 Report = Callable[[SelfplayStats], None]
 
 
+def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
+    """Return what decides which games are played: what must stay the same in a folder."""
+    return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+
+
 def selfplay(
     settings: SelfplaySettings,
     evaluator: Evaluator,
@@ -120,9 +125,8 @@ def selfplay(
     `SelfplaySettings.exploration`. provenance: what is noted of the network in every shard and record.
     Raises GoError for a folder of another run and for starting positions that cannot be read.
     """
-    described = {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
     origin = {"seed": str(seed), **(provenance or {})}
-    store = Store(folder, {"seed": seed, **described}, origin, settings.shard_samples)
+    store = Store(folder, decisive(settings, seed), origin, settings.shard_samples)
     run = _Run(settings, evaluator, store, games, seed, report, adviser, origin)
     try:
         run.play(stop or threading.Event())

@@ -16,7 +16,7 @@ class Result:
     """A finished game."""
 
     number: int
-    score: float
+    points: float
 
 
 def results(scores: list[float]) -> Iterator[Result]:
