@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import __version__
-from engine.errors import BadRules, GoError
+from engine.errors import GoError
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
+from engine.option_types import BoardSize, RuleSet
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
-from engine.vertex import MAX_SIZE
 from gtp.options import controller_options
 
 if TYPE_CHECKING:
@@ -33,8 +33,41 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
+def _net() -> click.Command:
+    from engine.netfile.cli import net
+
+    return net
+
+
+def _setup() -> click.Command:
+    from gtp.controllers.cli import setup
+
+    return setup
+
+
+def _train() -> click.Command:
+    from engine.train.cli import train
+
+    return train
+
+
+def _distill() -> click.Command:
+    from engine.train.distill_cli import distill
+
+    return distill
+
+
+LOADED_LATE: "dict[str, Callable[[], click.Command]]" = {
+    "net": _net,
+    "setup": _setup,
+    "train": _train,
+    "distill": _distill,
+}
+"""Commands with options of their own, by what imports them."""
+
+
 class FrontDoor(click.Group):
-    """A group that means its command `gtp` when the command line names none, and loads `net` when it is meant."""
+    """A group that means its command `gtp` when the command line names none, and loads others when they are meant."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `gtp` before options that are not the group's own."""
@@ -44,48 +77,12 @@ class FrontDoor(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
-        return sorted([*super().list_commands(ctx), "net", "setup"])
+        return sorted([*super().list_commands(ctx), *LOADED_LATE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name."""
-        if cmd_name == "net":
-            from engine.netfile.cli import net
-
-            return net
-        if cmd_name == "setup":
-            from gtp.controllers.cli import setup
-
-            return setup
-        return super().get_command(ctx, cmd_name)
-
-
-class BoardSize(click.ParamType[tuple[int, int]]):
-    """A board size: 19, or 13x9 for columns x rows."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Return (width, height)."""
-        if isinstance(value, tuple):
-            return value
-        parts = str(value).lower().split("x")
-        if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
-            return int(parts[0]), int(parts[-1])
-        raise click.BadParameter(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", ctx, param)
-
-
-class RuleSet(click.ParamType[str]):
-    """Rules by shorthand, such as chinese, or as a JSON object."""
-
-    name = "rules"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text unchanged when it names rules."""
-        try:
-            parse_rules(value)
-        except BadRules as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
+        load = LOADED_LATE.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if load is None else load()
 
 
 def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:

@@ -18,14 +18,21 @@ LAYERS = [
     {"engine.nets", "engine.evaluators"},
     {"engine.search"},
     {"engine.players"},
-    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench"},
+    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench"}
+    | {"engine.train", "engine.option_types"},
     {"keima"},
 ]
+TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
+TRAINS_WITH_TORCH |= {"train", "bench"}
 ONLY_IMPORTER = {
-    "matplotlib": {"engine.solve.plot"},
+    "matplotlib": {"engine.solve.plot", "engine.train.plot", "engine.train.rating_plot"},
     "numba": {"engine.jit"},
     "llvmlite": {"engine.jit"},
     "openvino": {"engine.nets.openvino_runtime"},
+    "tensorboard": set(),  # only through torch.utils.tensorboard
+    "torch": {"engine.nets.torch_blocks", "engine.nets.torch_layers", "engine.nets.torch_model"}
+    | {"engine.evaluators.backends", "engine.evaluators.torch"}
+    | {f"engine.train.{name}" for name in TRAINS_WITH_TORCH},
 }
 WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors"}
 
