@@ -137,8 +137,10 @@ def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
+    from engine.memory import return_large_blocks
     from engine.players import SearchPlayer
 
+    return_large_blocks()
     file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
     if file is None:
         from engine.evaluators.rollout import RolloutEvaluator
