@@ -35,7 +35,7 @@ Source = tuple[str, bytes]
 """Name and text of a record."""
 
 _GAMES_A_TASK = 16
-_TASKS_AHEAD = 3
+TASKS_AHEAD = 3
 """Tasks that wait for each process, so that none is ever idle."""
 _CHINESE_KOMI = 7.0
 
@@ -143,15 +143,15 @@ def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: F
     moves = list(record.moves[:end])
     no_passes = bool(moves) and moves[-1].vertex != PASS
     agrees = passes and no_passes and is_whole and recorded.ending is Ending.COUNT and not rules.is_area
-    wanted = set(chosen(end + 2 * agrees))
+    drawn = set(chosen(end + 2 * agrees))
     needs_end = is_whole and recorded.ending not in (Ending.RESIGNATION, Ending.FORFEIT)
-    last = end if needs_end else max(wanted, default=-1)
+    last = end if needs_end else max(drawn, default=-1)
     found: dict[int, Game] = {}
     for ply, game in enumerate(record.positions(rules=rules, komi=komi_of(record, rules))):
         if game.is_over and ply < end:
             end, moves = ply, moves[:ply]
             break
-        if ply in wanted and ply < end and moves[ply].color == game.to_play:
+        if ply in drawn and ply < end and moves[ply].color == game.to_play:
             found[ply] = game.copy()
         if ply == last:
             break
@@ -159,7 +159,7 @@ def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: F
     if agrees and not game.is_over and result is not None and result.ownership is not None:
         for ply in (end, end + 1):
             moves.append(Move(game.to_play, PASS))
-            if ply in wanted:
+            if ply in drawn:
                 found[ply] = game.copy()
             game.play(game.to_play, PASS)
     positions = []
@@ -170,6 +170,21 @@ def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: F
     return PlayedGame(positions, result, recorded.ending)
 
 
+@dataclass(frozen=True)
+class Task:
+    """Records that one process reads at a time. seed: decides, with each game, which positions are drawn."""
+
+    sources: list[Source]
+    seed: int
+
+
+def tasks_of(sources: Iterable[Source], seed: int) -> Iterator[Task]:
+    """Cut records into tasks."""
+    records = iter(sources)
+    while taken := list(islice(records, _GAMES_A_TASK)):
+        yield Task(taken, seed)
+
+
 class RecordReader:
     """Makes samples of records, one process's share. Not for several threads at once."""
 
@@ -178,19 +193,19 @@ class RecordReader:
         self._judge = FinalJudge()
         self._writers: dict[tuple[int, int], SampleWriter] = {}
 
-    def read(self, sources: Iterable[Source]) -> tuple[list[Samples], Tally]:
+    def read(self, task: "Task") -> tuple[list[Samples], Tally]:
         """Return the samples of records, those of one board size together, and what became of the records."""
         tally = Tally()
-        for name, data in sources:
+        for name, data in task.sources:
             try:
                 record = load_sgf(data, name=name)
-                self._add(record, game_hash(data), tally)
+                self._add(record, game_hash(data), task.seed, tally)
             except BadSgf as error:
                 tally.skip(_reason(error), str(error))
         taken = [writer.take() for writer in self._writers.values()]
         return [samples for samples in taken if len(samples)], tally
 
-    def _add(self, record: Record, game_key: int, tally: Tally) -> None:
+    def _add(self, record: Record, game_key: int, seed: int, tally: Tally) -> None:
         size = record.width, record.height
         if self.options.sizes is not None and size not in self.options.sizes:
             tally.skip("of another board size", record.name)
@@ -199,7 +214,7 @@ class RecordReader:
         def chosen(plies: int) -> Iterable[int]:
             if self.options.per_game is None or self.options.per_game >= plies:
                 return range(plies)
-            generator = np.random.default_rng([self.options.seed, game_key])
+            generator = np.random.default_rng([seed, game_key])
             drawn: list[int] = generator.choice(plies, self.options.per_game, replace=False).tolist()
             return drawn
 
@@ -234,9 +249,9 @@ def _start_worker(options: RecordOptions) -> None:
     _reader = RecordReader(options)
 
 
-def _work(sources: list[Source]) -> tuple[list[Samples], Tally]:
+def _work(task: Task) -> tuple[list[Samples], Tally]:
     assert _reader is not None
-    return _reader.read(sources)
+    return _reader.read(task)
 
 
 def read_samples(
@@ -254,16 +269,14 @@ def read_samples(
     tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.
     """
     counted = Tally() if tally is None else tally
-    wanted = _wanted(sources, options, counted)
-    tasks = iter(lambda: list(islice(wanted, _GAMES_A_TASK)), [])
-    for samples, part in _results(tasks, options, processes):
+    tasks = tasks_of(wanted(_opened(sources, counted), options), options.seed)
+    for samples, part in read_tasks(tasks, options, processes):
         counted.add(part)
         yield from samples
 
 
-def _results(
-    tasks: Iterator[list[Source]], options: RecordOptions, processes: int
-) -> Iterator[tuple[list[Samples], Tally]]:
+def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) -> Iterator[tuple[list[Samples], Tally]]:
+    """Yield the samples of each task and what became of its records, in the order of the tasks; see `read_samples`."""
     reader = RecordReader(options)
     first = next(tasks, None)
     if first is None:
@@ -279,7 +292,7 @@ def _results(
         try:
             for task in tasks:
                 waiting.append(pool.submit(_work, task))
-                if len(waiting) >= _TASKS_AHEAD * processes:
+                if len(waiting) >= TASKS_AHEAD * processes:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -288,9 +301,9 @@ def _results(
                 future.cancel()
 
 
-def _wanted(sources: Iterable[Path] | Iterable[Source], options: RecordOptions, tally: Tally) -> Iterator[Source]:
+def wanted(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source]:
     """Yield the records on the wanted side of the split."""
-    for name, data in _opened(sources, tally):
+    for name, data in sources:
         if options.held_out is None or is_held_out(data) == options.held_out:
             yield name, data
 

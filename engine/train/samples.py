@@ -338,7 +338,8 @@ def read_shard(path: Path | str) -> Samples:
     Raises BadSamples, naming file and field.
     """
     info, places = _read_header(Path(path))
-    size = Path(path).stat().st_size
+    content: NDArray[np.uint8] = np.memmap(path, np.uint8, "r").view(np.ndarray)  # one map, one file descriptor
+    size = len(content)
     arrays = {}
     for name, (dtype, shape) in schema(info.encoder, info.width, info.height, info.count).items():
         stored = places.pop(name, None)
@@ -349,8 +350,7 @@ def read_shard(path: Path | str) -> Samples:
             raise BadSamples(f"{path}: {name}: expected {dtype} {list(shape)}, got {stored_dtype} {list(stored_shape)}")
         if start + dtype.itemsize * math.prod(shape) > size:
             raise BadSamples(f"{path}: {name}: truncated: the file ends at {size}")
-        empty = math.prod(shape) == 0
-        arrays[name] = np.zeros(shape, dtype) if empty else np.memmap(path, dtype, "r", start, shape).view(np.ndarray)
+        arrays[name] = content[start : start + dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
     if places:
         raise BadSamples(f"{path}: {min(places)}: unknown field")
     return Samples(info.width, info.height, info.encoder, **arrays)
