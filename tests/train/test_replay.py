@@ -203,7 +203,7 @@ def test_a_stream_gives_each_position_to_train_on_once_an_epoch(tmp_path: Path, 
     )
     assert all(rest == [None, None] for _, *rest in batches)
     drawn = [batch for batch, *_ in batches]
-    assert {len(batch) for batch in drawn[:-2]} == {32}
+    assert sum(len(batch) < 32 for batch in drawn) <= 2, "the last of each board size"
     every = list(read_samples(sources, RecordOptions()))
     for size in (4, 5):
         got = concatenate([batch for batch in drawn if batch.width == size])
