@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
+from engine.board.reflexes import attacks_two
 from engine.board.tactics import (
     PATTERNS,
     breathes_after,
@@ -44,9 +45,10 @@ from engine.vertex import NO_POINT, PASS
     GOOD_LINE,
     PASS_MOVE,
     NAKADE,
-) = range(18)
+    TWO_ATARIS,
+) = range(19)
 PRIOR_WEIGHTS = np.array(
-    [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0, 2.5],
+    [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0, 2.5, 0.7],
     dtype=np.float32,
 )
 """Natural-logarithm weights by the names above."""
@@ -106,6 +108,8 @@ def move_logit(board: Board, point: int, color: int, last: int, previous: int, w
             logit += weights[SAVE] + weights[SAVE_PER_STONE] * min(saved, _MAX_STONES)
         if puts_in_atari(board, point, color) > 0:
             logit += weights[ATARI]
+            if attacks_two(board, point, color) > 0:
+                logit += weights[TWO_ATARIS]
     if is_eye(board, point, color):
         logit += weights[OWN_EYE]
     has_pattern = PATTERNS[neighborhood(board, point)]

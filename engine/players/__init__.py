@@ -3,6 +3,7 @@
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
 from engine.players.moves import chains, safe_vertices
 from engine.players.random_player import RandomPlayer
+from engine.players.reflex_player import ReflexPlayer
 from engine.players.search_player import SearchPlayer
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Limits",
     "Player",
     "RandomPlayer",
+    "ReflexPlayer",
     "SearchPlayer",
     "Watch",
     "chains",

@@ -54,6 +54,7 @@ def test_a_player_without_a_move_passes() -> None:
     [
         pytest.param(". . . . .\n. O . . .\nO X O . .\n. . . . .\n. . . . .", "B2", "E1", id="rescue"),
         pytest.param(". . . . .\n. X . . .\nX O X . .\n. . . . .\n. . . . .", "B2", "E1", id="capture"),
+        pytest.param(". . . . .\n. X . X .\nX O . O X\n. . . . .\n. . . . .", "C3", "E1", id="two ataris at once"),
         pytest.param(". X . . .\nX X . . .\n. . . . .\n. . . . .\n. . . . .", "D2", "A5", id="no own eye"),
         pytest.param("O . O . .\n. O . . .\n. . . . .\n. . . . .\n. . . . .", "D2", "B5", id="no suicide"),
     ],

@@ -1,0 +1,22 @@
+"""A player that does not search: it moves by reflex where it has one, and by the evaluator's best prior elsewhere."""
+
+from engine.board.reflexes import reflex_move
+from engine.evaluators.base import legality_of
+from engine.game import Game
+from engine.players.base import Avoided, Decision, Limits, Watch
+from engine.players.moves import safe_vertices
+from engine.players.search_player import SearchPlayer
+
+
+class ReflexPlayer(SearchPlayer):
+    """Answers at once; `engine.board.reflexes` says what the reflexes are. Nowhere else do they overrule anything."""
+
+    def genmove(
+        self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
+    ) -> Decision:
+        """Return the move of a reflex, else what one visit finds: a move, a pass or a resignation."""
+        vertex = int(reflex_move(game.board, color, legality_of(game, color)[0]))
+        forbidden = avoided.get(color, {}) if avoided else {}
+        if vertex in safe_vertices(game, color) and vertex not in forbidden:
+            return Decision(vertex)
+        return super().genmove(game, color, Limits(visits=1), watch, avoided)
