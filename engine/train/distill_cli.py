@@ -166,11 +166,11 @@ def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterat
     from engine.sgf_source import iterate_records
     from engine.train.distill import SourceGame
     from engine.train.heldout import is_held_out
-    from engine.train.labelling import text_positions
+    from engine.train.labelling import GameReader
 
+    reader = GameReader(settings.per_game, settings.seed)
     for name, text in iterate_records(paths):
-        read = partial(text_positions, text, name, settings.per_game, settings.seed)
-        yield SourceGame(is_held_out(text), read)
+        yield SourceGame(is_held_out(text), partial(reader.read, text, name))
 
 
 def _summary(total: "Chunk", out: Path) -> str:

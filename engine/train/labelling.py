@@ -6,18 +6,18 @@ be a mixture of the teacher's with the move that was played.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
-from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.encoders import ENCODERS
 from engine.evaluators.base import PositionBatch, write_position
 from engine.game import Game
 from engine.rules import Rules
 from engine.sgf import Record, load_sgf
+from engine.train.final_scoring import FinalJudge
 from engine.train.heldout import game_hash
 from engine.train.hints import shaped_outcome
+from engine.train.records import play_record
 from engine.train.samples import OWNERSHIP_SCALE, Samples, empty_samples, packed_inputs
 from engine.train.targets import FinalResult, one_hot
 from engine.train.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Asked, Labels
@@ -53,48 +53,32 @@ class Mixture:
     shaping: float = 0.0
 
 
-def positions_of(
-    record: Record, result: FinalResult | None, key: int, per_game: int | None, seed: int
-) -> list[Position]:
-    """Return the positions of a record that a move was played in, or `per_game` of them drawn by seed and key.
+class GameReader:
+    """Reads the positions of game records. Not for several threads at once."""
 
-    key: the hash of its moves, by which its samples are known.
-    Plies out of turn, after the end of the game and after stones set up in its course are left out.
-    Raises GoError where the record cannot be played.
-    """
-    end = min((setup.after for setup in record.setups if setup.after > 0), default=len(record.moves))
-    chosen: set[int] | None = None
-    if per_game is not None and per_game < end:
-        generator = np.random.default_rng([seed, key])
-        chosen = set(generator.choice(end, per_game, replace=False).tolist())
-    found = []
-    for ply, game in enumerate(islice(record.positions(), end)):
-        if game.is_over:
-            break
-        color, vertex = record.moves[ply]
-        if (chosen is None or ply in chosen) and color == game.to_play:
-            following = record.moves[ply + 1] if ply + 1 < end else None
-            reply = following.vertex if following is not None and following.color != color else None
-            found.append(Position(game.copy(), vertex, reply, result, key))
-    return found
+    def __init__(self, per_game: int | None = None, seed: int = 1) -> None:
+        """per_game: positions of each game, drawn by seed and game; None for all that a move was played in."""
+        self._per_game, self._seed = per_game, seed
+        self._judge = FinalJudge()
 
+    def read(self, text: bytes, name: str) -> list[Position]:
+        """Return the positions of a record's SGF text, see `engine.train.records`. Raises BadSgf."""
+        return self.positions(load_sgf(text, name=name), game_hash(text))
 
-def text_positions(text: bytes, name: str, per_game: int | None, seed: int) -> list[Position]:
-    """Return the positions of a record's SGF text, see `positions_of`. Raises BadSgf where it cannot be used."""
-    record = load_sgf(text, name=name)
-    return positions_of(record, final_result(record), game_hash(text), per_game, seed)
+    def positions(self, record: Record, key: int) -> list[Position]:
+        """Return the positions of a record whose samples are known by `key`. Raises BadSgf."""
 
+        def chosen(plies: int) -> Iterable[int]:
+            if self._per_game is None or self._per_game >= plies:
+                return range(plies)
+            drawn: list[int] = np.random.default_rng([self._seed, key]).choice(plies, self._per_game, False).tolist()
+            return drawn
 
-def final_result(record: Record) -> FinalResult | None:
-    """Return what a record's RE tells, None where that is no winner, as "Void" and an unfinished game are none."""
-    winner, _, margin = record.result.partition("+")
-    color = {"B": BLACK, "W": WHITE}.get(winner.strip().upper()[:1])
-    if color is None:
-        return FinalResult(EMPTY, 0.0) if winner.strip().lower() in ("0", "draw", "jigo") else None
-    try:
-        return FinalResult(color, for_color(float(margin), color))
-    except ValueError:
-        return FinalResult(color)
+        played = play_record(record, chosen, self._judge, passes=True)
+        return [
+            Position(each.game, each.move.vertex, None if each.reply is None else each.reply.vertex, played.result, key)
+            for each in played.positions
+        ]
 
 
 def batches(positions: Iterable[Position], size: int) -> Iterator[list[Position]]:

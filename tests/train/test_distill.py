@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
-from engine.sgf import Record, load_sgf
+from engine.sgf import Record
 from engine.train.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame
-from engine.train.labelling import Mixture, Position, SampleMaker, asked, batches, positions_of
+from engine.train.labelling import GameReader, Mixture, Position, SampleMaker, asked, batches
 from engine.train.samples import OWNERSHIP_SCALE, Samples, packed, read_shard, shard_info
 from engine.train.targets import FinalResult, one_hot
 from engine.train.teacher import (
@@ -37,6 +38,11 @@ from engine.vertex import PASS, parse_vertex, policy_index
 from tests.positions import game_from_diagram, random_game
 
 ENCODER = "liberties"
+
+
+def positions_of(each: Record, result: FinalResult | None, key: int) -> list[Position]:
+    """Return all positions of a record, with a result of the test's own."""
+    return [replace(position, result=result) for position in GameReader().positions(each, key)]
 
 
 class ScriptedTeacher:
@@ -72,7 +78,7 @@ def record(size: int, moves: int, seed: int = 0) -> Record:
 
 def games_of(*records: Record, held_out: int | None = None) -> list[SourceGame]:
     def reader(place: int, each: Record) -> Callable[[], list[Position]]:
-        return lambda: positions_of(each, FinalResult(BLACK), place, None, 1)
+        return lambda: positions_of(each, FinalResult(BLACK), place)
 
     return [SourceGame(place == held_out, reader(place, each)) for place, each in enumerate(records)]
 
@@ -116,7 +122,7 @@ def test_inputs_are_those_of_the_position_under_its_own_rules(tmp_path: Path) ->
 def test_what_the_teacher_knows_stands_before_the_record_and_the_rest_is_the_records() -> None:
     each = record(5, 6)
     owner = np.linspace(-1, 1, 25)
-    found = positions_of(each, FinalResult(BLACK, 4.5, owner), 7, None, 1)
+    found = positions_of(each, FinalResult(BLACK, 4.5, owner), 7)
     question, maker = asked(found), SampleMaker(ENCODER)
     all_told = maker.samples(found, question, ScriptedTeacher().label(question), Mixture())
     assert np.allclose(all_told.outcome, (0.25, 0.5, 0.25))
@@ -132,7 +138,7 @@ def test_what_the_teacher_knows_stands_before_the_record_and_the_rest_is_the_rec
 
 
 def test_the_policy_can_be_a_mixture_with_the_move_that_was_played() -> None:
-    found = positions_of(record(5, 6), None, 7, None, 1)
+    found = positions_of(record(5, 6), None, 7)
     question, maker = asked(found), SampleMaker(ENCODER)
     labels = ScriptedTeacher().label(question)
     samples = maker.samples(found, question, labels, Mixture(own_move=0.25))
@@ -142,7 +148,7 @@ def test_the_policy_can_be_a_mixture_with_the_move_that_was_played() -> None:
 
 
 def test_a_teacher_without_a_policy_leaves_the_played_move_or_nothing() -> None:
-    found = positions_of(record(5, 6), None, 7, None, 1)
+    found = positions_of(record(5, 6), None, 7)
     question, maker = asked(found), SampleMaker(ENCODER)
     labels = ScriptedTeacher([SCORE]).label(question)
     assert len(maker.samples(found, question, labels, Mixture())) == 0
@@ -152,7 +158,7 @@ def test_a_teacher_without_a_policy_leaves_the_played_move_or_nothing() -> None:
 
 
 def test_a_score_shapes_the_outcome_only_where_the_teacher_has_no_winrate() -> None:
-    found = positions_of(record(5, 6), FinalResult(BLACK), 7, None, 1)
+    found = positions_of(record(5, 6), FinalResult(BLACK), 7)
     question, maker, mixture = asked(found), SampleMaker(ENCODER), Mixture(shaping=0.5)
     scored = maker.samples(found, question, ScriptedTeacher([POLICY, SCORE]).label(question), mixture)
     assert scored.outcome[4].tolist() == pytest.approx([0.5 + 0.25 * (1 + np.tanh(0.2)), 0.25 * (1 - np.tanh(0.2)), 0])
@@ -164,16 +170,14 @@ def test_a_score_shapes_the_outcome_only_where_the_teacher_has_no_winrate() -> N
 
 def test_a_draw_by_game_takes_the_same_positions_every_time() -> None:
     each = record(5, 20)
-    drawn = [[p.game.move_number for p in positions_of(each, None, 99, 4, seed)] for seed in (1, 1, 2)]
+    drawn = [[p.game.move_number for p in GameReader(4, seed).positions(each, 99)] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert [len(set(plies)) for plies in drawn] == [4, 4, 4]
 
 
 def test_moves_out_of_turn_and_after_late_setup_are_no_positions() -> None:
     sgf = b"(;SZ[5];B[aa];B[bb];W[cc];AB[dd];W[ee])"
-    assert [p.move for p in positions_of(load_sgf(sgf, name="x"), None, 1, None, 1)] == [
-        parse_vertex(text, 5, 5) for text in ("A5", "C3")
-    ]
+    assert [p.move for p in GameReader().read(sgf, "x")] == [parse_vertex(text, 5, 5) for text in ("A5", "C3")]
 
 
 def test_a_batch_has_one_size_and_one_rule_set() -> None:
