@@ -138,21 +138,22 @@ def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
     from engine.memory import return_large_blocks
-    from engine.players import SearchPlayer
+    from engine.players import ReflexPlayer, SearchPlayer
 
     return_large_blocks()
+    kind = ReflexPlayer if options["reflexes"] else SearchPlayer
     file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
     if file is None:
         from engine.evaluators.rollout import RolloutEvaluator
 
-        player = SearchPlayer(RolloutEvaluator(threads), params)
+        player = kind(RolloutEvaluator(threads), params)
     else:
         from engine.evaluators.cache import CachedEvaluator
         from engine.netfile.network import Computing, open_network
 
         computing = Computing(options["backend"], options["precision"], threads)
         network = open_network(file, computing, options["profile"])
-        player = SearchPlayer(CachedEvaluator(network.evaluator), params, network=network)
+        player = kind(CachedEvaluator(network.evaluator), params, network=network)
     player.warm_up()
     player.prepare(*options["size"])
     return player
@@ -195,6 +196,7 @@ player_options = [
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
     threads_option,
+    click.option("--reflexes", is_flag=True, help="Move without a search: captures, rescues, else the best prior."),
     click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of the search tree."),
     click.option("--seed", type=int, help="Seed of all random numbers; without it every run draws others."),
     click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
