@@ -5,7 +5,7 @@ Owns the seam and the thread that draws ahead of the loop. Knows neither files n
 
 import queue
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -56,6 +56,13 @@ class Windowed(Protocol):
         """Take the losses of samples."""
 
 
+class SizedWindow(Windowed, Protocol):
+    """A window that knows how many samples it holds."""
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+
+
 class IteratorSource:
     """Batches of an iterator of tuples (samples, indices or None, importance weights or None)."""
 
@@ -101,6 +108,27 @@ class WindowSource:
     def restore(self, state: State) -> None:
         """Set the generator."""
         self._generator.bit_generator.state = state
+
+
+class Union:
+    """Several windows as one: each is drawn from in proportion to its samples."""
+
+    def __init__(self, windows: Sequence[SizedWindow]) -> None:
+        self._windows = list(windows)
+
+    def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[Any, ...]:
+        """Return (samples, indices, importance weights); the windows' indices are told apart."""
+        shares = np.array([len(window) for window in self._windows], dtype=np.float64)
+        chosen = int(generator.choice(len(shares), p=shares / shares.sum()))
+        samples, indices, importance = self._windows[chosen].draw(batch_size, generator)
+        return samples, indices * len(self._windows) + chosen, importance
+
+    def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
+        """Pass losses on to the window that the samples came from."""
+        count = len(self._windows)
+        for index in np.unique(indices % count).tolist():
+            rows = indices % count == index
+            self._windows[index].update(indices[rows] // count, losses[rows])
 
 
 def as_source(data: Source | Iterable[tuple[Any, ...]]) -> Source:

@@ -32,6 +32,13 @@ def train() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder of samples, as self-play and distillation write.",
 )
+@click.option(
+    "--prioritize",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Draw --samples by this power of their loss; 0 draws all alike.",
+)
 @click.option("--net", metavar="FILE", help="The network to begin with, of any format; random weights if not given.")
 @click.option("--freeze", type=click.Choice(["trunk"]), help="Train the heads alone.")
 @click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="A TOML file of settings.")
@@ -55,7 +62,7 @@ def run(**options: Any) -> None:
 @train.command()
 @click.argument("run", metavar="RUN", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The PNG; RUN/metrics.png if not given.")
-@click.option("--window", type=click.IntRange(min=1), default=20, show_default=True, help="Lines of a moving average.")
+@click.option("--window", type=click.IntRange(min=1), default=20, show_default=True, help="Most lines of a moving average.")
 def plot(run: Path, out: Path | None, window: int) -> None:
     """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
     with one_line_errors():

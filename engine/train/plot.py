@@ -11,6 +11,7 @@ from engine.train.metrics import METRICS_FILE, read_metrics
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_EXACT = ("learning_rate",)
 _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loss", ("loss",)),
     ("policy, nats", ("policy", "reply", "kl", "entropy")),
@@ -20,7 +21,7 @@ _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("score: Huber loss", ("score_mean", "lead")),
     ("score: minus log-likelihood", ("score_stdev",)),
     ("gradient norm", ("gradient_norm",)),
-    ("learning rate", ("learning_rate",)),
+    ("learning rate", _EXACT),
     ("samples per second", ("samples_per_s",)),
 )
 _COLUMNS = 2
@@ -30,7 +31,9 @@ _RAW_ALPHA = 0.25
 
 
 def plot_run(run: Path, window: int = 20) -> bytes:
-    """Return a PNG of a run's metrics: each figure pale, and its moving average over `window` lines.
+    """Return a PNG of a run's metrics: each figure pale, and its moving average over a tenth of the lines.
+
+    window: the most lines of a moving average. The learning rate is drawn as it was.
 
     Raises GoError where there are no metrics, or where matplotlib is not installed.
     """
@@ -48,8 +51,9 @@ def plot_run(run: Path, window: int = 20) -> bytes:
     figure = Figure(figsize=(width * _COLUMNS, height * rows), layout="constrained")
     figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}")
     places = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
+    usual = max(1, min(window, len(lines) // 10))
     for axes, (title, names) in zip(places, panels, strict=False):
-        _draw(axes, title, lines, names, window)
+        _draw(axes, title, lines, names, 1 if names == _EXACT else usual)
     for axes in places[len(panels) :]:
         axes.set_visible(False)
     picture = BytesIO()
@@ -73,7 +77,7 @@ def _draw(axes: "Axes", title: str, lines: Sequence[dict[str, float]], names: Se
         if not known:
             continue
         steps, values = zip(*known, strict=True)
-        drawn = axes.plot(steps, values, alpha=_RAW_ALPHA, linewidth=0.8)
+        drawn = axes.plot(steps, values, alpha=_RAW_ALPHA, linewidth=0.8)  # pale, behind the average
         label = name.replace("_", " ")
         axes.plot(steps, moving_average(values, window), color=drawn[0].get_color(), label=label)
     axes.set_title(title, fontsize="medium")

@@ -1,6 +1,7 @@
 """The work of `keima train run` and `bench`: from options to a configuration and data, progress on stderr."""
 
 import json
+import math
 import os
 import signal
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 
 from engine.netfile.network import find_network
 from engine.nets.spec import NetSpec
-from engine.train.batches import IteratorSource, Source, WindowSource
+from engine.train.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.bench import Case, bench
 from engine.train.checkpoint import newest_checkpoint
 from engine.train.gathering import shown
@@ -86,7 +87,8 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
     newest = newest_checkpoint(options["run"])
     seed = [config.seed, int(os.environ.get("RANK", "0")), newest.step if newest else 0]
     if options["samples"]:
-        return WindowSource(Window(options["samples"]), config.batch_size, seed)
+        windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
+        return WindowSource(windows[0] if len(windows) == 1 else Union(windows), config.batch_size, seed)
     generator = np.random.default_rng(seed)
     return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
 
