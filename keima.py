@@ -33,37 +33,38 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-def _net() -> click.Command:
-    from engine.netfile.cli import net
-
-    return net
+LOADED_LATE = ("distill", "net", "selfplay", "setup", "train", "zero")
+"""Commands with options of their own."""
 
 
-def _setup() -> click.Command:
-    from gtp.controllers.cli import setup
+def load_command(name: str) -> click.Command | None:
+    """Return a command of LOADED_LATE, imported now, None for any other name."""
+    match name:
+        case "distill":
+            from engine.train.distill_cli import distill
 
-    return setup
+            return distill
+        case "net":
+            from engine.netfile.cli import net
 
+            return net
+        case "selfplay":
+            from engine.train.selfplay_cli import selfplay
 
-def _train() -> click.Command:
-    from engine.train.cli import train
+            return selfplay
+        case "setup":
+            from gtp.controllers.cli import setup
 
-    return train
+            return setup
+        case "train":
+            from engine.train.cli import train
 
+            return train
+        case "zero":
+            from engine.train.zero_cli import zero
 
-def _distill() -> click.Command:
-    from engine.train.distill_cli import distill
-
-    return distill
-
-
-LOADED_LATE: "dict[str, Callable[[], click.Command]]" = {
-    "net": _net,
-    "setup": _setup,
-    "train": _train,
-    "distill": _distill,
-}
-"""Commands with options of their own, by what imports them."""
+            return zero
+    return None
 
 
 class FrontDoor(click.Group):
@@ -81,8 +82,7 @@ class FrontDoor(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name."""
-        load = LOADED_LATE.get(cmd_name)
-        return super().get_command(ctx, cmd_name) if load is None else load()
+        return load_command(cmd_name) or super().get_command(ctx, cmd_name)
 
 
 def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:

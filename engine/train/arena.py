@@ -4,7 +4,7 @@ Every opening is played twice with colors exchanged. Results come as games end, 
 the match. Each side searches in trees of its own, which it keeps from move to move.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -99,7 +99,9 @@ class GameResult:
         return self.number // 2
 
 
-def arena(settings: ArenaSettings, first: ArenaPlayer, second: ArenaPlayer, games: int) -> Iterator[GameResult]:
+def arena(
+    settings: ArenaSettings, first: ArenaPlayer, second: ArenaPlayer, games: int
+) -> Generator[GameResult, None, None]:
     """Play games 0 to games - 1 and yield each result as the game ends; a caller that stops listening ends the match.
 
     The same settings and evaluators give the same games. Raises ValueError on rules that score territory.

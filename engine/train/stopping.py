@@ -1,0 +1,31 @@
+"""Ending long work politely: Ctrl-C and SIGTERM set an event, so that what is done is put in order first."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C and SIGTERM set; the second of them raises KeyboardInterrupt.
+
+    In another than the main thread, which gets no signals, nothing sets the event.
+    """
+    stop = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
