@@ -191,7 +191,7 @@ CONTROLLERS: dict[str, Controller] = {
         write=_for_shell,
         advice=(
             "Save as keima.cfg, fill in user and password (the first login registers them; ports: 6809 for 9x9, 6813\n"
-            "for 13x13, 6819 for 19x19), and run in client-python: python3 bin/cgosclient.py keima.cfg"
+            "for 13x13, 6819 for 19x19), and run in client-python: python3 src/cgosclient.py keima.cfg"
         ),
         splits_at_spaces=True,
     ),

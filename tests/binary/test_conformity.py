@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformity.driver import ROOT
 from tests.conformity.replay import NAMES
-from tests.conformity.suite import TRANSCRIPTS, replay_controller, replay_transcript, walk
+from tests.conformity.suite import TRANSCRIPTS, every_handicap, replay_controller, replay_transcript, walk
 
 pytestmark = pytest.mark.binary
 PROGRAM = ROOT / "dist" / "keima" / ("keima.exe" if sys.platform == "win32" else "keima")
@@ -33,6 +33,10 @@ def test_the_program_answers_as_written(name: str, keima: list[str]) -> None:
 
 def test_undoing_at_random_keeps_both_boards_equal(keima: list[str]) -> None:
     walk(keima, steps=150, seed=5)
+
+
+def test_handicap_counts_for_white_however_it_is_given(keima: list[str]) -> None:
+    every_handicap(keima)
 
 
 def test_setup_names_the_program_itself(keima: list[str]) -> None:

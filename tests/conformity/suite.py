@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from engine.color import BLACK, WHITE, color_letter
 from engine.game import Game
+from engine.handicap import fixed_handicap_points
 from engine.vertex import format_vertex, points
 from tests.conformity.driver import Controller
 from tests.conformity.replay import FOLDER, NAMES, Replay, read_script
@@ -54,6 +55,35 @@ def walk(program: Sequence[str], steps: int, seed: int, size: int = 7) -> None:
                 names = [format_vertex(v, size, size) for v in points(size, size) if game.color_at(v) == color]
                 found = engine.ask(f"list_stones {color_letter(color)}")
                 assert found == f"= {' '.join(names)}\n\n", f"{command}: {found!r}, expected {names}"
+
+
+def every_handicap(program: Sequence[str], size: int = 9) -> None:
+    """Give 2 to 9 stones in every way that controllers do, and compare the score: White gets a point for each.
+
+    White is to move after stones that are set up or placed; after `play` it is the opponent of the last mover anyway.
+    """
+    options = ["--net", "none", "--size", str(size), "--komi", "0.5", "--rules", "chinese-kgs"]
+    with Controller([*program, "gtp", *options, "--set", "judge_visits=16"]) as engine:
+        for number in range(2, 10):
+            fixed = fixed_handicap_points(number, size, size)
+            names = [format_vertex(vertex, size, size) for vertex in fixed]
+            ways = {
+                "fixed": [f"fixed_handicap {number}"],
+                "free": [f"place_free_handicap {number}"],
+                "given": [f"set_free_handicap {' '.join(names).lower()}"],
+                "set up": [f"gogui-setup {' '.join(f'b {name}' for name in names)}", "gogui-setup_player w"],
+                "position": [f"set_position {' '.join(f'b {name}' for name in names)}", "gogui-setup_player w"],
+                "played": [f"play b {name}" for name in names],
+                "played with passes": [f"play {each}" for name in names for each in (f"b {name}", "w pass")][:-1],
+            }
+            for way, commands in ways.items():
+                for command in ("clear_board", *commands):
+                    reply = engine.ask(command, _START_SECONDS)
+                    assert reply.startswith("= "), f"{command}: {reply!r}"
+                told = engine.ask("final_score", _START_SECONDS)
+                assert told == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {told!r}"
+                assert len(engine.ask("list_stones b").split()) == number + 1
+                assert "to play: white" in engine.ask("showboard"), way
 
 
 def assertions() -> list[tuple[str, str]]:

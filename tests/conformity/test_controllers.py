@@ -7,7 +7,7 @@ import pytest
 from tests.conformity.driver import ROOT
 from tests.conformity.oracles import ORACLES
 from tests.conformity.replay import NAMES, read_script
-from tests.conformity.suite import TRANSCRIPTS, assertions, replay_controller, replay_transcript, walk
+from tests.conformity.suite import TRANSCRIPTS, assertions, every_handicap, replay_controller, replay_transcript, walk
 from tests.gtp.analysis_lines import BadLine
 
 KEIMA = [sys.executable, str(ROOT / "keima.py")]
@@ -61,6 +61,10 @@ def test_the_engine_itself_answers_as_written(name: str) -> None:
 
 def test_undoing_at_random_keeps_both_boards_equal() -> None:
     walk(KEIMA, steps=150, seed=5)
+
+
+def test_handicap_counts_for_white_however_it_is_given() -> None:
+    every_handicap(KEIMA)
 
 
 def test_every_controller_has_its_script_and_says_what_it_asserts() -> None:
