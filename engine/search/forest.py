@@ -105,7 +105,7 @@ class Forest:
     ) -> None:
         self._evaluator, self._seed = evaluator, np.uint64(seed)
         self._size, self._rules = (game.width, game.height), game.rules
-        self._area = game.width * game.height
+        self._area, self._points = game.width * game.height, points(game.width, game.height)
         attributes = evaluator.attributes
         self._has_details = attributes.has_details
         self._symmetries = len(applicable(*self._size)) if attributes.has_symmetries else 1
@@ -150,7 +150,7 @@ class Forest:
         """
         if (game.width, game.height) != self._size or game.rules != self._rules:
             raise ValueError(f"this forest is for {self._size[0]}x{self._size[1]} games under {self._rules.to_json()}")
-        root = root_position(game, color, points(*self._size) if legal is None else legal, (), None, avoid)
+        root = root_position(game, color, self._points if legal is None else legal, (), None, avoid)
         self.roots[tree] = root
         self._write_root(tree, root)
         each = self.trees[tree]

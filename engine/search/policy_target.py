@@ -16,7 +16,7 @@ from engine.search.position import Root
 from engine.search.root import root_priors
 from engine.search.selection import scaling
 from engine.search.tree import ROOT, Tree, links_of
-from engine.vertex import policy_index
+from engine.vertex import PASS, policy_index
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,11 @@ class RootMoves:
         indices = [policy_index(vertex, width, height) for vertex in self.vertex.tolist()]
         policy[indices] = tempered(self.weight, temperature)
         return policy
+
+    def without_passes(self) -> "RootMoves":
+        """Return the points alone, or the pass where there is no other move."""
+        weights = np.where(self.vertex == PASS, 0.0, self.weight)
+        return RootMoves(self.vertex, weights) if weights.any() else self
 
     def choose(self, temperature: float, generator: np.random.Generator) -> int:
         """Return a move drawn with a temperature."""

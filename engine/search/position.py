@@ -188,6 +188,13 @@ def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
 
 
 @kernel
+def put_all_in_set(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+    """Add keys to an open-addressed set that has free places for all of them."""
+    for key in keys:
+        put_in_set(table, key)
+
+
+@kernel
 def _repeats(root: Root, scratch: Scratch, depth: int, remembered: int, vertex: int, color: int) -> bool:
     """True if a move that the stones allow would repeat a position of the game or of the walk.
 

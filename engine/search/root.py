@@ -15,7 +15,7 @@ from engine.game import Game
 from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax
 from engine.search.params import SearchParams
-from engine.search.position import CLOSED, Root, put_in_set
+from engine.search.position import CLOSED, Root, put_all_in_set
 from engine.search.tree import NO_LINK, PRIOR_SCALE, ROOT, Tree, links_of
 from engine.symmetry import applicable, map_vertex, vertex_table
 from engine.vertex import NO_POINT, PASS, points
@@ -58,7 +58,8 @@ def root_position(
     for vertex in dead:
         dead_colors[vertex] = board[COLOR, vertex]
     mask, marks, second_start = legality_of(game, color)
-    mask[:-1] &= within[points(game.width, game.height)]
+    if region is not None:
+        mask[:-1] &= within[points(game.width, game.height)]
     seen, times = np.unique(game.keys_since_pass(), return_counts=True)
     return Root(
         board=board,
@@ -99,9 +100,11 @@ def root_position(
 
 def _open_handicap(game: Game, color: int) -> int:
     """Return how many black stones stand at the start if Black's next stone may be one more, else CLOSED."""
-    is_closed = game.setup_white or any(move.color == WHITE and move.vertex != PASS for move in game.moves)
+    if game.rules.handicap_bonus is HandicapBonus.ZERO or game.setup_white:
+        return CLOSED
+    is_closed = any(move.color == WHITE and move.vertex != PASS for move in game.moves)
     colors = [*(move.color for move in game.moves), color]
-    if game.rules.handicap_bonus is HandicapBonus.ZERO or is_closed or (WHITE, WHITE) in pairwise(colors):
+    if is_closed or (WHITE, WHITE) in pairwise(colors):
         return CLOSED
     return len(game.setup_black) + sum(move.color == BLACK and move.vertex != PASS for move in game.moves)
 
@@ -111,8 +114,7 @@ def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     if len(keys) == 0:
         return np.zeros(1, dtype=np.uint64)
     table = np.zeros(max(16, 1 << (4 * len(keys) - 1).bit_length()), dtype=np.uint64)
-    for key in keys:
-        put_in_set(table, key)
+    put_all_in_set(table, keys)
     return table
 
 

@@ -140,6 +140,7 @@ class SelfplayGame:
         found = root_moves(tree, root, plan.params)
         if plan.effort is Effort.OPENING:
             self._opening_left -= 1
+            found = found.without_passes()
             self._play(Ply(color, found.choose(self._settings.opening_temperature, generator), plan.effort))
             return
         visits = int(tree.nodes[ROOT]["visits"])

@@ -48,10 +48,11 @@ def draw_kind(settings: SelfplaySettings, generator: np.random.Generator) -> Kin
 
 
 def draw_komi(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> float:
-    """Return the komi of a game, in half points."""
+    """Return the komi of a game, in half points; never more than the board has points."""
     is_wide = generator.random() < settings.komi_wide_share
     stdev = settings.wide_stdev(side) if is_wide else settings.komi_stdev
-    return round(2 * generator.normal(settings.mean_komi(side), stdev)) / 2
+    komi = round(2 * generator.normal(settings.mean_komi(side), stdev)) / 2
+    return float(np.clip(komi, -side * side, side * side))
 
 
 class Starts:
