@@ -116,15 +116,11 @@ class Gate:
         return asdict(self) | {"games": self.games, "share": list(self.share), "elo": finite}
 
     def __str__(self) -> str:
-        """Return one line for people."""
-        verdict = "promoted" if self.promoted else "refused"
-        if self.ended == "no gate":
-            return f"generation {self.candidate} {verdict} without a match"
+        """Return the score so far in one line for people."""
         share = self.share
         return (
-            f"generation {self.candidate} against {self.best}: +{self.wins} -{self.losses} ={self.draws}, "
-            f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f}), llr {self.llr:+.2f}, "
-            f"{verdict} ({self.ended})"
+            f"against generation {self.best}: +{self.wins} -{self.losses} ={self.draws}, "
+            f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f}), llr {self.llr:+.2f}"
         )
 
 

@@ -100,7 +100,8 @@ class Run:
             return work.train(state), None
         if state.step == "gate":
             outcome = work.gate(state)
-            figures = {"games": outcome.games, "promoted": outcome.promoted}
+            share = round(outcome.share.value, 4) if outcome.games else None
+            figures = {"games": outcome.games, "share": share, "ended": outcome.ended, "promoted": outcome.promoted}
             return figures, state.generation if outcome.promoted else None
         return work.rate(state), None
 

@@ -104,6 +104,10 @@ def test_every_gate_is_a_line_and_the_last_of_a_candidate_counts(tmp_path: Path)
     assert line["elo"][0] == pytest.approx(190.8, abs=0.1)
 
 
+def test_the_score_is_one_line_for_people() -> None:
+    assert str(to_the_end(30, 40)) == "against generation 5: +30 -10 =0, 75.0 % (59.8 to 85.8), llr +0.00"
+
+
 def test_a_clean_sweep_has_a_line_without_infinities(tmp_path: Path) -> None:
     path = tmp_path / "gate.jsonl"
     write_gate(path, to_the_end(40, 40))
