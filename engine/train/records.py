@@ -128,6 +128,18 @@ class PlayedGame:
     ending: Ending
 
 
+def drawn_plies(per_game: int | None, seed: int, game_key: int) -> Callable[[int], Iterable[int]]:
+    """Return what chooses among the plies of a game: `per_game` of them, which seed and game decide, or all."""
+
+    def chosen(plies: int) -> Iterable[int]:
+        if per_game is None or per_game >= plies:
+            return range(plies)
+        drawn: list[int] = np.random.default_rng([seed, game_key]).choice(plies, per_game, replace=False).tolist()
+        return drawn
+
+    return chosen
+
+
 def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: FinalJudge, passes: bool) -> PlayedGame:
     """Play a record to its end, or as far as it is needed.
 
@@ -201,7 +213,7 @@ class RecordReader:
                 record = load_sgf(data, name=name)
                 self._add(record, game_hash(data), task.seed, tally)
             except BadSgf as error:
-                tally.skip(_reason(error), str(error))
+                tally.skip(reason_of(error), str(error))
         taken = [writer.take() for writer in self._writers.values()]
         return [samples for samples in taken if len(samples)], tally
 
@@ -211,13 +223,7 @@ class RecordReader:
             tally.skip("of another board size", record.name)
             return
 
-        def chosen(plies: int) -> Iterable[int]:
-            if self.options.per_game is None or self.options.per_game >= plies:
-                return range(plies)
-            generator = np.random.default_rng([seed, game_key])
-            drawn: list[int] = generator.choice(plies, self.options.per_game, replace=False).tolist()
-            return drawn
-
+        chosen = drawn_plies(self.options.per_game, seed, game_key)
         played = play_record(record, chosen, self._judge, self.options.agreed_passes)
         if not played.positions:
             tally.skip("without a move in turn", record.name)
@@ -236,7 +242,8 @@ class RecordReader:
         tally.settled += played.result is not None and played.result.ownership is not None
 
 
-def _reason(error: BadSgf) -> str:
+def reason_of(error: BadSgf) -> str:
+    """Return why a record was left out."""
     return "with an illegal move" if isinstance(error.__cause__, IllegalMove) else "not readable"
 
 
@@ -269,7 +276,7 @@ def read_samples(
     tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.
     """
     counted = Tally() if tally is None else tally
-    tasks = tasks_of(wanted(_opened(sources, counted), options), options.seed)
+    tasks = tasks_of(wanted(opened(sources, counted), options), options.seed)
     for samples, part in read_tasks(tasks, options, processes):
         counted.add(part)
         yield from samples
@@ -308,7 +315,8 @@ def wanted(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source
             yield name, data
 
 
-def _opened(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
+def opened(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
+    """Yield the records of files, folders and archives, records as they are. What cannot be read is counted."""
     for source in sources:
         if isinstance(source, tuple):
             yield source
