@@ -25,7 +25,8 @@ LAYERS = [
 TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
 TRAINS_WITH_TORCH |= {"train", "bench"}
 ONLY_IMPORTER = {
-    "matplotlib": {"engine.solve.plot", "engine.train.plot", "engine.train.rating_plot"},
+    "matplotlib": {"engine.solve.plot"}
+    | {f"engine.train.{name}" for name in ("plot", "rating_plot", "accuracy_report")},
     "numba": {"engine.jit"},
     "llvmlite": {"engine.jit"},
     "openvino": {"engine.nets.openvino_runtime"},

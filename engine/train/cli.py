@@ -8,6 +8,7 @@ import click
 
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import threads_option
+from engine.train.accuracy_cli import accuracy_command, samples_command
 
 _DEVICES = ("auto", "cpu", "cuda")
 _PRECISIONS = ("fp32", "bf16")
@@ -15,7 +16,11 @@ _PRECISIONS = ("fp32", "bf16")
 
 @click.group()
 def train() -> None:
-    """Train a network; plot how it went, measure how fast it goes."""
+    """Train a network; plot how it went, measure how fast it goes and how much it has learned."""
+
+
+train.add_command(accuracy_command)
+train.add_command(samples_command)
 
 
 @train.command()
@@ -62,7 +67,9 @@ def run(**options: Any) -> None:
 @train.command()
 @click.argument("run", metavar="RUN", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="The PNG; RUN/metrics.png if not given.")
-@click.option("--window", type=click.IntRange(min=1), default=20, show_default=True, help="Most lines of a moving average.")
+@click.option(
+    "--window", type=click.IntRange(min=1), default=20, show_default=True, help="Most lines of a moving average."
+)
 def plot(run: Path, out: Path | None, window: int) -> None:
     """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
     with one_line_errors():
