@@ -8,7 +8,8 @@ marked; the opponent's play at the ko then only lifts the mark and leaves the bo
 ko"). And each ko may be taken by a side only once in the same position.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +57,13 @@ class State:
     alternating: int = 0
 
 
+def _changed(state: State, **fields: Any) -> State:
+    """Return a state with other fields: `dataclasses.replace`, which takes a quarter of the time of a move."""
+    other = object.__new__(State)
+    other.__dict__.update(state.__dict__, **fields)
+    return other
+
+
 def situation(state: State, color: int) -> int:
     """Return a key of the stones, the marks and the side to move."""
     key = int(position_hash(state.board)) ^ (WHITE_TO_PLAY_KEY if color == WHITE else 0)
@@ -80,7 +88,7 @@ def restarted(state: State) -> State:
     board = state.board.copy()
     board[HEADER, KO_POINT] = NO_POINT
     start = state.second_encore_start
-    return replace(
+    return _changed(
         state,
         board=board,
         consecutive_passes=0,
@@ -102,7 +110,7 @@ def one_turn_later(state: State, board: Board, *, legal: bool) -> State:
 
     legal: the rules in force allowed the move.
     """
-    return replace(
+    return _changed(
         state,
         board=board,
         turns=state.turns + 1,
@@ -122,20 +130,20 @@ def after_stone(state: State, vertex: int, color: int, rules: Rules, *, hash_bef
     """
     board = state.board
     if not rules.is_area and state.phase < FINAL_PHASE:
-        state = replace(state, move_bonus=state.move_bonus + (1 if color == BLACK else -1))
+        state = _changed(state, move_bonus=state.move_bonus + (1 if color == BLACK else -1))
     if state.phase > 0:
         marks, captures = state.marks, state.ko_captures
         if board[HEADER, KO_POINT] != NO_POINT:
             marks, captures = marks | {vertex}, captures | {(hash_before, vertex, color)}
             board[HEADER, KO_POINT] = NO_POINT
         marks = frozenset(point for point in marks if board[COLOR, point] != EMPTY)
-        state = replace(state, marks=marks, ko_captures=captures)
-    return replace(state, consecutive_passes=0)
+        state = _changed(state, marks=marks, ko_captures=captures)
+    return _changed(state, consecutive_passes=0)
 
 
 def after_pass_for_ko(state: State, stone: int) -> State:
     """Return the state after a play that only lifts the mark of a stone."""
-    return replace(state, marks=state.marks - {stone}, consecutive_passes=0)
+    return _changed(state, marks=state.marks - {stone}, consecutive_passes=0)
 
 
 def judged(state: State, rules: Rules, keys: list[int]) -> State:
@@ -147,7 +155,7 @@ def judged(state: State, rules: Rules, keys: list[int]) -> State:
         return state
     if keys[state.keys_start :].count(keys[-1]) < _OCCURRENCES_FOR_NO_RESULT:
         return state
-    return _ended(replace(state, is_over=True, no_result=True))
+    return _ended(_changed(state, is_over=True, no_result=True))
 
 
 def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bool) -> State:
@@ -157,14 +165,14 @@ def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bo
     """
     if state.button:
         bonus = 0.5 if color == WHITE else -0.5
-        return replace(
+        return _changed(
             state, button=False, button_bonus=bonus, consecutive_passes=0, passes=frozenset(), keys_start=index
         )
     if _passes_clear_history(state, rules):
         # A cycle with a pass in it is no long cycle: it never makes the game void.
-        state = replace(state, keys_start=index)
+        state = _changed(state, keys_start=index)
     effect = pass_effect(state, color, rules)
-    state = replace(
+    state = _changed(
         state,
         consecutive_passes=state.consecutive_passes + 1,
         passes=state.passes | {situation(state, color)},
@@ -172,11 +180,11 @@ def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bo
     if effect == PASS_GOES_ON:
         return state
     if effect != PASS_ENDS_PHASE:
-        return _ended(replace(state, is_over=True))
+        return _ended(_changed(state, is_over=True))
     if not encore:
-        return _ended(replace(state, past_phase_end=True))
+        return _ended(_changed(state, past_phase_end=True))
     phase = state.phase + 1
-    return replace(
+    return _changed(
         state,
         consecutive_passes=0,
         passes=frozenset(),
@@ -190,7 +198,7 @@ def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bo
 
 
 def _ended(state: State) -> State:
-    return replace(state, turns=min(state.turns, 1), legal_turns=min(state.legal_turns, 1))
+    return _changed(state, turns=min(state.turns, 1), legal_turns=min(state.legal_turns, 1))
 
 
 def _passes_clear_history(state: State, rules: Rules) -> bool:
