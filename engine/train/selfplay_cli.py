@@ -17,11 +17,13 @@ from engine.netfile.options import computing_options, network_named, threads_opt
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
+    from engine.train.hints import Adviser
     from engine.train.selfplay import SelfplayStats
     from engine.train.selfplay_settings import SelfplaySettings
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+_RAW_SECONDS = 5.0
 _LINE_SECONDS = 10.0
 """Between lines of progress where stderr is no terminal."""
 
@@ -45,9 +47,17 @@ _LINE_SECONDS = 10.0
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct='1.1'.",
+    help="A setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct=1.1.",
+)
+@click.option(
+    "--teacher",
+    metavar="COMMAND",
+    help="A GTP program whose moves are among those played to explore; how many is said by --set exploration.start.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers.")
+@click.option(
+    "--raw", "measures", is_flag=True, help="Measure the evaluator alone, too, before and after, at the same batch."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON object.")
 @computing_options
 @threads_option
@@ -66,8 +76,13 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
     from engine.train.selfplay import selfplay as play
 
     settings = _settings(options)
+    if options["teacher"] and not settings.exploration.start:
+        raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
     name, evaluator = make_evaluator(options, settings.encoder)
-    with closing(evaluator), _stopping() as stop, _progress(stderr) as show:
+    rates: list[float] = []
+    with closing(evaluator), _adviser(options["teacher"]) as adviser, _stopping() as stop, _progress(stderr) as show:
+        if options["measures"]:
+            rates.append(raw_rate(evaluator, settings))
         stats = play(
             settings,
             evaluator,
@@ -76,9 +91,14 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
             options["seed"],
             stop=stop,
             report=show,
+            adviser=adviser,
             provenance={"network": name},
         )
-    stdout.write((json.dumps(stats.to_json()) if options["as_json"] else summary(stats, options["out"])) + "\n")
+        if options["measures"]:
+            rates.append(raw_rate(evaluator, settings))
+    raw = sum(rates) / len(rates) if rates else None
+    text = json.dumps(_figures(stats, raw)) if options["as_json"] else summary(stats, options["out"], raw)
+    stdout.write(text + "\n")
     return INTERRUPTED if stop.is_set() else 0
 
 
@@ -87,7 +107,10 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
     from engine.train.toml_settings import from_table, overridden
 
     sizes = {"sizes": list(options["size"])} if options["size"] else {}
-    return from_table(SelfplaySettings, overridden(sizes, options["settings"]), "--set")
+    table = overridden(sizes, options["settings"])
+    if isinstance(table.get("search"), dict):
+        table["search"] = {name: str(value) for name, value in table["search"].items()}
+    return from_table(SelfplaySettings, table, "--set")
 
 
 def make_evaluator(options: dict[str, Any], encoder: str) -> tuple[str, "Evaluator"]:
@@ -116,6 +139,27 @@ def make_evaluator(options: dict[str, Any], encoder: str) -> tuple[str, "Evaluat
 
 
 @contextmanager
+def _adviser(command: str | None) -> Iterator["Adviser | None"]:
+    """Yield who names moves to explore with, None without a teacher."""
+    if command is None:
+        yield None
+        return
+    from engine.train.gtp_teacher import Advice
+
+    with closing(Advice(command)) as advice:
+        yield advice
+
+
+def raw_rate(evaluator: "Evaluator", settings: "SelfplaySettings") -> float:
+    """Return the evaluations a second of an evaluator alone, in calls as large as self-play makes them, up to 32."""
+    from engine.bench.evaluations import BATCHES, Measured
+
+    side, attributes = settings.sizes[0], evaluator.attributes
+    batch = settings.leaves * -(-settings.games_at_once // (settings.batches or attributes.concurrent))
+    return Measured(evaluator, side, side).per_second(_RAW_SECONDS, min(batch, max(BATCHES), attributes.max_batch))
+
+
+@contextmanager
 def _stopping() -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C sets, and SIGTERM: what is finished is then put in order before the end."""
     stop = threading.Event()
@@ -141,9 +185,18 @@ def progress_text(stats: "SelfplayStats") -> str:
     )
 
 
-def summary(stats: "SelfplayStats", out: Path) -> str:
-    """Return the statistics in words, some lines."""
+def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
+    """Return all statistics. raw: evaluations a second of the evaluator alone, None if that was not measured."""
     figures = stats.to_json()
+    if raw is not None:
+        rate = figures["evaluations_per_s"] or 0.0
+        figures |= {"raw_evaluations_per_s": round(raw, 1), "share_of_raw": round(rate / raw, 3)}
+    return figures
+
+
+def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
+    """Return the statistics in words, some lines. raw: see `_figures`."""
+    figures = _figures(stats, raw)
     lines = [
         f"{progress_text(stats)}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",
         f"{stats.games} games of {figures['mean_length'] or 0:.1f} moves, {stats.samples} samples: "
@@ -152,6 +205,8 @@ def summary(stats: "SelfplayStats", out: Path) -> str:
         f"{stats.resigned} resigned; of {stats.would_resign} that were played on although a side would have, "
         f"it did not lose {stats.false_resigns} ({_percent(figures['false_resign_rate'])})",
     ]
+    if raw is not None:
+        lines.append(f"the evaluator alone: {raw:.0f} evaluations/s; share of it {_percent(figures['share_of_raw'])}")
     return "\n".join(lines)
 
 
