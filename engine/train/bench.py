@@ -22,8 +22,7 @@ from engine.train.batches import Batch
 from engine.train.devices import Devices
 from engine.train.feeding import fed
 from engine.train.loss import loss
-from engine.train.network import TrainableNet
-from engine.train.optimizing import Average, make_optimizer
+from engine.train.optimizing import Learner
 from engine.train.samples import Samples, empty_samples
 from engine.train.train_config import Precision, TrainConfig
 
@@ -101,10 +100,8 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
     settings = {**vars(config), "batch_size": case.batch, "precision": case.precision}
     config = TrainConfig(**settings)
     devices = Devices(config)
-    net = TrainableNet(spec, freeze_trunk=config.freeze == "trunk", norms=config.norms)
-    net = net.to(devices.device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-    computed: Any = torch.compile(net, dynamic=False) if config.compile else net
-    optimizer, average = make_optimizer(config, net), Average(net, config.ema_decay)
+    learner = Learner(spec, config, devices.device)
+    computed: Any = torch.compile(learner.net, dynamic=False) if config.compile else learner.net
     batch = Batch(_random_samples(spec.encoder, case))
 
     def step() -> None:
@@ -112,11 +109,11 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
         with devices.autocast():
             predictions = computed(*inputs)
         result = loss(predictions, targets, spec, config)
-        optimizer.zero_grad(set_to_none=True)
+        learner.optimizer.zero_grad(set_to_none=True)
         result.total.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(net.parameters(), config.gradient_norm)
-        optimizer.step()
-        average.update(net, 1)
+        nn.utils.clip_grad_norm_(learner.parameters, config.gradient_norm)
+        learner.optimizer.step()
+        learner.average.update(learner.net, 1)
 
     return step
 

@@ -7,12 +7,46 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from engine.train.checkpoint import Checkpoint, restore
+from engine.nets.spec import NetSpec
+from engine.train.checkpoint import Checkpoint, restore, restore_module
 from engine.train.devices import Devices
 from engine.train.network import Predictions, TrainableNet
+from engine.train.schedule import Schedule
 from engine.train.train_config import TrainConfig
 
 _ENTRIES = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), torch.optim.SGD: ("momentum_buffer",)}
+
+
+class Learner:
+    """A network in training and all that learning it takes: the average of its weights, optimizer and schedule.
+
+    Raises WeightsError on a network that cannot be trained.
+    """
+
+    def __init__(self, spec: NetSpec, config: TrainConfig, device: torch.device) -> None:
+        net = TrainableNet(spec, freeze_trunk=config.freeze == "trunk", norms=config.norms, seed=config.seed)
+        self.net: TrainableNet = net.to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+        self.average = Average(self.net, config.ema_decay)
+        self.optimizer = make_optimizer(config, self.net)
+        self.schedule = Schedule(config)
+        self.parameters = [each for each in self.net.parameters() if each.requires_grad]
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate of the next step."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """Return all tensors by the files of a checkpoint; what else there is to keep is `schedule.factor`."""
+        optimizer = optimizer_tensors(self.optimizer, self.net)
+        return {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Become what a checkpoint holds. Raises CheckpointError where a tensor does not fit."""
+        restore_module(self.net, checkpoint, "model")
+        restore_module(self.average.net, checkpoint, "ema")
+        restore_optimizer(self.optimizer, self.net, checkpoint)
+        self.schedule.restore(checkpoint.state["rate_factor"])
 
 
 class Average:

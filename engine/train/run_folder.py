@@ -11,8 +11,8 @@ from engine.files import write_atomically
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.train.checkpoint import save_checkpoint
 from engine.train.feeding import TrainingError
-from engine.train.network import TrainableNet, agz_spec, default_spec
-from engine.train.optimizing import optimizer_tensors
+from engine.train.network import agz_spec, default_spec
+from engine.train.optimizing import Learner
 from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
 from engine.train.train_config import FIXED, TrainConfig
 from weights import native
@@ -70,28 +70,21 @@ def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec
     return begun
 
 
-def save_run(
-    run: Path, config: TrainConfig, modules: tuple[TrainableNet, TrainableNet], optimizer: Any, state: Mapping[str, Any]
-) -> NetSpec:
-    """Write a checkpoint and the average of the weights as a network, which is returned.
+def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any]) -> NetSpec:
+    """Write the average of the weights as a network, which is returned, and a checkpoint.
 
-    modules: the network and its average. state: JSON values with "step" and "samples".
+    The network goes first, so that no checkpoint is ever newer than it. state: JSON values with "step" and "samples".
     Raises TrainingError where a weight is not finite; nothing is written then.
     """
-    net, average = modules
-    step = int(state["step"])
+    step, began = int(state["step"]), learner.net.spec.name
     provenance = {"made by": f"keima {__version__} train", "steps": str(step), "samples": str(state["samples"])}
-    provenance["started from"] = net.spec.name
+    provenance["started from"] = began
     try:
-        net.to_spec()
-        spec = average.to_spec(f"{net.spec.name}-s{step}", provenance)
+        learner.net.to_spec()
+        spec = learner.average.net.to_spec(f"{began}-s{step}", provenance)
     except WeightsError as error:
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint stays") from error
-    parts = {
-        "model": net.state_dict(),
-        "ema": average.state_dict(),
-        "optimizer": optimizer_tensors(optimizer, net),
-    }
-    save_checkpoint(run, step, parts, {**state, "config": to_toml(config)}, config.keep)
     native.write(spec, run / NET_FILE)
+    kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
+    save_checkpoint(run, step, learner.tensors(), kept, config.keep)
     return spec

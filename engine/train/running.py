@@ -3,12 +3,10 @@
 import json
 import math
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 import numpy as np
@@ -20,14 +18,12 @@ from engine.train.bench import Case, bench
 from engine.train.checkpoint import newest_checkpoint
 from engine.train.gathering import shown
 from engine.train.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
+from engine.train.stopping import stopping
 from engine.train.toml_settings import from_table, overridden, read_toml
 from engine.train.train import Progress, train
 from engine.train.train_config import TrainConfig
 from weights import native
 from weights.registry import load
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -50,7 +46,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    with _stopping() as stop, _progress(stderr, config.steps) as report:
+    with stopping() as stop, _progress(stderr, config.steps) as report:
         result = train(config, data, path, start=start, report=report, stop=stop)
     if first:
         told = shown(result.figures, "loss", "accuracy")
@@ -91,27 +87,6 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
         return WindowSource(windows[0] if len(windows) == 1 else Union(windows), config.batch_size, seed)
     generator = np.random.default_rng(seed)
     return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Give an event that Ctrl-C and a polite kill set, so that the step is finished and kept; twice stops at once."""
-    stop = threading.Event()
-
-    def handle(number: int, frame: "FrameType | None") -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 @contextmanager
