@@ -222,6 +222,12 @@ def restricted_genmove(state: GtpState, command: Command) -> str:
     return choose_among(state, color, allowed) if allowed else "PASS"
 
 
+def gg_genmove(state: GtpState, command: Command) -> str:
+    """Choose a move and play nothing, as `reg_genmove` does; GNU Go's random seed may follow the color."""
+    expect(command.args, 1, 2)
+    return choose_among(state, parse_color(command.args[0]))
+
+
 COMMANDS: dict[str, Handler] = {
     "query_boardsize": query_boardsize,
     "list_stones": list_stones,
@@ -244,4 +250,5 @@ COMMANDS: dict[str, Handler] = {
     "trymove": try_move,
     "popgo": take_back,
     "restricted_genmove": restricted_genmove,
+    "gg_genmove": gg_genmove,
 }

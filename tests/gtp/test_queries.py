@@ -28,6 +28,8 @@ ANSWERS = [
     ("last_move", "white C4"),
     ("move_history", "white C4\nblack E5\nwhite D5\nblack D4"),
     ("get_handicap", "0"),
+    ("gg_genmove b 7", "A9"),
+    ("gg_genmove", "? syntax error"),
     ("restricted_genmove b", "? no allowed vertex"),
     ("restricted_genmove b d4 d5", "PASS"),
     ("unconditional_status d4", "undecided"),
