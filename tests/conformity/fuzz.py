@@ -27,6 +27,11 @@ _COMMANDS = [
     *("kata-set-rule", "cputime", "gomill-cpu_time", "kata-time_settings", "kata-list_time_settings"),
     *("kgs-time_settings", "kata-search", "kata-search_cancellable", "kata-list-params", "kata-get-param"),
     *("kata-get-params", "kata-set-param", "kata-set-params", "stop", "clear_cache", "nonsense", "=", "?", ""),
+    *("set_position", "gogui-play_sequence", "gogui-setup", "gogui-setup_player", "gogui-title", "keima-atari"),
+    *("gogui-analyze_commands", "keima-ladders", "keima-pass_alive", "keima-params", "keima-rules", "echo", "help"),
+    *("list_stones", "color", "countlib", "findlib", "is_legal", "all_legal", "captures", "last_move", "trymove"),
+    *("move_history", "get_handicap", "query_boardsize", "final_status", "new_score", "unconditional_status", "popgo"),
+    *("restricted_genmove", "gg_genmove", "kgs-chat", "kgs-game_over", "cgos-gameover", "gomill-explain_last_move"),
 ]
 _SMALL_BOARD = b"boardsize 5\n"
 _BURST = 40
