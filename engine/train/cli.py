@@ -25,6 +25,23 @@ train.add_command(samples_command)
 
 @train.command()
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting, as games=4000 or size=5.")
+@click.option("--every", type=click.IntRange(min=1), default=250, show_default=True, help="Games between two tests.")
+@click.option("--test-games", type=click.IntRange(min=2), default=100, show_default=True, help="Games of each test.")
+def dqn(**options: Any) -> None:
+    """Learn small boards by double deep Q-learning: for study, no way to a strong network.
+
+    RUN becomes a folder with dqn.safetensors and metrics.jsonl, whose lines have the share of points against random
+    moves. A run cannot be resumed.
+    """
+    with one_line_errors():
+        from engine.train.dqn_run import cli_dqn
+
+        sys.exit(cli_dqn(options, sys.stdout))
+
+
+@train.command()
+@click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--records",
     multiple=True,

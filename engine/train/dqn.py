@@ -1,0 +1,253 @@
+"""Deep Q-learning on small boards: a research mode beside the main path, to see what it can do and what not.
+
+Double deep Q-learning (van Hasselt, Guez and Silver 2015) by self-play: Q(s, a) is the expected result for the side
+to move, in [-1, 1], without discount; the end of the game pays 1, 0 or -1 and nothing else does. Because players
+alternate, the value of a position n plies later counts with the sign (-1)^n. The best move there is chosen by the
+network that learns, and valued by a copy of it that is renewed now and then. Only legal moves that fill no own eye
+are ever maximized over or played; a pass where there are none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from engine.color import BLACK, for_color
+from engine.encoders import ENCODERS
+from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluators.uniform import uniform_policy
+from engine.game import Game
+from engine.rules import TROMP_TAYLOR
+from engine.scoring import final_score
+from engine.vertex import from_policy_index
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class DqnSettings:
+    """How a network is trained by Q-learning.
+
+    size, komi: of the board. encoder: of the inputs. at_once: games that are played side by side. games: in all.
+    channels, layers: of 3x3 convolutions. memory: transitions that are remembered. batch: of a step. plies_a_step:
+    played for each step of learning. returns: plies n after which a position is valued. renewed: steps after which the
+    copy is renewed. epsilon, epsilon_end: share of random moves, falling over the first half of the games.
+    longest: plies of a game as a multiple of the board's points; then it is counted as it stands.
+    """
+
+    size: int = 5
+    komi: float = 0.5
+    encoder: str = "liberties"
+    games: int = 2000
+    at_once: int = 32
+    channels: int = 32
+    layers: int = 4
+    memory: int = 30_000
+    batch: int = 128
+    plies_a_step: int = 32
+    returns: int = 6
+    learning_rate: float = 1e-3
+    renewed: int = 100
+    epsilon: float = 1.0
+    epsilon_end: float = 0.1
+    longest: float = 3.0
+    seed: int = 1
+
+    def epsilon_after(self, games: int) -> float:
+        """Return the share of random moves after so many games."""
+        done = min(1.0, 2 * games / max(1, self.games))
+        return self.epsilon + (self.epsilon_end - self.epsilon) * done
+
+
+class QNet(nn.Module):
+    """Convolutions with ReLU, then a value for each point and one for a pass, in [-1, 1]."""
+
+    def __init__(self, planes: int, settings: DqnSettings) -> None:
+        super().__init__()
+        widths = [planes] + [settings.channels] * settings.layers
+        self.convs = nn.ModuleList(nn.Conv2d(inputs, outputs, 3, padding=1) for inputs, outputs in pairwise(widths))
+        self.points = nn.Conv2d(settings.channels, 1, 1)
+        self.passing = nn.Linear(settings.channels, 1)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return Q [B, area + 1] of inputs [B, planes, H, W], pass last."""
+        for conv in self.convs:
+            inputs = torch.relu(conv(inputs))
+        points = self.points(inputs).flatten(1)
+        return torch.tanh(torch.cat([points, self.passing(inputs.mean(dim=(2, 3)))], dim=1))
+
+
+def masked_best(values: Tensor, allowed: Tensor) -> Tensor:
+    """Return the index [B] of the largest allowed value; both [B, area + 1], at least one allowed a row."""
+    return values.masked_fill(~allowed, -torch.inf).argmax(dim=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """What was done in a position and what came of it.
+
+    later: the inputs of the position `returns` plies on and its allowed moves, None where the game was over before.
+    result: for who moved here; counts where there is no later position.
+    """
+
+    inputs: Floats
+    action: int
+    later: tuple[Floats, NDArray[np.bool_]] | None
+    result: float
+
+
+def targets(batch: list[Transition], online: QNet, copy: QNet, sign: float) -> Tensor:
+    """Return what Q should be: the result, or sign * Q_copy(later, argmax Q_online(later)) over allowed moves."""
+    wanted = torch.tensor([each.result for each in batch], dtype=torch.float32)
+    going_on = [row for row, each in enumerate(batch) if each.later is not None]
+    known = [each.later for each in batch if each.later is not None]
+    if known:
+        later, allowed = (torch.from_numpy(np.stack(part)) for part in zip(*known, strict=True))
+        with torch.no_grad():
+            best = masked_best(online(later), allowed)
+            wanted[going_on] = sign * copy(later).gather(1, best[:, None])[:, 0]
+    return wanted
+
+
+class Table:
+    """Games side by side, seen as a network sees them."""
+
+    def __init__(self, settings: DqnSettings, count: int) -> None:
+        self._settings, size = settings, settings.size
+        self._format = ENCODERS[settings.encoder]
+        self._positions = PositionBatch(count, size, size)
+        self._globals = np.zeros((count, self._format.globals), dtype=np.float32)
+        self._scratch = self._format.new_scratch(size, size)
+        self.planes = self._format.planes + self._format.globals
+        self.games = [self.new_game() for _ in range(count)]
+
+    def new_game(self) -> Game:
+        """Return an empty board."""
+        return Game(self._settings.size, rules=TROMP_TAYLOR, komi=self._settings.komi)
+
+    def is_over(self, game: Game) -> bool:
+        """True if a game has ended, or is to be counted as it stands."""
+        return game.is_over or game.move_number >= self._settings.longest * self._settings.size**2
+
+    def look(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the inputs [B, planes, H, W], globals as constant planes, and the allowed moves [B, area + 1]."""
+        count, size = len(self.games), self._settings.size
+        for row, game in enumerate(self.games):
+            write_position(game, game.to_play, self._positions, row)
+        planes = np.zeros((count, self._format.planes, size, size), dtype=np.float32)
+        self._format.encode(self._positions, count, planes, self._globals, self._scratch)
+        constant = np.broadcast_to(self._globals[:, :, None, None], (*self._globals.shape, size, size))
+        policy = np.zeros((count, size * size + 1), dtype=np.float32)
+        positions = self._positions
+        uniform_policy(positions.boards, positions.to_play, positions.legal, size, count, policy)
+        allowed = policy > 0
+        allowed[:, -1] = ~allowed[:, :-1].any(axis=1)
+        return np.concatenate([planes, constant], axis=1), allowed
+
+    def play(self, row: int, action: int) -> None:
+        """Play the move of a policy index in one game."""
+        game, size = self.games[row], self._settings.size
+        game.play(game.to_play, from_policy_index(action, size, size))
+
+
+class Learner:
+    """Plays, remembers and learns."""
+
+    def __init__(self, settings: DqnSettings) -> None:
+        torch.manual_seed(settings.seed)
+        self.settings, self.played, self.steps = settings, 0, 0
+        self._generator = np.random.default_rng(settings.seed)
+        self._table = Table(settings, settings.at_once)
+        self.net, self._copy = (QNet(self._table.planes, settings) for _ in range(2))
+        self._copy.load_state_dict(self.net.state_dict())
+        self._optimizer = torch.optim.Adam(self.net.parameters(), settings.learning_rate)
+        self._memory: list[Transition] = []
+        self._oldest = 0
+        self._courses: list[list[tuple[Floats, NDArray[np.bool_], int]]] = [[] for _ in self._table.games]
+
+    def run(self, report: Callable[[int, float], None]) -> None:
+        """Play and learn until all games are played. report: gets games and the loss of the last step."""
+        plies, loss = 0, 0.0
+        while self.played < self.settings.games:
+            self._play_one_ply()
+            plies += len(self._table.games)
+            while plies >= self.settings.plies_a_step:
+                plies -= self.settings.plies_a_step
+                loss = self._learn()
+            report(self.played, loss)
+
+    def _play_one_ply(self) -> None:
+        inputs, allowed = self._table.look()
+        actions = choose(self.net, inputs, allowed, self.settings.epsilon_after(self.played), self._generator)
+        for row, action in enumerate(actions.tolist()):
+            self._courses[row].append((inputs[row], allowed[row], action))
+            self._table.play(row, action)
+            if self._table.is_over(self._table.games[row]):
+                self._remember(self._courses[row], self._table.games[row])
+                self._courses[row], self._table.games[row] = [], self._table.new_game()
+                self.played += 1
+
+    def _remember(self, course: list[tuple[Floats, NDArray[np.bool_], int]], game: Game) -> None:
+        score = final_score(game)
+        for ply, (inputs, _, action) in enumerate(course):
+            later, color = ply + self.settings.returns, game.moves[ply].color
+            new = Transition(
+                inputs,
+                action,
+                course[later][:2] if later < len(course) else None,
+                float(np.sign(for_color(score, color))),
+            )
+            if len(self._memory) < self.settings.memory:
+                self._memory.append(new)
+            else:
+                self._memory[self._oldest] = new
+                self._oldest = (self._oldest + 1) % self.settings.memory
+
+    def _learn(self) -> float:
+        if len(self._memory) < self.settings.batch:
+            return 0.0
+        batch = [self._memory[row] for row in self._generator.integers(len(self._memory), size=self.settings.batch)]
+        inputs = torch.from_numpy(np.stack([each.inputs for each in batch]))
+        actions = torch.tensor([each.action for each in batch])
+        wanted = targets(batch, self.net, self._copy, (-1.0) ** self.settings.returns)
+        loss = nn.functional.smooth_l1_loss(self.net(inputs).gather(1, actions[:, None])[:, 0], wanted)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        self.steps += 1
+        if self.steps % self.settings.renewed == 0:
+            self._copy.load_state_dict(self.net.state_dict())
+        return float(loss.detach())
+
+
+def choose(
+    net: QNet, inputs: Floats, allowed: NDArray[np.bool_], epsilon: float, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return a move [B] for each position: the best allowed one, or with probability epsilon any allowed one."""
+    with torch.no_grad():
+        best: NDArray[np.int64] = masked_best(net(torch.from_numpy(inputs)), torch.from_numpy(allowed)).numpy()
+    for row in np.flatnonzero(generator.random(len(best)) < epsilon):
+        best[row] = generator.choice(np.flatnonzero(allowed[row]))
+    return best
+
+
+def share_against_random(net: QNet, settings: DqnSettings, games: int, seed: int = 7) -> float:
+    """Return the share of points of a network's best moves against random ones, colors alternating."""
+    generator, table, points = np.random.default_rng(seed), Table(settings, games), 0.0
+    waiting = set(range(games))
+    while waiting:
+        inputs, allowed = table.look()
+        best = choose(net, inputs, allowed, 0.0, generator)
+        for row in sorted(waiting):
+            game = table.games[row]
+            own = game.to_play == BLACK if row % 2 == 0 else game.to_play != BLACK
+            table.play(row, int(best[row] if own else generator.choice(np.flatnonzero(allowed[row]))))
+            if table.is_over(game):
+                score = final_score(game)
+                points += (1 + np.sign(score if row % 2 == 0 else -score)) / 2
+                waiting.discard(row)
+    return points / games
