@@ -45,7 +45,8 @@ class RootMoves:
 
     def choose(self, temperature: float, generator: np.random.Generator) -> int:
         """Return a move drawn with a temperature."""
-        return int(generator.choice(self.vertex, p=tempered(self.weight, temperature)))
+        bounds = np.cumsum(tempered(self.weight, temperature))
+        return int(self.vertex[np.searchsorted(bounds, generator.random() * bounds[-1], side="right")])
 
 
 def tempered(weights: Floats, temperature: float) -> Floats:

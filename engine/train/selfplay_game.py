@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
 from engine.game import Game
 from engine.scoring import format_score
-from engine.search.params import SearchParams, with_settings
+from engine.search.params import SearchParams
 from engine.search.policy_target import root_moves
 from engine.search.position import Root
 from engine.search.tree import ROOT, Tree
@@ -97,8 +97,7 @@ class SelfplayGame:
         self.plies: list[Ply] = []
         self._hopeless = {BLACK: 0, WHITE: 0}
         self._would_resign: int | None = None
-        self._plain = with_settings(SearchParams(), {"policy_optimism": "0", "root_policy_optimism": "0"})
-        self._plain = with_settings(self._plain, dict(settings.search))
+        self._plain = settings.quick_search
         most_moves = settings.most_moves(kind.side)
         self._referee = Referee(self.game, most_moves, ends_settled=settings.ends_settled)
         self._end_if_over()

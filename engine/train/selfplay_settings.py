@@ -8,8 +8,9 @@ knowledge" (2017).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.errors import BadRules
+from engine.errors import BadRules, GoError
 from engine.rules import parse_rules
+from engine.search.params import SearchParams, with_settings
 from engine.train.hints import ExplorationSettings
 
 FAIR_KOMI = {4: 2.0, 5: 25.0, 6: 4.0, 7: 9.0, 8: 10.0, 9: 7.0}
@@ -76,7 +77,7 @@ class SelfplaySettings:
     sizes: tuple[int, ...] = (9,)
     size_weights: tuple[float, ...] = ()
     rules: tuple[str, ...] = ("tromp-taylor",)
-    games_at_once: int = 48
+    games_at_once: int = 64
     batches: int = 0
     leaves: int = 1
     turns: int = 16
@@ -174,8 +175,18 @@ class SelfplaySettings:
                 raise ValueError(
                     f"rules: {text!r} scores territory, which needs agreement on dead stones; use area rules"
                 )
+        try:
+            _ = self.quick_search
+        except GoError as error:
+            raise ValueError(f"search: {error}") from error
         if self.starts_share > 0 and not self.starts:
             raise ValueError("starts_share: expected records in starts")
+
+    @property
+    def quick_search(self) -> SearchParams:
+        """The parameters of quick searches; full ones add noise, forced playouts and temperature."""
+        plain = SearchParams(policy_optimism=0.0, root_policy_optimism=0.0, prunes_symmetric_moves=False)
+        return with_settings(plain, dict(self.search))
 
     def temperature_at(self, move_number: int, side: int) -> float:
         """Return the temperature with which a move is chosen."""

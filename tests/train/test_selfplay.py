@@ -20,16 +20,25 @@ from engine.game import Game
 from engine.scoring import final_score
 from engine.sgf import load_sgf
 from engine.train.hints import ExplorationSettings
+from engine.train.referee import Referee
 from engine.train.samples import TARGETS, Samples, concatenate, read_shard, shard_info
 from engine.train.selfplay import SelfplayStats, selfplay
 from engine.train.selfplay_settings import SelfplaySettings
 from engine.train.selfplay_store import RECORDS, game_hash
 from engine.vertex import PASS, policy_index
+from tests.positions import game_from_diagram
 from tests.search.fakes import FakeEvaluator
 
 TINY = SelfplaySettings(
     sizes=(5,), games_at_once=6, full_visits=24, quick_visits=6, full_share=0.4, resign_threshold=0.0, turns=4
 )
+SETTLED = """
+. X . X .
+X X X X X
+X X X X X
+O O O O O
+. O . O .
+"""
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
 
 
@@ -276,8 +285,6 @@ def test_games_start_from_records(tmp_path: Path) -> None:
 
 
 def test_nobody_plays_where_nothing_can_change(tmp_path: Path) -> None:
-    from engine.train.referee import Referee
-
     play(tmp_path, 12, exploration=ExplorationSettings(), opening_share=0.0)
     for line in records(tmp_path).values():
         record = load_sgf(line.encode())
@@ -288,6 +295,32 @@ def test_nobody_plays_where_nothing_can_change(tmp_path: Path) -> None:
             assert avoided is None or vertex == PASS or avoided[color, vertex] == 0
             game.play(color, vertex)
             referee.watch()
+
+
+class Void(Game):
+    """A game that the rules have made void."""
+
+    @property
+    def no_result(self) -> bool:
+        return True
+
+
+def test_a_void_game_has_no_winner_and_no_points() -> None:
+    result = Referee(Void(5), 100, ends_settled=True).result()
+    assert (result.winner, result.score, result.ownership) == (None, None, None)
+    assert result.targets(BLACK)["outcome"] == (0.0, 0.0, 1.0)
+
+
+def test_a_game_is_over_when_nothing_can_change() -> None:
+    game = game_from_diagram(SETTLED)
+    assert Referee(game, 100, ends_settled=True).is_over
+    open_game = Referee(game, 100, ends_settled=False)
+    assert not open_game.is_over
+    assert not Referee(game, 1, ends_settled=False).unfinished
+    avoided = open_game.pointless(WHITE)
+    assert avoided is not None
+    assert avoided[WHITE, game.legal_vertices(WHITE)].all()
+    assert not avoided[WHITE, PASS]
 
 
 def test_an_endless_game_is_counted_as_it_stands(tmp_path: Path) -> None:

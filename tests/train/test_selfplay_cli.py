@@ -1,0 +1,56 @@
+"""`keima selfplay`: what it prints, that it goes on, and how it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import keima
+
+TINY = ["--size", "5", "--blocks", "1", "--channels", "4", "--precision", "fp32", "--threads", "1"]
+QUICK = ["--set", "full_visits=8", "--set", "quick_visits=2", "--set", "games_at_once=3"]
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(keima.main, ["selfplay", *map(str, arguments)])
+
+
+def test_a_run_is_told_and_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    command = (tmp_path / "out", "--net", "none", *TINY, *QUICK, "--set", "search.c_puct=1.5", "--json")
+    first = json.loads(invoke(*command, "--games", "2").stdout)
+    assert (first["games"], first["done"]) == (2, 2)
+    assert first["evaluations"] > 0
+    second = json.loads(invoke(*command, "--games", "3").stdout)
+    assert (second["games"], second["done"]) == (1, 3)
+    assert len((tmp_path / "out" / "games.sgfl").read_text().splitlines()) == 3
+    assert "random-b1c4-1" in (tmp_path / "out" / "games.sgfl").read_text()
+    told = invoke(*command[:-1], "--games", "3").stdout
+    assert "3 of 3 games" in told
+    refused = invoke(*command, "--games", "3", "--set", "full_visits=9")
+    assert refused.exit_code == 1
+    assert "full_visits 8, not 9" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("full_visit=8", "unknown key full_visit"),
+        ("full_visits=0", "full_visits: expected 1 or more, got 0"),
+        ("full_share='half'", "full_share"),
+        ("search.c_pukt=1", "unknown setting 'c_pukt'"),
+        ("rules=['japanese']", "scores territory"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_one_line(tmp_path: Path, option: str, said: str) -> None:
+    result = invoke(tmp_path / "out", "--net", "none", *TINY, "--games", "1", "--set", option)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_network_that_is_not_there_is_named(tmp_path: Path) -> None:
+    result = invoke(tmp_path / "out", "--net", tmp_path / "absent.bin.gz", "--games", "1", *TINY)
+    assert result.exit_code == 1
+    assert "absent.bin.gz" in result.stderr
