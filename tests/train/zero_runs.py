@@ -20,18 +20,18 @@ SMALL = [
 """A generation of a few seconds."""
 
 
-def command(run: Path, generations: int, *more: str) -> list[str]:
-    """Return the command that begins a run, and goes on with it."""
+def command(run: Path, generations: int, *more: str, ray: str = "") -> list[str]:
+    """Return the command that begins a run, and goes on with it. ray: the address of a cluster that plays."""
     settings = [part for setting in [*SMALL, *more] for part in ("--set", setting)]
-    bounds = ["--generations", str(generations)]
+    bounds = ["--generations", str(generations), *(["--ray", ray] if ray else [])]
     return [sys.executable, "-m", "keima", "zero", str(run), "--preset", "tiny", *settings, *bounds]
 
 
-def start(run: Path, generations: int, *more: str) -> "subprocess.Popen[bytes]":
+def start(run: Path, generations: int, *more: str, ray: str = "") -> "subprocess.Popen[bytes]":
     """Start a run in a process group of its own."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command(run, generations, *more),
+        command(run, generations, *more, ray=ray),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=environment,
