@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.nets.spec import NetSpec, WeightsError
-from weights import katago, leela, native
+from weights import katago, keras, leela, native
 from weights.token_reader import GZIP_MAGIC, unpacked_start
 
 _SNIFFED = 4096
@@ -27,6 +27,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("Keima network (safetensors)", native.looks_native, native.read),
+    Format("Keras network (npz)", keras.looks_keras, keras.read),
     Format("Leela Zero network", leela.looks_leela, leela.read, packed=True),
     Format("KataGo network", katago.looks_katago, katago.read, packed=True),
 )

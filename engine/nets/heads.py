@@ -157,12 +157,17 @@ class ValueHead:
 
 @dataclass(frozen=True, eq=False)
 class DensePolicyHead:
-    """logits [area + 1] = linear of the points of act(norm(conv(t))), channel by channel; for one board size."""
+    """logits [area + 1] = linear of the points of act(norm(conv(t))), channel by channel; for one board size.
+
+    hidden: a layer before the linear one, hidden_act(hidden(points)); None in most networks.
+    """
 
     conv: Conv
     norm: Norm
     linear: Linear
     activation: Activation = Activation.RELU
+    hidden: Linear | None = None
+    hidden_activation: Activation = Activation.RELU
 
     @property
     def policies(self) -> int:
@@ -178,7 +183,8 @@ class DensePolicyHead:
         """Raise WeightsError unless the layers fit each other, a trunk of `channels` and a board of `area`."""
         width = self.conv.check(f"{path}.conv", channels)
         self.norm.check(f"{path}.norm", width)
-        self.linear.check(f"{path}.linear", width * area, area + 1)
+        inputs = width * area if self.hidden is None else self.hidden.check(f"{path}.hidden", width * area)
+        self.linear.check(f"{path}.linear", inputs, area + 1)
 
 
 @dataclass(frozen=True, eq=False)

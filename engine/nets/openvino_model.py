@@ -106,6 +106,8 @@ def _policy(points: Node, head: PolicyHead | DensePolicyHead, board: Board) -> N
     """Return [B, policies, area + 1] logits."""
     if isinstance(head, DensePolicyHead):
         flat = _flat(activate(convolve(points, folded(head.conv, head.norm)), head.activation))
+        if head.hidden is not None:
+            flat = activate_vector(multiply(flat, head.hidden), head.hidden_activation)
         return ops.unsqueeze(multiply(flat, head.linear), integers(1))
     pooled = global_pool(activate(convolve(points, folded(head.pool_conv, head.pool_norm)), head.pool_activation))
     bias = scaled(global_pooled(head.pool_bias, board.area), head.norm)

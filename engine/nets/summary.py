@@ -255,8 +255,8 @@ def _attention(block: AttentionBlock, path: str, area: int) -> Part:
 
 def _policy(head: PolicyHead | DensePolicyHead, area: int) -> Part:
     if isinstance(head, DensePolicyHead):
-        text = [_conv(head.conv), _linear(head.linear, "moves"), head.activation.value]
-        return _part(head, "policy", text, _work(area, head.conv) + _work(1, head.linear))
+        text = [_conv(head.conv), _linear(head.hidden, "hidden"), _linear(head.linear, "moves"), head.activation.value]
+        return _part(head, "policy", text, _work(area, head.conv) + _work(1, head.hidden, head.linear))
     passes = "pass " + "->".join(
         str(size)
         for size in (

@@ -152,11 +152,15 @@ class _DensePolicy(Fusible):
     def __init__(self, head: DensePolicyHead) -> None:
         super().__init__()
         self.conv, self.norm, self.activation = conv(head.conv), norm(head.norm), activation(head.activation)
+        self.hidden = None if head.hidden is None else linear(head.hidden)
+        self.hidden_activation = activation(head.hidden_activation)
         self.linear = linear(head.linear)
 
     def forward(self, trunk: Tensor) -> Tensor:
-        points = self.activation(self.norm(self.conv(trunk))).float()
-        return cast(Tensor, self.linear(points.flatten(1))).unsqueeze(1)
+        points = self.activation(self.norm(self.conv(trunk))).float().flatten(1)
+        if self.hidden is not None:
+            points = self.hidden_activation(self.hidden(points))
+        return cast(Tensor, self.linear(points)).unsqueeze(1)
 
     def fuse(self) -> None:
         self.conv, self.norm = fused(self.conv, self.norm)

@@ -187,6 +187,13 @@ def leela(black_view: bool) -> NetSpec:
     )
 
 
+def plain_dense() -> NetSpec:
+    """Return a network of the shape of a plain Keras network: a hidden layer before its moves."""
+    draw, spec = Draw(17), leela(black_view=False)
+    head = DensePolicyHead(draw.conv(4, 2, 1), draw.norm(2), draw.linear(9, 26), hidden=draw.linear(50, 9))
+    return replace(spec, policy=head)
+
+
 def human(norm: bool) -> NetSpec:
     """Return a network that is told who plays, and the scores of KataGo's versions 4 to 7."""
     draw, spec = Draw(15, Activation.MISH), plain("liberties", 5, 15)
@@ -246,6 +253,7 @@ def example_specs() -> dict[str, NetSpec]:
         "human": stirred(human(False), generator),
         "human, stem norm": stirred(human(True), generator),
         "version 3": stirred(version_3(), generator),
+        "hidden dense policy": stirred(plain_dense(), generator),
     }
 
 

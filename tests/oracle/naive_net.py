@@ -224,7 +224,10 @@ def policy(head: PolicyHead | DensePolicyHead, trunk: Doubles) -> Doubles:
     """Return the logits [P, area + 1]."""
     if isinstance(head, DensePolicyHead):
         features = activate(head.activation, normalize(head.norm, convolve(head.conv, trunk)))
-        return multiply(head.linear, features.ravel())[None, :]
+        flat = features.ravel()
+        if head.hidden is not None:
+            flat = activate(head.hidden_activation, multiply(head.hidden, flat))
+        return multiply(head.linear, flat)[None, :]
     pooled = global_pool(activate(head.pool_activation, normalize(head.pool_norm, convolve(head.pool_conv, trunk))))
     points = convolve(head.conv1, trunk) + multiply(head.pool_bias, pooled)[:, None, None]
     points = convolve(head.conv2, activate(head.activation, normalize(head.norm, points)))

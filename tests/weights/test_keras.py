@@ -1,0 +1,120 @@
+"""Plain Keras networks: computed as Keras does, bottom row first, and refused where they are something else."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.encoders import ENCODERS
+from engine.nets.spec import NetSpec, WeightsError
+from tests.oracle.naive_net import forward
+from tests.positions import batch_of, game_of, random_game
+from weights.keras import PASS_LOGIT
+from weights.registry import format_of, load
+
+Doubles = NDArray[np.float64]
+SIDE = 5
+CHANNELS = (6, 4, 5)
+HIDDEN = 7
+GOLDEN_MOVE, GOLDEN_LOGITS = 18, [-0.260600856, 0.0984063986, 0.119663132]
+"""What the made weights of one plane say of the empty board."""
+
+
+def made_weights(planes: int) -> list[NDArray[np.float32]]:
+    """Return kernels and biases as Keras's get_weights() orders and shapes them."""
+    draw, inputs, arrays = np.random.default_rng(planes), planes, []
+    for outputs, size in zip(CHANNELS, (7, 5, 5), strict=True):
+        arrays += [draw.normal(0, 0.2, (size, size, inputs, outputs)), draw.normal(0, 0.2, outputs)]
+        inputs = outputs
+    arrays += [draw.normal(0, 0.2, (inputs * SIDE * SIDE, HIDDEN)), draw.normal(0, 0.2, HIDDEN)]
+    arrays += [draw.normal(0, 0.2, (HIDDEN, SIDE * SIDE)), draw.normal(0, 0.2, SIDE * SIDE)]
+    return [array.astype(np.float32) for array in arrays]
+
+
+def keras(arrays: list[NDArray[np.float32]], planes: Doubles) -> Doubles:
+    """Return the logits [H, W] that Keras computes of planes [P, H, W], the bottom row first."""
+    x = planes
+    for kernel, bias in zip(arrays[:-4:2], arrays[1:-4:2], strict=True):
+        edge = len(kernel) // 2
+        padded = np.pad(x, ((0, 0), (edge, edge), (edge, edge)))
+        x = np.stack(
+            [
+                [
+                    [
+                        np.sum(padded[:, r : r + len(kernel), c : c + len(kernel)] * kernel[..., o].transpose(2, 0, 1))
+                        for c in range(SIDE)
+                    ]
+                    for r in range(SIDE)
+                ]
+                for o in range(len(bias))
+            ]
+        )
+        x = np.maximum(x + bias[:, None, None], 0)
+    hidden = np.maximum(x.ravel() @ arrays[-4] + arrays[-3], 0)
+    return (hidden @ arrays[-2] + arrays[-1]).reshape(SIDE, SIDE)
+
+
+def network(folder: Path, arrays: list[NDArray[np.float32]]) -> NetSpec:
+    np.savez(folder / "small.npz", *arrays)
+    return load(folder / "small.npz")
+
+
+def logits(spec: NetSpec, moves: str | int) -> tuple[Doubles, Doubles]:
+    """Return what a network says, [area + 1], and the planes that it saw, [P, H, W]."""
+    game = game_of(moves, SIDE) if isinstance(moves, str) else random_game(moves, SIDE, moves=12)
+    encoder = ENCODERS[spec.encoder]
+    planes = np.zeros((1, encoder.planes, SIDE, SIDE), np.float32)
+    globals_ = np.zeros((1, encoder.globals), np.float32)
+    encoder.encode(batch_of([game]), 1, planes, globals_)
+    outputs = forward(spec, planes[0], globals_[0])
+    return outputs["policy"][0], planes[0].astype(np.float64)
+
+
+@pytest.mark.parametrize("moves", ["", "C3 D4", 1, 2])
+@pytest.mark.parametrize("planes", [1, 7])
+def test_logits_are_those_of_keras(planes: int, moves: str | int, tmp_path: Path) -> None:
+    arrays = made_weights(planes)
+    found, seen = logits(network(tmp_path, arrays), moves)
+    theirs = seen if planes == 1 else seen[1:8]
+    expected = keras(arrays, theirs[:, ::-1])[::-1]
+    np.testing.assert_allclose(found[:-1], expected.ravel(), atol=1e-5)
+    assert found[-1] == PASS_LOGIT
+
+
+def test_the_empty_board_has_its_golden_answer(tmp_path: Path) -> None:
+    found, _ = logits(network(tmp_path, made_weights(1)), "")
+    assert int(found.argmax()) == GOLDEN_MOVE
+    np.testing.assert_allclose(found[:3], GOLDEN_LOGITS, atol=1e-5)
+
+
+def test_the_file_is_known_by_its_content_and_knows_no_value(tmp_path: Path) -> None:
+    spec = network(tmp_path, made_weights(7))
+    assert format_of(tmp_path / "small.npz").name == "Keras network (npz)"
+    assert (spec.encoder, spec.board_sizes) == ("liberties", (SIDE, SIDE))
+    planes = np.zeros((11, SIDE, SIDE), np.float32)
+    assert forward(spec, planes, np.zeros(3, np.float32))["result"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays[:-2], "no plain network"),
+        (lambda arrays: [*arrays[:-1], arrays[-1][:-1]], "wrong shape"),
+        (lambda arrays: [np.zeros((3, 3, 2, 6), np.float32), *arrays[1:]], "unknown input planes"),
+        (lambda arrays: [*arrays[:-2], arrays[-2][:, :24], arrays[-1][:24]], "no square board"),
+        (lambda arrays: [arrays[0], arrays[1][:-1], *arrays[2:]], "layers do not fit"),
+        (lambda arrays: [arrays[0].astype(np.int32), *arrays[1:]], "bad type"),
+        (lambda arrays: [np.array([{}], dtype=object), *arrays[1:]], "damaged npz file"),
+    ],
+)
+def test_what_is_no_such_network_is_refused(change: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=message) as caught:
+        network(tmp_path, change(made_weights(1)))  # type: ignore[operator]
+    assert "small.npz" in str(caught.value)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(WeightsError, match="damaged npz file"):
+        load(tmp_path / "small.npz")
