@@ -1,5 +1,6 @@
 """`keima zero`: learning from nothing in a folder. Imports nothing heavy at once."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from engine.train.zero import Figures
     from engine.train.zero_state import State
 
+SPINS = "5000"
+"""Turns that an OpenMP thread waits in a loop before it sleeps. Torch's many thousands take the processor from others,
+and from its own threads: beside other work two threads trained a 4x48 network at 30 samples/s with them and at 139
+with these."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 _LINE_SECONDS = 10.0
@@ -75,6 +80,7 @@ def _show_status(run: Path, stdout: IO[str]) -> None:
 
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
     """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
     from engine.train.stopping import stopping
     from engine.train.zero import Bounds, Run
     from engine.train.zero_work import LocalWork
