@@ -10,6 +10,8 @@ of 7 or more, Japanese ones with a smaller one; 7.5 or 6.5 points, and 0.5 with 
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -253,7 +255,17 @@ _reader: RecordReader | None = None
 
 def _start_worker(options: RecordOptions) -> None:
     global _reader
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     _reader = RecordReader(options)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, however that happened: nobody else would tell it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(task: Task) -> tuple[list[Samples], Tally]:
