@@ -23,7 +23,7 @@ LAYERS = [
     {"keima"},
 ]
 TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
-TRAINS_WITH_TORCH |= {"train", "bench"}
+TRAINS_WITH_TORCH |= {"train", "bench", "dqn"}
 ONLY_IMPORTER = {
     "matplotlib": {"engine.solve.plot"}
     | {f"engine.train.{name}" for name in ("plot", "rating_plot", "accuracy_report")},
