@@ -92,7 +92,7 @@ class Clock:
             for step, seconds in _object(path).items():
                 if step not in STEPS or not isinstance(seconds, (int, float)):
                     raise RunError(f"{path}: expected seconds of {' '.join(STEPS)}, got {step!r}: {seconds!r}")
-                self._seconds[step] = float(seconds)  # type: ignore[index]
+                self._seconds[step] = float(seconds)
 
     @property
     def seconds(self) -> dict[Step, float]:
