@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _NODES_PER_VISIT = 2
 _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
 """Settings that change how fast games are played, but not which."""
 _REPORT_SECONDS = 1.0
+_MOST_UNKEPT = 64
+"""Finished games that wait for the disk at most."""
 
 
 @dataclass
@@ -130,6 +133,7 @@ def selfplay(
     run = _Run(settings, evaluator, store, games, seed, report, adviser, origin)
     try:
         run.play(stop or threading.Event())
+        run.settle()
         store.finish()
     finally:
         run.close()
@@ -156,6 +160,8 @@ class _Run:
         self._next, self._games = 0, games
         self._dealt: dict[Kind, deque[int]] = {}
         self._tables: dict[Kind, _Table] = {}
+        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="keep")
+        self._unkept: deque[Future[None]] = deque()
         self._start = time.perf_counter()
         self._stats = SelfplayStats(to_play=games, done=len(store.done))
 
@@ -198,12 +204,22 @@ class _Run:
         return waiting.popleft()
 
     def finish(self, game: SelfplayGame, writer: SampleWriter) -> None:
-        """Keep a finished game."""
+        """Have a finished game kept in the background: the disk is slow, and encoding can wait."""
         assert game.ending is not None
-        record = self._record(game, game.ending)
+        self._stats.count(game, game.ending)
+        self._unkept.append(self._keeper.submit(self._keep, game, game.ending, writer))
+        while self._unkept and (len(self._unkept) > _MOST_UNKEPT or self._unkept[0].done()):
+            self._unkept.popleft().result()
+
+    def _keep(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
+        record = self._record(game, ending)
         game.write_samples(writer, game_hash(self.seed, game.number, record))
         self.store.add(game.number, writer.take(), record)
-        self._stats.count(game, game.ending)
+
+    def settle(self) -> None:
+        """Wait until every finished game is kept. Raises what keeping one did."""
+        while self._unkept:
+            self._unkept.popleft().result()
 
     def _record(self, game: SelfplayGame, ending: Ending) -> str:
         comment = "; ".join(
@@ -242,7 +258,8 @@ class _Run:
             self._report(self.stats())
 
     def close(self) -> None:
-        """Free what the tables hold."""
+        """Finish what is being kept, and free what the tables hold."""
+        self._keeper.shutdown()
         for table in self._tables.values():
             table.close()
 
