@@ -33,6 +33,10 @@ class RunSettings:
     games: that a generation plays; first_games: those of generation 1, which plays with the random network, whose
         games teach little but the rules.
     reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
+    komi_gain: points by which the mean komi of a generation follows Black's share of wins in the one before, for each
+        whole share above or below half; 0 for the same komi always. It begins at first_komi and stays within 0 and
+        the komi of self-play. Beginners who pass too soon leave all games to one side, and nothing to be learned;
+        KataGo's self-play can take the komi that its network finds fair (komiAuto).
     """
 
     seed: int = 1
@@ -41,6 +45,8 @@ class RunSettings:
     games: int = 500
     first_games: int = 500
     reuse: float = 4.0
+    komi_gain: float = 0.0
+    first_komi: float = 0.5
 
     def __post_init__(self) -> None:
         """Raise ValueError on a number that makes no run."""
@@ -48,8 +54,16 @@ class RunSettings:
             raise ValueError(f"games, first_games: expected 1 or more, got {self.games} and {self.first_games}")
         if not self.reuse > 0:
             raise ValueError(f"reuse: expected more than 0, got {self.reuse}")
+        if min(self.komi_gain, self.first_komi) < 0:
+            raise ValueError(f"komi_gain, first_komi: expected 0 or more, got {self.komi_gain}, {self.first_komi}")
         if (self.hours is not None and self.hours <= 0) or (self.generations is not None and self.generations < 0):
             raise ValueError(f"hours, generations: expected a bound, got {self.hours} and {self.generations}")
+
+    def next_komi(self, komi: float | None, black_share: float | None, most: float) -> float:
+        """Return the mean komi of a generation from the last one's, None for the first, and Black's share of wins."""
+        if komi is None or black_share is None:
+            return min(self.first_komi if komi is None else komi, most)
+        return min(max(komi + self.komi_gain * (black_share - 0.5), 0.0), most)
 
     def games_of(self, generation: int) -> int:
         """Return how many games a generation plays, counted from 1."""
@@ -116,6 +130,8 @@ class ZeroConfig:
                 f"selfplay.encoder: expected that of the network, train.encoder {self.train.encoder!r}, "
                 f"got {self.selfplay.encoder!r}"
             )
+        if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
+            raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
         smallest, largest = self.train.board_sizes
         if not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
             raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")

@@ -33,6 +33,7 @@ from engine.train.ray_workers import Fleet
 from engine.train.replay import Window
 from engine.train.samples import SUFFIX, shard_info
 from engine.train.selfplay import SelfplayStats, decisive, selfplay
+from engine.train.selfplay_settings import SelfplaySettings
 from engine.train.zero import Figures, Stopped
 from engine.train.zero_state import State, read_steps
 from weights import native
@@ -95,7 +96,7 @@ class LocalWork:
 
     def selfplay(self, state: State) -> Figures:
         """Let the best network play the games of a generation."""
-        settings, folder = self._config.selfplay, self._games(state.generation)
+        settings, folder = self._settings(state.generation), self._games(state.generation)
         games = self._config.run.games_of(state.generation)
         seed = self._seed(_SELFPLAY, state.generation)
         if self._fleet is not None:
@@ -114,8 +115,18 @@ class LocalWork:
                 )
             if stats.done < games:
                 raise Stopped
-            figures = play_figures(stats)
+            figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
         return {"games": games, "samples": samples_in(folder), **figures}
+
+    def _settings(self, generation: int) -> SelfplaySettings:
+        """Return how a generation plays: with a komi that follows the results of the one before, if it is to."""
+        run, settings = self._config.run, self._config.selfplay
+        if run.komi_gain == 0 or self._fleet is not None:
+            return settings
+        lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "selfplay"]
+        last = next((line for line in lines if line["generation"] == generation - 1), {})
+        most = settings.mean_komi(settings.sizes[0])
+        return replace(settings, komi=run.next_komi(last.get("komi"), last.get("black_win_rate"), most))
 
     def _show_play(self, stats: SelfplayStats) -> None:
         figures = stats.to_json()

@@ -57,12 +57,22 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "selfplay.exploration.speed=1", "unknown key selfplay.exploration.speed"),
         ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
         ("tiny", "window.alpha=0", "window: scale, alpha, beta"),
+        ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
 def test_a_wrong_number_is_named(source: str, setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         read_config(source, [setting])
+
+
+def test_the_komi_follows_the_results_within_its_bounds() -> None:
+    run = read_config("9x9-cpu").run
+    assert run.next_komi(None, None, 7.0) == 0.5
+    assert run.next_komi(2.0, 0.75, 7.0) == 3.0
+    assert run.next_komi(6.5, 1.0, 7.0) == 7.0
+    assert run.next_komi(0.5, 0.0, 7.0) == 0.0
+    assert run.next_komi(2.0, None, 7.0) == 2.0, "nothing was decided"
 
 
 def test_a_file_of_ones_own_is_a_configuration(tmp_path: Path) -> None:
