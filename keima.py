@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import __version__
-from engine.errors import GoError
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
-from engine.option_types import BoardSize, RuleSet
+from engine.option_types import BoardSize, RuleSet, read_settings, search_params
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
 from gtp.options import controller_options
@@ -33,15 +32,19 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-LOADED_LATE = ("distill", "net", "selfplay", "setup", "train", "zero")
+LOADED_LATE = ("analysis", "distill", "net", "selfplay", "setup", "train", "zero")
 """Commands with options of their own."""
 
 
 def load_command(name: str) -> click.Command | None:
     """Return a command of LOADED_LATE, imported now, None for any other name."""
     match name:
+        case "analysis":
+            from gtp.json_analysis.cli import analysis
+
+            return analysis
         case "distill":
-            from engine.train.distill_cli import distill
+            from engine.train.teaching.distill_cli import distill
 
             return distill
         case "net":
@@ -49,7 +52,7 @@ def load_command(name: str) -> click.Command | None:
 
             return net
         case "selfplay":
-            from engine.train.selfplay_cli import selfplay
+            from engine.train.games.selfplay_cli import selfplay
 
             return selfplay
         case "setup":
@@ -61,7 +64,7 @@ def load_command(name: str) -> click.Command | None:
 
             return train
         case "zero":
-            from engine.train.zero_cli import zero
+            from engine.train.generations.zero_cli import zero
 
             return zero
     return None
@@ -103,33 +106,6 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
         raise click.BadParameter(f"{path}: unknown key {' '.join(unknown)!r}, expected {known} or [search]", ctx, param)
     ctx.default_map = {key.replace("-", "_"): value for key, value in content.items()}
     return {key: str(value) for key, value in search.items()}
-
-
-def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Return the key=value pairs of --set."""
-    pairs = [value.partition("=") for value in values]
-    wrong = [key for key, equals, _ in pairs if not equals]
-    if wrong:
-        raise click.BadParameter(f"expected key=value, got {wrong[0]!r}", ctx, param)
-    return {key.strip(): text.strip() for key, _, text in pairs}
-
-
-def search_params(
-    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
-) -> "SearchParams":
-    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then options.
-
-    Without any seed every run draws other random numbers.
-    """
-    from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
-
-    defaults = ROLLOUT_PARAMS if network_named(net) is None else SearchParams()
-    given = {key: str(value) for key, value in options.items() if value is not None}
-    chosen = {"seed": "0"} | config | settings | given
-    try:
-        return with_settings(defaults, chosen)
-    except GoError as error:
-        raise click.ClickException(str(error)) from error
 
 
 def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":

@@ -18,22 +18,27 @@ LAYERS = [
     {"engine.nets", "engine.evaluators"},
     {"engine.search"},
     {"engine.players"},
-    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench"}
-    | {"engine.train", "engine.option_types"},
+    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
+    | {"engine.train.toml_settings", "engine.train.stopping"},
+    {"engine.train.data"},
+    {"engine.train.teaching"},
+    {"engine.train.games", "engine.train.learning"},
+    {"engine.train.generations", "engine.train.study"},
+    {"engine.train"},
     {"keima"},
 ]
 TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
-TRAINS_WITH_TORCH |= {"train", "bench", "dqn"}
+TRAINS_WITH_TORCH |= {"train", "bench"}
 ONLY_IMPORTER = {
     "matplotlib": {"engine.solve.plot"}
-    | {f"engine.train.{name}" for name in ("plot", "rating_plot", "accuracy_report")},
+    | {f"engine.train.{name}" for name in ("learning.plot", "generations.rating_plot", "data.accuracy_report")},
     "numba": {"engine.jit"},
     "llvmlite": {"engine.jit"},
     "openvino": {"engine.nets.openvino_runtime"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
     "torch": {"engine.nets.torch_blocks", "engine.nets.torch_layers", "engine.nets.torch_model"}
     | {"engine.evaluators.backends", "engine.evaluators.torch"}
-    | {f"engine.train.{name}" for name in TRAINS_WITH_TORCH},
+    | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }
 WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors"}
 

@@ -1,4 +1,4 @@
-"""Learning: samples from self-play, game records and teachers, the training loop, the gate, and their commands.
+"""Learning, a room a part: `data` <- `teaching` <- `games`, `learning` <- `generations`; `study` stands aside.
 
-`samples` is the schema that all of it shares.
+`data.samples` is the schema that all of it shares.
 """

@@ -8,7 +8,7 @@ import click
 
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import threads_option
-from engine.train.accuracy_cli import accuracy_command, samples_command
+from engine.train.data.accuracy_cli import accuracy_command, samples_command
 
 _DEVICES = ("auto", "cpu", "cuda")
 _PRECISIONS = ("fp32", "bf16")
@@ -35,7 +35,7 @@ def dqn(**options: Any) -> None:
     moves. A run cannot be resumed.
     """
     with one_line_errors():
-        from engine.train.dqn_run import cli_dqn
+        from engine.train.study.dqn_run import cli_dqn
 
         sys.exit(cli_dqn(options, sys.stdout))
 
@@ -76,7 +76,7 @@ def run(**options: Any) -> None:
     any moment goes on with the same command. On several GPUs: torchrun --nproc-per-node N -m keima train run ...
     """
     with one_line_errors():
-        from engine.train.running import cli_run
+        from engine.train.learning.running import cli_run
 
         sys.exit(cli_run(options, sys.stdout, sys.stderr))
 
@@ -91,7 +91,7 @@ def plot(run: Path, out: Path | None, window: int) -> None:
     """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
     with one_line_errors():
         from engine.files import write_atomically
-        from engine.train.plot import plot_run
+        from engine.train.learning.plot import plot_run
 
         path = out or run / "metrics.png"
         write_atomically(path, plot_run(run, window))
@@ -112,6 +112,6 @@ def plot(run: Path, out: Path | None, window: int) -> None:
 def bench(**options: Any) -> None:
     """Measure samples a second of training, beside what the machine's matrix products would allow."""
     with one_line_errors():
-        from engine.train.running import cli_bench
+        from engine.train.learning.running import cli_bench
 
         sys.exit(cli_bench(options, sys.stdout))

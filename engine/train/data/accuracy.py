@@ -1,0 +1,289 @@
+"""How well a network, unsearched, foresees recorded games: their moves, their results and who owned what at the end.
+
+Each position is evaluated once, as it is. Owns the figures; `engine.train.data.accuracy_report` shows them. Results of
+positions of one game are not independent: the figures are about as sure as the number of games makes them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import EMPTY
+from engine.errors import BadSgf
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.rules import Rules
+from engine.sgf import load_sgf
+from engine.train.data.final_scoring import FinalJudge
+from engine.train.data.heldout import game_hash
+from engine.train.data.records import (
+    PlayedPosition,
+    RecordOptions,
+    Source,
+    Tally,
+    drawn_plies,
+    opened,
+    play_record,
+    reason_of,
+    wanted,
+)
+from engine.train.data.targets import FinalResult
+from engine.vertex import policy_index
+
+LAST_BUCKET = 10
+"""All later positions are in this bucket, too."""
+_LEAST_CHANCE = 1e-9
+"""Chance at which the cross entropy of a move that was thought impossible is bounded."""
+_LEAST_BATCH = 64
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Means over some positions; NaN where none of them tells.
+
+    positions: with a move. top_1, top_5: share of moves that were the most likely, among the five most likely.
+    policy_loss: cross entropy of the move, nats.
+    valued: positions of games with a known result. value_error: mean square of value minus result, both in [-1, 1].
+    value_loss: cross entropy of the result, nats. value_right: share of decided games whose winner was favored.
+    owned: positions whose final owners are known. ownership_error: mean absolute difference of expected and final
+    owner, 0..2; ownership_right: share of owned points whose owner was favored. score_error: mean absolute difference
+    of expected and final score, points.
+    """
+
+    label: str
+    positions: int
+    top_1: float
+    top_5: float
+    policy_loss: float
+    valued: int
+    value_error: float
+    value_loss: float
+    value_right: float
+    owned: int
+    ownership_error: float
+    ownership_right: float
+    score_error: float
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The figures of a network. by_ply: in buckets of `bucket` moves. by_size: of each board, "19x19"."""
+
+    network: str
+    games: int
+    seconds: float
+    skipped: dict[str, int]
+    total: Figures
+    by_ply: tuple[Figures, ...]
+    by_size: tuple[Figures, ...]
+    bucket: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it: NaN becomes None."""
+        plain: dict[str, Any] = _without_nan(asdict(self))
+        return plain
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+_COLUMNS = ("ply", "width", "height", "rank", "chance", "value", "result", "owner_error", "owner_right", "score_error")
+
+
+class _Rows:
+    """One row of numbers for each position."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, *row: float) -> None:
+        self._rows.append(row)
+
+    def table(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns by name."""
+        columns = np.array(self._rows, dtype=np.float64).reshape(-1, len(_COLUMNS)).T
+        return dict(zip(_COLUMNS, columns, strict=True))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    position: PlayedPosition
+    result: FinalResult | None
+
+
+class _Asker:
+    """Evaluates positions of one board size and rules at a time and notes what came of it."""
+
+    def __init__(self, evaluator: Evaluator, rows: _Rows) -> None:
+        attributes = evaluator.attributes
+        self._evaluator, self._rows = evaluator, rows
+        self._size = min(attributes.max_batch, max(_LEAST_BATCH, attributes.preferred_batch * attributes.concurrent))
+        self._waiting: dict[tuple[int, int, Rules], list[_Asked]] = {}
+        self._buffers: dict[tuple[int, int], tuple[PositionBatch, Evaluation]] = {}
+
+    def add(self, asked: _Asked) -> None:
+        """Take a position; evaluate when there are enough of its kind."""
+        game = asked.position.game
+        kind = game.width, game.height, game.rules
+        waiting = self._waiting.setdefault(kind, [])
+        waiting.append(asked)
+        if len(waiting) == self._size:
+            self._evaluate(self._waiting.pop(kind))
+
+    def finish(self) -> None:
+        """Evaluate what waits."""
+        for asked in self._waiting.values():
+            self._evaluate(asked)
+        self._waiting.clear()
+
+    def _evaluate(self, batch: Sequence[_Asked]) -> None:
+        game = batch[0].position.game
+        size = game.width, game.height
+        if size not in self._buffers:
+            self._buffers[size] = PositionBatch(self._size, *size), Evaluation(self._size, *size)
+        positions, out = self._buffers[size]
+        for row, asked in enumerate(batch):
+            write_position(asked.position.game, asked.position.move.color, positions, row)
+        self._evaluator.evaluate(positions, len(batch), out)
+        for row, asked in enumerate(batch):
+            self._note(asked, out, row)
+
+    def _note(self, asked: _Asked, out: Evaluation, row: int) -> None:
+        game, (color, vertex) = asked.position.game, asked.position.move
+        policy = out.policy[row]
+        chance = float(policy[policy_index(vertex, game.width, game.height)])
+        # Moves thought exactly as likely share the places between them: the middle one counts.
+        rank = float(np.count_nonzero(policy > chance) + (np.count_nonzero(policy == chance) - 1) / 2)
+        result = owner_error = owner_right = score_error = np.nan
+        attributes = self._evaluator.attributes
+        if asked.result is not None and asked.result.winner is not None:
+            winner = asked.result.winner
+            result = 0.0 if winner == EMPTY else 1.0 if winner == color else -1.0
+            targets = asked.result.targets(color)
+            if targets["ownership"] is not None and attributes.has_ownership:
+                owner, expected = targets["ownership"], out.ownership[row]
+                owner_error = float(np.mean(np.abs(owner - expected)))
+                owner_right = float(np.mean((owner * expected > 0)[owner != 0])) if owner.any() else np.nan
+            if targets["score"] is not None and attributes.has_score:
+                score = out.score_mean[row] if attributes.has_details else out.score[row]
+                score_error = float(abs(score - targets["score"]))
+        place = game.move_number, game.width, game.height
+        self._rows.add(*place, rank, chance, float(out.value[row]), result, owner_error, owner_right, score_error)
+
+
+def held_out_records(sources: Iterable[Path], games: int | None, seed: int, *, held_out: bool = True) -> list[Source]:
+    """Return held-out records of the sources, `games` of them drawn at random, None for all, in a random order.
+
+    held_out: False takes all records instead. Files that cannot be read are left out.
+    """
+    options = RecordOptions(held_out=True if held_out else None)
+    found = list(wanted(opened(sources, Tally()), options))
+    order = np.random.default_rng(seed).permutation(len(found))
+    return [found[place] for place in order[:games]]
+
+
+def accuracy_of(
+    evaluator: Evaluator,
+    records: Sequence[Source],
+    *,
+    network: str,
+    per_game: int | None = None,
+    seed: int = 1,
+    bucket: int = 30,
+    board_sizes: tuple[int, int] | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> Accuracy:
+    """Return the figures of an evaluator on records.
+
+    network: its name. per_game: positions drawn from each game, None for all. bucket: moves that are reported together.
+    board_sizes: smallest and largest side that the network knows; other records are left out.
+    report: is told games and positions so far. Raises ValueError where no record gives a position.
+    """
+    begun, tally, rows, judge = monotonic(), Tally(), _Rows(), FinalJudge()
+    asker = _Asker(evaluator, rows)
+    for name, data in records:
+        try:
+            record = load_sgf(data, name=name)
+            if board_sizes and not all(
+                board_sizes[0] <= side <= board_sizes[1] for side in (record.width, record.height)
+            ):
+                tally.skip("of a board that the network does not know", name)
+                continue
+            chosen = drawn_plies(per_game, seed, game_hash(data))
+            played = play_record(record, chosen, judge, passes=False)
+        except BadSgf as error:
+            tally.skip(reason_of(error), str(error))
+            continue
+        for position in played.positions:
+            asker.add(_Asked(position, played.result))
+        tally.games += bool(played.positions)
+        if report is not None:
+            report(tally.games, len(rows))
+    asker.finish()
+    if len(rows) == 0:
+        raise ValueError(f"no position in {len(records)} records: {dict(tally.skipped)}")
+    table = rows.table()
+    return Accuracy(
+        network=network,
+        games=tally.games,
+        seconds=monotonic() - begun,
+        skipped=dict(tally.skipped),
+        total=_figures("all", table),
+        by_ply=tuple(_by_ply(table, bucket)),
+        by_size=tuple(_by_size(table)),
+        bucket=bucket,
+    )
+
+
+def _by_ply(table: dict[str, NDArray[np.float64]], bucket: int) -> Iterator[Figures]:
+    place = np.minimum(table["ply"] // bucket, LAST_BUCKET)
+    for index in np.unique(place).astype(int).tolist():
+        end = "" if index == LAST_BUCKET else str((index + 1) * bucket)
+        yield _figures(f"{index * bucket + 1}-{end}", {key: each[place == index] for key, each in table.items()})
+
+
+def _by_size(table: dict[str, NDArray[np.float64]]) -> Iterator[Figures]:
+    for width, height in np.unique(np.stack([table["width"], table["height"]]), axis=1).T.astype(int).tolist():
+        same = (table["width"] == width) & (table["height"] == height)
+        yield _figures(f"{width}x{height}", {key: each[same] for key, each in table.items()})
+
+
+def _figures(label: str, table: dict[str, NDArray[np.float64]]) -> Figures:
+    valued, owned = ~np.isnan(table["result"]), ~np.isnan(table["owner_error"])
+    value, result = table["value"][valued], table["result"][valued]
+    decided = result != 0
+    winning = np.clip((1 + value) / 2, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+    loss = -((1 + result) / 2 * np.log(winning) + (1 - result) / 2 * np.log(1 - winning))
+    scored = table["score_error"][~np.isnan(table["score_error"])]
+    right = table["owner_right"][~np.isnan(table["owner_right"])]
+    return Figures(
+        label=label,
+        positions=len(table["ply"]),
+        top_1=_mean(table["rank"] < 1),
+        top_5=_mean(table["rank"] < 5),
+        policy_loss=_mean(-np.log(np.maximum(table["chance"], _LEAST_CHANCE))),
+        valued=int(valued.sum()),
+        value_error=_mean((value - result) ** 2),
+        value_loss=_mean(loss),
+        value_right=_mean(value[decided] * result[decided] > 0),
+        owned=int(owned.sum()),
+        ownership_error=_mean(table["owner_error"][owned]),
+        ownership_right=_mean(right),
+        score_error=_mean(scored),
+    )
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else float("nan")

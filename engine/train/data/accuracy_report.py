@@ -1,0 +1,87 @@
+"""A network's accuracy as a table and as a picture."""
+
+from io import BytesIO
+from math import isnan
+from typing import TYPE_CHECKING
+
+from engine.errors import GoError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from engine.train.data.accuracy import Accuracy, Figures
+
+_INCHES = (7.0, 4.0)
+_DPI = 110
+
+
+def accuracy_table(accuracy: "Accuracy") -> "Table":
+    """Return a rich table: all positions, each board size if there are several, then by move number."""
+    from rich.table import Table
+
+    title = f"{accuracy.network}: {accuracy.total.positions} positions of {accuracy.games} games, one evaluation each"
+    table = Table(title=title)
+    table.add_column("moves")
+    for name in ("positions", "top 1 %", "top 5 %", "policy loss", "value error", "value loss", "winner %"):
+        table.add_column(name, justify="right")
+    for name in ("owners known", "owner error", "owner %", "score error"):
+        table.add_column(name, justify="right")
+    table.add_row(*_cells(accuracy.total))
+    if len(accuracy.by_size) > 1:
+        for figures in accuracy.by_size:
+            table.add_row(*_cells(figures))
+    table.add_section()
+    for figures in accuracy.by_ply:
+        table.add_row(*_cells(figures))
+    return table
+
+
+def _cells(figures: "Figures") -> list[str]:
+    return [
+        figures.label,
+        str(figures.positions),
+        _percent(figures.top_1),
+        _percent(figures.top_5),
+        _number(figures.policy_loss, 3),
+        _number(figures.value_error, 3),
+        _number(figures.value_loss, 3),
+        _percent(figures.value_right),
+        str(figures.owned),
+        _number(figures.ownership_error, 3),
+        _percent(figures.ownership_right),
+        _number(figures.score_error, 1),
+    ]
+
+
+def _percent(share: float) -> str:
+    return "" if isnan(share) else f"{100 * share:.1f}"
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if isnan(value) else f"{value:.{digits}f}"
+
+
+def plot_accuracy(accuracy: "Accuracy") -> bytes:
+    """Return a PNG of value error and policy accuracy by move number. Raises GoError without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise GoError("plots need matplotlib, which is not installed: pip install keima[plot]") from error
+
+    labels = [figures.label for figures in accuracy.by_ply]
+    figure = Figure(figsize=_INCHES, layout="constrained")
+    axes = figure.subplots()
+    axes.plot(labels, [figures.value_error for figures in accuracy.by_ply], marker="o", color="tab:blue")
+    axes.set_xlabel("move")
+    axes.set_ylabel("value: mean square error", color="tab:blue")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    shares = axes.twinx()
+    shares.plot(labels, [100 * figures.top_1 for figures in accuracy.by_ply], marker="s", color="tab:orange")
+    shares.set_ylabel("most likely move was played, %", color="tab:orange")
+    shares.set_ylim(0, 100)
+    axes.set_title(f"{accuracy.network}, {accuracy.games} games", fontsize="medium")
+    axes.tick_params(axis="x", rotation=45)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=_DPI)
+    return picture.getvalue()

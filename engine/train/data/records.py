@@ -1,0 +1,341 @@
+"""Game records to samples: what was played, and how the game ended, from the view of the side to move.
+
+Policy and reply targets are the moves of the record. The outcome is the recorded winner; score and ownership are
+known where `engine.train.data.final_scoring` trusts its judgement. Reads records in this process or in several at
+the same time; both give the same samples in the same order.
+
+Rules and komi that a record leaves open are those that were usual with what it does say: Chinese rules with a komi
+of 7 or more, Japanese ones with a smaller one; 7.5 or 6.5 points, and 0.5 with a handicap.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from engine.color import opponent
+from engine.errors import BadSgf, IllegalMove
+from engine.game import Game, Move
+from engine.rules import CHINESE, JAPANESE, Rules
+from engine.sgf import Record, load_sgf
+from engine.sgf_source import iterate_records
+from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
+from engine.train.data.heldout import game_hash, is_held_out
+from engine.train.data.samples import Samples, SampleWriter, empty_samples
+from engine.train.data.targets import FinalResult, one_hot
+from engine.vertex import PASS
+
+Source = tuple[str, bytes]
+"""Name and text of a record."""
+
+_GAMES_A_TASK = 16
+TASKS_AHEAD = 3
+"""Tasks that wait for each process, so that none is ever idle."""
+_CHINESE_KOMI = 7.0
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """Which samples to make of a record.
+
+    encoder: its name in `engine.encoders.ENCODERS`.
+    per_game: positions drawn from each game, None for all of them; which ones, `seed` and the game decide.
+    held_out: False for games to train on, True for those held out, None for both.
+    sizes: boards (width, height) to take, None for all.
+    agreed_passes: where a game under territory rules ends by points without passes, add the two by which the
+        players agreed that it is over, if the final position can be judged.
+    """
+
+    encoder: str = "katago-v7"
+    per_game: int | None = None
+    seed: int = 1
+    held_out: bool | None = False
+    sizes: frozenset[tuple[int, int]] | None = None
+    agreed_passes: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise BadSamples on an unknown encoder, ValueError on less than one position a game."""
+        empty_samples(self.encoder, 1, 1)
+        if self.per_game is not None and self.per_game < 1:
+            raise ValueError(f"expected at least 1 position a game, got {self.per_game}")
+
+
+@dataclass
+class Tally:
+    """What became of records. skipped: records left out, by reason; examples: the name of one for each reason.
+
+    settled: games whose ownership and score are known; counted: games that ended by points.
+    """
+
+    games: int = 0
+    positions: int = 0
+    counted: int = 0
+    settled: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def skip(self, reason: str, example: str) -> None:
+        """Count a record that was left out."""
+        self.skipped[reason] += 1
+        self.examples.setdefault(reason, example)
+
+    def add(self, other: "Tally") -> None:
+        """Add what became of other records."""
+        for name in ("games", "positions", "counted", "settled"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.skipped.update(other.skipped)
+        for reason, example in other.examples.items():
+            self.examples.setdefault(reason, example)
+
+
+def rules_of(record: Record) -> Rules:
+    """Return the rules of a record, or those that its komi suggests."""
+    if record.rules is not None:
+        return record.rules
+    return CHINESE if record.komi is not None and record.komi >= _CHINESE_KOMI else JAPANESE
+
+
+def komi_of(record: Record, rules: Rules) -> float:
+    """Return the komi of a record, or what was usual."""
+    if record.komi is not None:
+        return record.komi
+    if record.setups or (record.handicap or 0) >= 2:
+        return 0.5
+    return 7.5 if rules.is_area else 6.5
+
+
+@dataclass(frozen=True)
+class PlayedPosition:
+    """A position of a record with the move that followed and the one after that, None where there was none."""
+
+    game: Game
+    move: Move
+    reply: Move | None
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """Positions of a record in which somebody was to move and did, and how the game ended, None where unknown."""
+
+    positions: list[PlayedPosition]
+    result: FinalResult | None
+    ending: Ending
+
+
+def drawn_plies(per_game: int | None, seed: int, game_key: int) -> Callable[[int], Iterable[int]]:
+    """Return what chooses among the plies of a game: `per_game` of them, which seed and game decide, or all."""
+
+    def chosen(plies: int) -> Iterable[int]:
+        if per_game is None or per_game >= plies:
+            return range(plies)
+        drawn: list[int] = np.random.default_rng([seed, game_key]).choice(plies, per_game, replace=False).tolist()
+        return drawn
+
+    return chosen
+
+
+def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: FinalJudge, passes: bool) -> PlayedGame:
+    """Play a record to its end, or as far as it is needed.
+
+    chosen: is given the number of plies and returns those whose positions are wanted.
+    passes: see `RecordOptions.agreed_passes`.
+    Plies out of turn, after the end of the game or after stones set up in its course are left out.
+    Raises BadSgf where the record cannot be played.
+    """
+    recorded = recorded_result(record.result)
+    rules = rules_of(record)
+    end = min((setup.after for setup in record.setups if setup.after > 0), default=len(record.moves))
+    is_whole = end == len(record.moves)
+    moves = list(record.moves[:end])
+    no_passes = bool(moves) and moves[-1].vertex != PASS
+    agrees = passes and no_passes and is_whole and recorded.ending is Ending.COUNT and not rules.is_area
+    drawn = set(chosen(end + 2 * agrees))
+    needs_end = is_whole and recorded.ending not in (Ending.RESIGNATION, Ending.FORFEIT)
+    last = end if needs_end else max(drawn, default=-1)
+    found: dict[int, Game] = {}
+    for ply, game in enumerate(record.positions(rules=rules, komi=komi_of(record, rules))):
+        if game.is_over and ply < end:
+            end, moves = ply, moves[:ply]
+            break
+        if ply in drawn and ply < end and moves[ply].color == game.to_play:
+            found[ply] = game.copy()
+        if ply == last:
+            break
+    result = judge.result(game if is_whole else None, recorded)
+    if agrees and not game.is_over and result is not None and result.ownership is not None:
+        for ply in (end, end + 1):
+            moves.append(Move(game.to_play, PASS))
+            if ply in drawn:
+                found[ply] = game.copy()
+            game.play(game.to_play, PASS)
+    positions = []
+    for ply, position in found.items():
+        following = moves[ply + 1] if ply + 1 < len(moves) else None
+        reply = following if following is not None and following.color == opponent(moves[ply].color) else None
+        positions.append(PlayedPosition(position, moves[ply], reply))
+    return PlayedGame(positions, result, recorded.ending)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Records that one process reads at a time. seed: decides, with each game, which positions are drawn."""
+
+    sources: list[Source]
+    seed: int
+
+
+def tasks_of(sources: Iterable[Source], seed: int) -> Iterator[Task]:
+    """Cut records into tasks."""
+    records = iter(sources)
+    while taken := list(islice(records, _GAMES_A_TASK)):
+        yield Task(taken, seed)
+
+
+class RecordReader:
+    """Makes samples of records, one process's share. Not for several threads at once."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        self.options = options
+        self._judge = FinalJudge()
+        self._writers: dict[tuple[int, int], SampleWriter] = {}
+
+    def read(self, task: "Task") -> tuple[list[Samples], Tally]:
+        """Return the samples of records, those of one board size together, and what became of the records."""
+        tally = Tally()
+        for name, data in task.sources:
+            try:
+                record = load_sgf(data, name=name)
+                self._add(record, game_hash(data), task.seed, tally)
+            except BadSgf as error:
+                tally.skip(reason_of(error), str(error))
+        taken = [writer.take() for writer in self._writers.values()]
+        return [samples for samples in taken if len(samples)], tally
+
+    def _add(self, record: Record, game_key: int, seed: int, tally: Tally) -> None:
+        size = record.width, record.height
+        if self.options.sizes is not None and size not in self.options.sizes:
+            tally.skip("of another board size", record.name)
+            return
+
+        chosen = drawn_plies(self.options.per_game, seed, game_key)
+        played = play_record(record, chosen, self._judge, self.options.agreed_passes)
+        if not played.positions:
+            tally.skip("without a move in turn", record.name)
+            return
+        if size not in self._writers:
+            self._writers[size] = SampleWriter(self.options.encoder, *size)
+        for position in played.positions:
+            color, vertex = position.move
+            targets = {} if played.result is None else played.result.targets(color)
+            reply = None if position.reply is None else one_hot(position.reply.vertex, *size)
+            policy = one_hot(vertex, *size)
+            self._writers[size].add(position.game, color, policy, reply=reply, game_hash=game_key, **targets)
+        tally.games += 1
+        tally.positions += len(played.positions)
+        tally.counted += played.ending is Ending.COUNT
+        tally.settled += played.result is not None and played.result.ownership is not None
+
+
+def reason_of(error: BadSgf) -> str:
+    """Return why a record was left out."""
+    return "with an illegal move" if isinstance(error.__cause__, IllegalMove) else "not readable"
+
+
+_reader: RecordReader | None = None
+"""The reader of a worker process."""
+
+
+def _start_worker(options: RecordOptions) -> None:
+    global _reader
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    _reader = RecordReader(options)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone, however that happened: nobody else would tell it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(task: Task) -> tuple[list[Samples], Tally]:
+    assert _reader is not None
+    return _reader.read(task)
+
+
+def read_samples(
+    sources: Iterable[Path] | Iterable[Source],
+    options: RecordOptions,
+    *,
+    processes: int = 0,
+    tally: Tally | None = None,
+) -> Iterator[Samples]:
+    """Yield the samples of game records, those of some games of one board size at a time.
+
+    sources: files, folders and archives as in `engine.sgf_source.iterate_records`, or names and texts of records.
+    processes: worker processes; 0 reads in this one. A script that starts workers must be guarded by
+    `if __name__ == "__main__"`.
+    tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.
+    """
+    counted = Tally() if tally is None else tally
+    tasks = tasks_of(wanted(opened(sources, counted), options), options.seed)
+    for samples, part in read_tasks(tasks, options, processes):
+        counted.add(part)
+        yield from samples
+
+
+def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) -> Iterator[tuple[list[Samples], Tally]]:
+    """Yield the samples of each task and what became of its records, in the order of the tasks; see `read_samples`."""
+    reader = RecordReader(options)
+    first = next(tasks, None)
+    if first is None:
+        return
+    # Read here in any case: this compiles what has to be compiled before many processes would do so at once.
+    yield reader.read(first)
+    if processes == 0:
+        yield from map(reader.read, tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, _start_worker, (options,)) as pool:
+        waiting: deque[Future[tuple[list[Samples], Tally]]] = deque()
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(_work, task))
+                if len(waiting) >= TASKS_AHEAD * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def wanted(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source]:
+    """Yield the records on the wanted side of the split."""
+    for name, data in sources:
+        if options.held_out is None or is_held_out(data) == options.held_out:
+            yield name, data
+
+
+def opened(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
+    """Yield the records of files, folders and archives, records as they are. What cannot be read is counted."""
+    for source in sources:
+        if isinstance(source, tuple):
+            yield source
+        else:
+            yield from iterate_records([source], lambda error: tally.skip("not readable", str(error)))
+
+
+def usable_processes() -> int:
+    """Return how many worker processes keep this machine busy: one for each core that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

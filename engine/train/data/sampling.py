@@ -1,0 +1,89 @@
+"""The work of `keima train samples`: game records to a folder of shards, with the figures of it."""
+
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from engine.errors import GoError
+from engine.train.data.records import RecordOptions, Tally, opened, read_samples, usable_processes
+from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
+
+
+class Shards:
+    """A folder that receives samples, `size` to a file, each board in a folder such as 9x9."""
+
+    def __init__(self, folder: Path | None, size: int, provenance: dict[str, str]) -> None:
+        """Raise GoError for a folder that holds shards already."""
+        if folder is not None and any(folder.rglob(f"*{SUFFIX}")):
+            raise GoError(f"{folder}: holds samples already: take another folder")
+        self._folder, self._size, self._provenance = folder, size, provenance
+        self._waiting: dict[tuple[int, int], list[Samples]] = {}
+        self._written: dict[tuple[int, int], int] = {}
+
+    def add(self, samples: Samples) -> None:
+        """Take samples, and write a file when there are enough of a board."""
+        if self._folder is None:
+            return
+        board = samples.width, samples.height
+        waiting = self._waiting.setdefault(board, [])
+        waiting.append(samples)
+        if sum(map(len, waiting)) >= self._size:
+            together = concatenate(waiting)
+            while len(together) >= self._size:
+                self._write(together[: self._size])
+                together = together[self._size :]
+            self._waiting[board] = [together] if len(together) else []
+
+    def finish(self) -> None:
+        """Write what waits."""
+        for waiting in self._waiting.values():
+            if waiting:
+                self._write(concatenate(waiting))
+        self._waiting.clear()
+
+    def _write(self, samples: Samples) -> None:
+        assert self._folder is not None
+        board = samples.width, samples.height
+        number = self._written.get(board, 0)
+        place = self._folder / f"{board[0]}x{board[1]}"
+        place.mkdir(parents=True, exist_ok=True)
+        write_shard(place / f"records-{number:06d}{SUFFIX}", samples, self._provenance)
+        self._written[board] = number + 1
+
+
+def make_shards(
+    records: tuple[Path, ...],
+    out: Path | None,
+    encoder: str,
+    games: int | None,
+    per_game: int | None,
+    seed: int,
+    held_out: bool,
+    processes: int | None,
+    shard: int,
+) -> None:
+    """Read records, write shards, show progress on stderr and figures on stdout. Raises GoError."""
+    options = RecordOptions(encoder, per_game, seed, held_out)
+    workers = usable_processes() if processes is None else processes
+    shards = Shards(out, shard, {"records": " ".join(path.name for path in records), "seed": str(seed)})
+    tally = Tally()
+    sources = islice(opened(records, tally), games)
+    begun = monotonic()
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=games)
+        for samples in read_samples(sources, options, processes=workers, tally=tally):
+            shards.add(samples)
+            bar.update(task, completed=tally.games, description=f"{tally.positions / (monotonic() - begun):.0f}/s")
+    shards.finish()
+    seconds = monotonic() - begun
+    known = f"{tally.settled} of {tally.counted} counted games have known owners and score"
+    click.echo(
+        f"{tally.positions} positions of {tally.games} games in {seconds:.1f} s: {tally.positions / seconds:.0f} "
+        f"positions/s with {workers or 1} processes; {known}"
+    )
+    for reason, count in tally.skipped.items():
+        click.echo(f"{count} records left out: {reason}, such as {tally.examples[reason]}")

@@ -1,0 +1,282 @@
+"""Matches between two evaluators, many games at once in one process: for the gate and for rating curves.
+
+Every opening is played twice with colors exchanged. Results come as games end, so that a sequential test may stop
+the match. Each side searches in trees of its own, which it keeps from move to move.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.color import BLACK, EMPTY, WHITE, color_letter, for_color, opponent
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.game import Game
+from engine.rules import parse_rules
+from engine.scoring import format_score
+from engine.search.forest import Forest, ForestSlot
+from engine.search.move_choice import choose_vertex
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
+from engine.search.policy_target import tempered
+from engine.search.tree import ROOT
+from engine.sgf import write_game
+from engine.train.games.referee import Referee
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.vertex import from_policy_index
+
+FIRST, SECOND = range(2)
+_SEEDS = 1 << 31
+_NODES_PER_VISIT, _SPARE_NODES = 2, 64
+_LEAST_CALLS = 2
+
+
+@dataclass(frozen=True)
+class ArenaSettings:
+    """How a match is played.
+
+    size, rules, komi: of every game; komi None for a fair one. games_at_once: what fills a batch.
+    opening_moves: drawn from the policy of one evaluator, that of the other for the next opening, at temperature 1.
+    temperature: of the choice of moves until `temperature_moves` were played, later 0.
+    resign_threshold, resign_turns: winrate, and own turns in a row below it, after which a side gives up; 0 for never.
+    longest: moves of a game at most, as a multiple of the board's points; then it is counted as it stands.
+    """
+
+    size: int = 9
+    rules: str = "tromp-taylor"
+    komi: float | None = None
+    games_at_once: int = 32
+    opening_moves: int = 6
+    temperature: float = 0.5
+    temperature_moves: int = 12
+    resign_threshold: float = 0.02
+    resign_turns: int = 3
+    longest: float = 3.0
+    seed: int = 1
+
+    @property
+    def fair_komi(self) -> float:
+        """The komi that is played with."""
+        return SelfplaySettings(komi=self.komi).mean_komi(self.size)
+
+
+@dataclass(frozen=True)
+class ArenaPlayer:
+    """One side: what it evaluates by, so many visits a move, and its search; None for that of its evaluator."""
+
+    evaluator: Evaluator
+    visits: int
+    params: SearchParams | None = None
+    name: str = ""
+
+    @property
+    def search(self) -> SearchParams:
+        """The parameters of its searches."""
+        plays_out = self.evaluator.attributes.has_first_play
+        params = self.params or (ROLLOUT_PARAMS if plays_out else SearchParams())
+        return replace(params, prunes_symmetric_moves=False)
+
+
+@dataclass(frozen=True)
+class GameResult:
+    """One finished game. number: its own; numbers 2k and 2k + 1 have the same opening, the first player takes Black
+    in the even ones. points: the first player's, 1, 0.5 or 0. winner: color, EMPTY for a draw or no result.
+    score: Black-positive, None for a resignation or no result. record: SGF on one line.
+    """
+
+    number: int
+    first_is_black: bool
+    points: float
+    winner: int
+    score: float | None
+    moves: int
+    text: str
+    record: str
+
+    @property
+    def pair(self) -> int:
+        """The number of the opening."""
+        return self.number // 2
+
+
+def arena(
+    settings: ArenaSettings, first: ArenaPlayer, second: ArenaPlayer, games: int
+) -> Generator[GameResult, None, None]:
+    """Play games 0 to games - 1 and yield each result as the game ends; a caller that stops listening ends the match.
+
+    The same settings and evaluators give the same games. Raises ValueError on rules that score territory.
+    """
+    if not parse_rules(settings.rules).is_area:
+        raise ValueError(f"rules {settings.rules!r}: expected rules that score area")
+    with closing(_Arena(settings, (first, second), games)) as match:
+        yield from match.play()
+
+
+def draw_openings(settings: ArenaSettings, evaluators: Sequence[Evaluator], count: int) -> list[Game]:
+    """Return games after moves drawn from a policy, the evaluators taking turns. Openings that end a game are cut."""
+    games = [Game(settings.size, rules=parse_rules(settings.rules), komi=settings.fair_komi) for _ in range(count)]
+    generators = [np.random.default_rng([settings.seed, number]) for number in range(count)]
+    for turn, evaluator in enumerate(evaluators):
+        mine = range(turn, count, len(evaluators))
+        room = evaluator.attributes.max_batch
+        for begin in range(0, len(mine), room):
+            _draw_moves(settings, evaluator, [(games[each], generators[each]) for each in mine[begin : begin + room]])
+    return games
+
+
+def _draw_moves(
+    settings: ArenaSettings, evaluator: Evaluator, games: Sequence[tuple[Game, np.random.Generator]]
+) -> None:
+    size = settings.size
+    positions, out = PositionBatch(len(games), size, size), Evaluation(len(games), size, size)
+    for _ in range(settings.opening_moves):
+        for row, (game, _) in enumerate(games):
+            write_position(game, game.to_play, positions, row)
+        evaluator.evaluate(positions, len(games), out)
+        for row, (game, generator) in enumerate(games):
+            policy = out.policy[row].astype(np.float64)
+            policy[-1] = 0.0  # an opening has no passes
+            if policy.any():
+                index = int(generator.choice(len(policy), p=tempered(policy, 1.0)))
+                game.play(game.to_play, from_policy_index(index, size, size))
+
+
+class _Seated:
+    """A game in progress."""
+
+    def __init__(self, settings: ArenaSettings, number: int, game: Game) -> None:
+        self.number, self.game = number, game
+        self.generator = np.random.default_rng([settings.seed, number // 2, number % 2])
+        self.referee = Referee(game, max(1, round(settings.longest * settings.size**2)), ends_settled=True)
+        self.hopeless = {BLACK: 0, WHITE: 0}
+        self.resigned: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.referee.is_over or self.resigned is not None
+
+    @property
+    def first_is_black(self) -> bool:
+        return self.number % 2 == 0
+
+    def seat(self) -> int:
+        """Return who is to move."""
+        return FIRST if (self.game.to_play == BLACK) == self.first_is_black else SECOND
+
+
+class _Arena:
+    def __init__(self, settings: ArenaSettings, players: tuple[ArenaPlayer, ArenaPlayer], games: int) -> None:
+        self._settings, self._players, self._games = settings, players, games
+        self._openings = draw_openings(settings, [player.evaluator for player in players], -(-games // 2))
+        self._next = 0
+        count = max(1, min(settings.games_at_once, games))
+        self._forests = [self._forest(player, count) for player in players]
+        room = min(player.evaluator.attributes.max_batch for player in players)
+        groups = min(count, max(_LEAST_CALLS, -(-count // room)))
+        self._groups = [list(range(first, count, groups)) for first in range(groups)]
+        self._slots = [[forest.new_slot(len(group)) for forest in self._forests] for group in self._groups]
+        self._seated: dict[int, _Seated] = {}
+        self._finished: list[GameResult] = []
+
+    def _forest(self, player: ArenaPlayer, count: int) -> Forest:
+        settings = self._settings
+        game = Game(settings.size, rules=parse_rules(settings.rules))
+        nodes, rave = _NODES_PER_VISIT * player.visits + _SPARE_NODES, player.search.rave_bias > 0
+        most_moves = max(1, round(settings.longest * settings.size**2))
+        return Forest(player.evaluator, game, count, nodes, most_moves=most_moves, with_rave=rave, seed=settings.seed)
+
+    def play(self) -> Iterator[GameResult]:
+        """Play and yield every result."""
+        for group in self._groups:
+            for tree in group:
+                self._sit_down(tree)
+        while self._seated or self._finished:
+            for group, slots in zip(self._groups, self._slots, strict=True):
+                self._go_on(group, slots)
+                while self._finished:
+                    yield self._finished.pop(0)
+
+    def _go_on(self, group: list[int], slots: list[ForestSlot]) -> None:
+        """Take in what was evaluated for a group, play the moves that are found, and send the next leaves."""
+        for forest, slot in zip(self._forests, slots, strict=True):
+            forest.receive(slot)
+        waiting: list[list[int]] = [[], []]
+        for tree in group:
+            if tree in self._seated:
+                waiting[self._seated[tree].seat()].append(tree)
+        while any(waiting):
+            seat = FIRST if waiting[FIRST] else SECOND
+            trees, waiting[seat] = waiting[seat], []
+            for tree in self._forests[seat].collect(slots[seat], trees):
+                self._move(tree, seat)
+                if tree in self._seated:
+                    waiting[self._seated[tree].seat()].append(tree)
+        for forest, slot in zip(self._forests, slots, strict=True):
+            if slot.rows:
+                forest.send(slot)
+
+    def _sit_down(self, tree: int) -> None:
+        """Begin the next game at a tree, if there is one."""
+        while self._next < self._games:
+            number, self._next = self._next, self._next + 1
+            seated = _Seated(self._settings, number, self._openings[number // 2].copy())
+            if not seated.is_over:
+                self._seated[tree] = seated
+                self._search(tree)
+                return
+            self._finish(seated)
+
+    def _search(self, tree: int) -> None:
+        """Begin the search for the side to move."""
+        seated = self._seated[tree]
+        game, seat = seated.game, seated.seat()
+        player, forest = self._players[seat], self._forests[seat]
+        forest.begin(tree, game, game.to_play, avoid=seated.referee.pointless(game.to_play))
+        seed = int(seated.generator.integers(_SEEDS))
+        forest.search(tree, player.search, player.visits, seed, seated.generator)
+
+    def _move(self, tree: int, seat: int) -> None:
+        """Play what a search found, or give up; go on with the next move or the next game."""
+        seated, settings = self._seated[tree], self._settings
+        game, forest = seated.game, self._forests[seat]
+        color, root = game.to_play, forest.trees[tree].nodes[ROOT]
+        hopeless = (1 + for_color(float(root["value"]), color)) / 2 < settings.resign_threshold
+        seated.hopeless[color] = seated.hopeless[color] + 1 if hopeless else 0
+        if hopeless and seated.hopeless[color] >= settings.resign_turns:
+            seated.resigned = color
+        else:
+            temperature = settings.temperature if game.move_number < settings.temperature_moves else 0.0
+            params = self._players[seat].search
+            game.play(
+                color, choose_vertex(forest.trees[tree], forest.roots[tree], params, temperature, seated.generator)
+            )
+            seated.referee.watch()
+        if seated.is_over:
+            del self._seated[tree]
+            self._finish(seated)
+            self._sit_down(tree)
+        else:
+            self._search(tree)
+
+    def _finish(self, seated: _Seated) -> None:
+        game, score = seated.game, None
+        if seated.resigned is not None:
+            winner, text = opponent(seated.resigned), f"{color_letter(opponent(seated.resigned))}+R"
+        else:
+            result = seated.referee.result()
+            score, winner = result.score, EMPTY if result.winner is None else result.winner
+            text = "Void" if score is None else format_score(score)
+        own = BLACK if seated.first_is_black else WHITE
+        points = 0.5 if winner == EMPTY else float(winner == own)
+        names = [player.name for player in self._players]
+        black, white = names if seated.first_is_black else names[::-1]
+        record = write_game(game, result=text, black=black, white=white, round_name=str(seated.number))
+        moves, flat = game.move_number, " ".join(record.split())
+        self._finished.append(
+            GameResult(seated.number, seated.first_is_black, points, winner, score, moves, text, flat)
+        )
+
+    def close(self) -> None:
+        """Stop the forests' threads once they have finished what they do."""
+        for forest in self._forests:
+            forest.close()

@@ -1,0 +1,53 @@
+"""When a game that programs play among themselves is over, and how it counts; rules that score area."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.area import new_scratch, pass_alive
+from engine.color import BLACK, EMPTY, WHITE
+from engine.game import Game
+from engine.scoring import final_score, ownership_map
+from engine.train.data.targets import FinalResult
+from engine.vertex import points
+
+
+class Referee:
+    """Watches one game. most_moves: after which it is counted as it stands.
+
+    ends_settled: whether it is over when every point is pass-alive territory, which no play can change. is_over.
+    unfinished: whether it was counted as it stood, with points still open.
+    """
+
+    def __init__(self, game: Game, most_moves: int, *, ends_settled: bool) -> None:
+        self._game, self._most_moves, self._ends_settled = game, most_moves, ends_settled
+        self._inside = np.array(points(game.width, game.height))
+        self._scratch = new_scratch(game.board)
+        self._alive = np.zeros(game.board.shape[1], dtype=np.int8)
+        self.is_over = self.unfinished = False
+        self.watch()
+
+    def watch(self) -> None:
+        """Look at the present position."""
+        game = self._game
+        pass_alive(game.board, game.rules.suicide, self._scratch, self._alive)
+        settled = self._ends_settled and bool((self._alive[self._inside] != EMPTY).all())
+        self.unfinished = game.move_number >= self._most_moves and not (game.is_over or settled)
+        self.is_over = game.is_over or settled or self.unfinished
+
+    def pointless(self, color: int) -> NDArray[np.int16] | None:
+        """Return the moves in pass-alive territory, as `Search.begin` avoids them, or None where there are none."""
+        if not self._alive.any():
+            return None
+        avoid = np.zeros((3, len(self._alive)), dtype=np.int16)
+        avoid[color] = self._alive != EMPTY
+        return avoid
+
+    def result(self) -> FinalResult:
+        """Return how the game counts as it stands; no winner where the rules make it void."""
+        game = self._game
+        if game.no_result:
+            return FinalResult(None)
+        score = final_score(game)
+        winner = EMPTY if score == 0 else BLACK if score > 0 else WHITE
+        owner = ownership_map(game, game.board)[0][self._inside]
+        return FinalResult(winner, score, (owner == BLACK).astype(np.int8) - (owner == WHITE))

@@ -1,0 +1,356 @@
+"""Self-play: many games at once in one process, whose leaves fill the evaluator's batches together.
+
+The games of one board size and rule set share a forest and are divided into groups. While one group's leaves are
+evaluated, those of another are brought into its trees, its finished searches become moves, and its next leaves are
+collected. Boards take turns, for an evaluator works on one size at a time.
+
+A game depends on its number, the seed, the settings and what the evaluator says of a position, and on nothing else: a
+run that was interrupted plays the same games that it would have played.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluators.base import Evaluator
+from engine.game import Game
+from engine.search.forest import Forest, ForestSlot
+from engine.sgf import write_game
+from engine.train.data.samples import SampleWriter
+from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_starts import Kind, Starts, draw_kind, generator_of
+from engine.train.games.selfplay_store import Store, game_hash
+from engine.train.teaching.hints import Adviser
+
+_SPARE_NODES = 64
+_NODES_PER_VISIT = 2
+"""Room for what a search takes over from the one before."""
+_WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
+"""Settings that change how fast games are played, but not which."""
+_REPORT_SECONDS = 1.0
+_MOST_UNKEPT = 64
+"""Finished games that wait for the disk at most."""
+
+
+@dataclass
+class SelfplayStats:
+    """What a process played. Games that were finished before it began do not count.
+
+    games, moves, samples: finished and written. evaluations: positions that the evaluator was asked for. seconds: since
+    the start. busy_seconds: of these, in which at least one call was being evaluated. black_wins, draws, no_results,
+    resigned, unfinished (counted as they stood): games. would_resign, false_resigns: games that were played on
+    although a side would have resigned, and of these those that it did not lose. to_play: games wanted, None for
+    no end. done: of them, those that are finished, by whomever.
+    """
+
+    games: int = 0
+    moves: int = 0
+    samples: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+    black_wins: int = 0
+    white_wins: int = 0
+    draws: int = 0
+    no_results: int = 0
+    resigned: int = 0
+    unfinished: int = 0
+    would_resign: int = 0
+    false_resigns: int = 0
+    done: int = 0
+    to_play: int | None = None
+
+    def count(self, game: SelfplayGame, ending: Ending) -> None:
+        """Count a finished game."""
+        self.games += 1
+        self.done += 1
+        self.moves += len(game.plies)
+        winner = ending.result.winner
+        self.black_wins += winner == BLACK
+        self.white_wins += winner == WHITE
+        self.draws += winner == EMPTY
+        self.no_results += winner is None
+        self.resigned += ending.resigned
+        self.unfinished += ending.unfinished
+        self.would_resign += ending.false_resign is not None
+        self.false_resigns += bool(ending.false_resign)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all figures and what follows from them; None where nothing can be said."""
+        rates = {
+            f"{name}_per_s": _ratio(getattr(self, name), self.seconds) for name in ("games", "evaluations", "samples")
+        }
+        decided = self.black_wins + self.white_wins
+        return asdict(self) | {
+            **rates,
+            "busy_share": _ratio(self.busy_seconds, self.seconds),
+            "mean_length": _ratio(self.moves, self.games),
+            "black_win_rate": _ratio(self.black_wins, decided),
+            "false_resign_rate": _ratio(self.false_resigns, self.would_resign),
+        }
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+Report = Callable[[SelfplayStats], None]
+
+
+def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
+    """Return what decides which games are played: what must stay the same in a folder."""
+    return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+
+
+def selfplay(
+    settings: SelfplaySettings,
+    evaluator: Evaluator,
+    folder: Path,
+    games: int | None,
+    seed: int,
+    *,
+    stop: threading.Event | None = None,
+    report: Report | None = None,
+    adviser: Adviser | None = None,
+    provenance: dict[str, str] | None = None,
+) -> SelfplayStats:
+    """Play games 0 to games - 1 of a run, or without end, until `stop`; return the statistics of this process.
+
+    folder: where finished games are kept, see `engine.train.games.selfplay_store`; games that it has are not played
+    again. report: gets the statistics about once a second. adviser: may name moves, see
+    `SelfplaySettings.exploration`. provenance: what is noted of the network in every shard and record.
+    Raises GoError for a folder of another run and for starting positions that cannot be read.
+    """
+    origin = {"seed": str(seed), **(provenance or {})}
+    store = Store(folder, decisive(settings, seed), origin, settings.shard_samples)
+    run = _Run(settings, evaluator, store, games, seed, report, adviser, origin)
+    try:
+        run.play(stop or threading.Event())
+        run.settle()
+        store.finish()
+    finally:
+        run.close()
+    return run.stats()
+
+
+class _Run:
+    """What all games of a process share: the deal of numbers, the store and the statistics."""
+
+    def __init__(
+        self,
+        settings: SelfplaySettings,
+        evaluator: Evaluator,
+        store: Store,
+        games: int | None,
+        seed: int,
+        report: Report | None,
+        adviser: Adviser | None,
+        origin: dict[str, str],
+    ) -> None:
+        self.settings, self.evaluator, self.store, self.seed = settings, evaluator, store, seed
+        self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), origin
+        self._report, self._reported = report, time.monotonic()
+        self._next, self._games = 0, games
+        self._dealt: dict[Kind, deque[int]] = {}
+        self._tables: dict[Kind, _Table] = {}
+        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="keep")
+        self._unkept: deque[Future[None]] = deque()
+        self._start = time.perf_counter()
+        self._stats = SelfplayStats(to_play=games, done=len(store.done))
+
+    def play(self, stop: threading.Event) -> None:
+        """Give each board its turn, the one that lags behind first, until all games are finished."""
+        self._deal()
+        while not stop.is_set():
+            waiting = {kind: first for kind in self._kinds() if (first := self._first_number(kind)) is not None}
+            if not waiting:
+                return
+            kind = min(waiting, key=lambda each: waiting[each])
+            table = self._tables.get(kind) or _Table(self, kind)
+            self._tables[kind] = table
+            table.play(stop)
+
+    def _kinds(self) -> list[Kind]:
+        return list({**dict.fromkeys(self._dealt), **dict.fromkeys(self._tables)})
+
+    def _first_number(self, kind: Kind) -> int | None:
+        """Return the lowest number of an unfinished game of a kind."""
+        playing = self._tables[kind].numbers() if kind in self._tables else []
+        return min([*playing, *list(self._dealt.get(kind, ()))[:1]], default=None)
+
+    def _deal(self) -> bool:
+        """Draw the kind of the next game that is not finished; return False if there is none."""
+        while self._games is None or self._next < self._games:
+            number, self._next = self._next, self._next + 1
+            if number not in self.store.done:
+                kind = draw_kind(self.settings, generator_of(self.seed, number))
+                self._dealt.setdefault(kind, deque()).append(number)
+                return True
+        return False
+
+    def number_for(self, kind: Kind) -> int | None:
+        """Return the number of the next game of a kind, None if all are dealt."""
+        waiting = self._dealt.setdefault(kind, deque())
+        while not waiting:
+            if not self._deal():
+                return None
+        return waiting.popleft()
+
+    def finish(self, game: SelfplayGame, writer: SampleWriter) -> None:
+        """Have a finished game kept in the background: the disk is slow, and encoding can wait."""
+        assert game.ending is not None
+        self._stats.count(game, game.ending)
+        self._unkept.append(self._keeper.submit(self._keep, game, game.ending, writer))
+        while self._unkept and (len(self._unkept) > _MOST_UNKEPT or self._unkept[0].done()):
+            self._unkept.popleft().result()
+
+    def _keep(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
+        record = self._record(game, ending)
+        game.write_samples(writer, game_hash(self.seed, game.number, record))
+        self.store.add(game.number, writer.take(), record)
+
+    def settle(self) -> None:
+        """Wait until every finished game is kept. Raises what keeping one did."""
+        while self._unkept:
+            self._unkept.popleft().result()
+
+    def _record(self, game: SelfplayGame, ending: Ending) -> str:
+        comment = "; ".join(
+            [
+                *(f"{key} {value}" for key, value in self.origin.items()),
+                f"moves {game.summary()}",
+                *(["counted as it stood"] if ending.unfinished else []),
+            ]
+        )
+        name = self.origin.get("network", "")
+        text = write_game(
+            game.game,
+            result=ending.text,
+            black=name,
+            white=name,
+            event="self-play",
+            round_name=str(game.number),
+            comment=comment,
+        )
+        return " ".join(text.split())
+
+    def stats(self) -> SelfplayStats:
+        """Return the statistics so far."""
+        forests = [table.forest for table in self._tables.values()]
+        self._stats.evaluations = sum(forest.evaluations for forest in forests)
+        self._stats.busy_seconds = round(sum(forest.busy.seconds for forest in forests), 3)
+        self._stats.seconds = round(time.perf_counter() - self._start, 3)
+        self._stats.samples = self.store.samples
+        return self._stats
+
+    def tell(self) -> None:
+        """Report now and then."""
+        now = time.monotonic()
+        if self._report is not None and now - self._reported >= _REPORT_SECONDS:
+            self._reported = now
+            self._report(self.stats())
+
+    def close(self) -> None:
+        """Finish what is being kept, and free what the tables hold."""
+        self._keeper.shutdown()
+        for table in self._tables.values():
+            table.close()
+
+
+class _Table:
+    """The games of one board size and rule set, which share a forest and wait while other boards have their turn."""
+
+    def __init__(self, run: _Run, kind: Kind) -> None:
+        settings = run.settings
+        self._run, self._kind, self._settings = run, kind, settings
+        nodes = _NODES_PER_VISIT * max(settings.full_visits, settings.quick_visits) + _SPARE_NODES
+        count = settings.games_at_once
+        self.forest = Forest(
+            run.evaluator,
+            Game(kind.side, rules=kind.rules),
+            count,
+            nodes,
+            most_moves=settings.most_moves(kind.side),
+            seed=run.seed,
+        )
+        self._writer = SampleWriter(settings.encoder, kind.side, kind.side)
+        attributes = run.evaluator.attributes
+        room = max(1, attributes.max_batch // settings.leaves)
+        groups = min(count, max(settings.batches or attributes.concurrent, -(-count // room)))
+        self._groups = [list(range(first, count, groups)) for first in range(groups)]
+        self._slots = [self.forest.new_slot(settings.leaves * len(group)) for group in self._groups]
+        self._games: dict[int, tuple[SelfplayGame, Plan]] = {}
+        self._moves = 0
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the games in progress."""
+        return [game.number for game, _ in self._games.values()]
+
+    def play(self, stop: threading.Event) -> None:
+        """Play on for a turn, or until there is no game left; nothing is under evaluation afterwards."""
+        last = self._moves + self._settings.turns * self._settings.games_at_once
+        for group in self._groups:
+            for tree in group:
+                if tree not in self._games:
+                    self._seat(tree)
+        try:
+            while self._games and self._moves < last and not stop.is_set():
+                for group, slot in zip(self._groups, self._slots, strict=True):
+                    self._go_on(group, slot)
+                self._run.tell()
+        finally:
+            for slot in self._slots:
+                self.forest.receive(slot)
+
+    def _go_on(self, group: list[int], slot: ForestSlot) -> None:
+        """Take in what was evaluated for a group, play the moves that are found, and send its next leaves."""
+        self.forest.receive(slot)
+        waiting = [tree for tree in group if tree in self._games]
+        while waiting:
+            over = self.forest.collect(slot, waiting, self._settings.leaves)
+            waiting = [tree for tree in over if self._advance(tree)]
+        if slot.rows:
+            self.forest.send(slot)
+
+    def _advance(self, tree: int) -> bool:
+        """Play the move of a finished search; return whether there is another search at this tree."""
+        game, plan = self._games[tree]
+        self._moves += 1
+        game.decide(plan, self.forest.trees[tree], self.forest.roots[tree])
+        return self._search(tree, game)
+
+    def _search(self, tree: int, game: SelfplayGame) -> bool:
+        """Begin the next search of a game or, when it is over, of the next game; return False if there is none."""
+        plan = game.plan() if not game.is_over else None
+        if plan is None or game.is_over:
+            self._games.pop(tree, None)
+            self._run.finish(game, self._writer)
+            return self._seat(tree)
+        self._games[tree] = (game, plan)
+        if not self._settings.reuses_trees:
+            self.forest.forget(tree)
+        self.forest.begin(tree, game.game, game.game.to_play, avoid=game.avoid())
+        self.forest.search(tree, plan.params, plan.visits, plan.seed, game.generator)
+        return True
+
+    def _seat(self, tree: int) -> bool:
+        """Let the next game begin at a tree; return False if there is none."""
+        number = self._run.number_for(self._kind)
+        if number is None:
+            return False
+        generator = generator_of(self._run.seed, number)
+        draw_kind(self._settings, generator)
+        run = self._run
+        game = SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
+        return self._search(tree, game)
+
+    def close(self) -> None:
+        """Stop the forest's threads."""
+        self.forest.close()

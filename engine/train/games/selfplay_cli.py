@@ -1,0 +1,237 @@
+"""`keima selfplay`: games of a network against itself in a folder. Imports nothing heavy at once."""
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, network_named, threads_option
+
+if TYPE_CHECKING:
+    from engine.evaluators.base import Evaluator
+    from engine.train.games.selfplay import SelfplayStats
+    from engine.train.games.selfplay_settings import SelfplaySettings
+    from engine.train.teaching.hints import Adviser
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+_RAW_SECONDS = 5.0
+_LINE_SECONDS = 10.0
+"""Between lines of progress where stderr is no terminal."""
+
+
+@click.command()
+@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--net",
+    required=True,
+    metavar="FILE|FOLDER|none",
+    help="A network file, or a folder whose newest one is taken; none starts from random weights.",
+)
+@click.option(
+    "--blocks", type=click.IntRange(min=1), default=4, show_default=True, help="Of a network with --net none."
+)
+@click.option("--channels", type=click.IntRange(min=1), default=48, show_default=True, help="Likewise.")
+@click.option("--games", type=click.IntRange(min=1), help="Games in all; more, and a finished run goes on.")
+@click.option("--size", type=click.IntRange(2, 25), multiple=True, help="Side of the board; more than one for several.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct=1.1.",
+)
+@click.option(
+    "--teacher",
+    metavar="COMMAND",
+    help="A GTP program whose moves are among those played to explore; how many is said by --set exploration.start.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers.")
+@click.option(
+    "--raw", "measures", is_flag=True, help="Measure the evaluator alone, too, before and after, at the same batch."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON object.")
+@computing_options
+@threads_option
+def selfplay(**options: Any) -> None:
+    """Play games of a network against itself, many at once, and keep what can be learned from them.
+
+    OUT becomes a folder with the games, one SGF a line in games.sgfl, and training samples by board size. A run that
+    was stopped at any moment, even killed, goes on with the same command; it loses at most the games in progress.
+    """
+    with one_line_errors():
+        sys.exit(cli_selfplay(options, sys.stdout, sys.stderr))
+
+
+def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
+    """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
+    from engine.train.games.selfplay import selfplay as play
+
+    settings = _settings(options)
+    if options["teacher"] and not settings.exploration.start:
+        raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
+    name, evaluator = make_evaluator(options, settings.encoder)
+    rates: list[float] = []
+    with closing(evaluator), _adviser(options["teacher"]) as adviser, _stopping() as stop, _progress(stderr) as show:
+        if options["measures"]:
+            rates.append(raw_rate(evaluator, settings))
+        stats = play(
+            settings,
+            evaluator,
+            options["out"],
+            options["games"],
+            options["seed"],
+            stop=stop,
+            report=show,
+            adviser=adviser,
+            provenance={"network": name},
+        )
+        if options["measures"]:
+            rates.append(raw_rate(evaluator, settings))
+    raw = sum(rates) / len(rates) if rates else None
+    text = json.dumps(_figures(stats, raw)) if options["as_json"] else summary(stats, options["out"], raw)
+    stdout.write(text + "\n")
+    return INTERRUPTED if stop.is_set() else 0
+
+
+def _settings(options: dict[str, Any]) -> "SelfplaySettings":
+    from engine.train.games.selfplay_settings import SelfplaySettings
+    from engine.train.toml_settings import from_table, overridden
+
+    sizes = {"sizes": list(options["size"])} if options["size"] else {}
+    table = overridden(sizes, options["settings"])
+    if isinstance(table.get("search"), dict):
+        table["search"] = {name: str(value) for name, value in table["search"].items()}
+    return from_table(SelfplaySettings, table, "--set")
+
+
+def make_evaluator(options: dict[str, Any], encoder: str) -> tuple[str, "Evaluator"]:
+    """Return the name and the evaluator of the network that the options name. Raises GoError or WeightsError."""
+    from engine.netfile.network import Computing, open_network
+    from engine.netfile.network import make_evaluator as evaluator_of
+
+    computing = Computing(options["backend"], options["precision"], options["threads"])
+    file = network_named(options["net"])
+    if file is not None:
+        network = open_network(file, computing, options["profile"])
+        return Path(network.facts.file).name, network.evaluator
+    from engine.encoders import ENCODERS
+    from engine.nets.random import random_spec
+    from engine.nets.spec import Score, ValueKind
+
+    spec = random_spec(
+        options["blocks"],
+        options["channels"],
+        ENCODERS[encoder],
+        options["seed"],
+        value=ValueKind.SOFTMAX,
+        scores=(Score.MEAN, Score.STDEV, Score.LEAD),
+    )
+    return spec.name, evaluator_of(spec, computing)
+
+
+@contextmanager
+def _adviser(command: str | None) -> Iterator["Adviser | None"]:
+    """Yield who names moves to explore with, None without a teacher."""
+    if command is None:
+        yield None
+        return
+    from engine.train.teaching.gtp_teacher import Advice
+
+    with closing(Advice(command)) as advice:
+        yield advice
+
+
+def raw_rate(evaluator: "Evaluator", settings: "SelfplaySettings") -> float:
+    """Return the evaluations a second of an evaluator alone, in calls as large as self-play makes them, up to 32."""
+    from engine.bench.evaluations import BATCHES, Measured
+
+    side, attributes = settings.sizes[0], evaluator.attributes
+    batch = settings.leaves * -(-settings.games_at_once // (settings.batches or attributes.concurrent))
+    return Measured(evaluator, side, side).per_second(_RAW_SECONDS, min(batch, max(BATCHES), attributes.max_batch))
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets, and SIGTERM: what is finished is then put in order before the end."""
+    stop = threading.Event()
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def progress_text(stats: "SelfplayStats") -> str:
+    """Return how far a run is, in one line."""
+    figures = stats.to_json()
+    of = "" if stats.to_play is None else f" of {stats.to_play}"
+    return (
+        f"{stats.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
+        f"{figures['evaluations_per_s'] or 0:.0f} evaluations/s, busy {_percent(figures['busy_share'])}"
+    )
+
+
+def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
+    """Return all statistics. raw: evaluations a second of the evaluator alone, None if that was not measured."""
+    figures = stats.to_json()
+    if raw is not None:
+        rate = figures["evaluations_per_s"] or 0.0
+        figures |= {"raw_evaluations_per_s": round(raw, 1), "share_of_raw": round(rate / raw, 3)}
+    return figures
+
+
+def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
+    """Return the statistics in words, some lines. raw: see `_figures`."""
+    figures = _figures(stats, raw)
+    lines = [
+        f"{progress_text(stats)}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",
+        f"{stats.games} games of {figures['mean_length'] or 0:.1f} moves, {stats.samples} samples: "
+        f"Black won {_percent(figures['black_win_rate'])}, {stats.draws} draws, {stats.no_results} without a result, "
+        f"{stats.unfinished} counted as they stood",
+        f"{stats.resigned} resigned; of {stats.would_resign} that were played on although a side would have, "
+        f"it did not lose {stats.false_resigns} ({_percent(figures['false_resign_rate'])})",
+    ]
+    if raw is not None:
+        lines.append(f"the evaluator alone: {raw:.0f} evaluations/s; share of it {_percent(figures['share_of_raw'])}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _progress(stream: IO[str]) -> Iterator[Callable[["SelfplayStats"], None]]:
+    """Yield what shows progress: a bar on a terminal, else a line now and then."""
+    if not stream.isatty():
+        last = [time.monotonic()]
+
+        def write(stats: "SelfplayStats") -> None:
+            if time.monotonic() - last[0] >= _LINE_SECONDS:
+                last[0] = time.monotonic()
+                stream.write(progress_text(stats) + "\n")
+                stream.flush()
+
+        yield write
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=stream)) as bar:
+        task = bar.add_task("", total=None)
+
+        def update(stats: "SelfplayStats") -> None:
+            bar.update(task, completed=stats.done, total=stats.to_play, description=progress_text(stats))
+
+        yield update

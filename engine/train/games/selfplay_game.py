@@ -1,0 +1,225 @@
+"""One game of self-play: which search a ply gets, which move it becomes, how the game ends, what it teaches.
+
+Knows no other game and no batch. Every random number of a game is its own, so that it is the same game whichever
+others are played beside it.
+"""
+
+from dataclasses import replace
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK, WHITE, color_letter, for_color, opponent
+from engine.game import Game
+from engine.scoring import format_score
+from engine.search.params import SearchParams
+from engine.search.policy_target import root_moves
+from engine.search.position import Root
+from engine.search.tree import ROOT, Tree
+from engine.train.data.samples import SampleWriter
+from engine.train.data.targets import FinalResult
+from engine.train.games.referee import Referee
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_starts import Kind, Starts, draw_game, draw_opening_moves
+from engine.train.teaching.hints import Adviser, Exploration
+
+Policy = NDArray[np.float32]
+_SEEDS = 1 << 31
+_NOT_POLICY = ("reply", "outcome", "score", "ownership")
+
+
+class Effort(Enum):
+    """What decides a ply: the policy alone, a quick or a full search, or something outside of the search."""
+
+    OPENING = "opening"
+    QUICK = "quick"
+    FULL = "full"
+    FORCED = "forced"
+
+
+class Plan(NamedTuple):
+    """The search that a ply gets. seed: of the evaluator's random numbers."""
+
+    effort: Effort
+    visits: int
+    params: SearchParams
+    seed: int
+
+
+class Ply(NamedTuple):
+    """One move of the game. target: of the policy, None unless searched fully. spread: how the search would
+    choose at temperature 1, None without a search. visits: of the root when it ended.
+    """
+
+    color: int
+    vertex: int
+    effort: Effort
+    target: Policy | None = None
+    spread: Policy | None = None
+    visits: int = 0
+
+
+class Ending(NamedTuple):
+    """How a game ended. false_resign: None in games that may be resigned or in which nobody would have; else whether
+    the side that would have resigned first did not lose.
+    """
+
+    result: FinalResult
+    text: str
+    resigned: bool
+    unfinished: bool
+    false_resign: bool | None
+
+
+class SelfplayGame:
+    """A game in progress. number: its own, from which its random numbers are drawn with the seed of the run."""
+
+    def __init__(
+        self,
+        settings: SelfplaySettings,
+        number: int,
+        kind: Kind,
+        starts: Starts,
+        generator: np.random.Generator,
+        adviser: Adviser | None = None,
+    ) -> None:
+        self.number, self.generator = number, generator
+        self.ending: Ending | None = None
+        self._settings, self._side = settings, kind.side
+        self.game = draw_game(settings, kind, starts, generator)
+        self.first_ply = self.game.move_number
+        self._opening_left = draw_opening_moves(settings, kind.side, generator)
+        self.may_resign = bool(generator.random() >= settings.no_resign_share)
+        self._exploration = Exploration(settings.exploration, generator, adviser)
+        self._exploration.games = number
+        self.plies: list[Ply] = []
+        self._hopeless = {BLACK: 0, WHITE: 0}
+        self._would_resign: int | None = None
+        self._plain = settings.quick_search
+        most_moves = settings.most_moves(kind.side)
+        self._referee = Referee(self.game, most_moves, ends_settled=settings.ends_settled)
+        self._end_if_over()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return self.ending is not None
+
+    def plan(self) -> Plan:
+        """Return the search for the next ply, after playing what is forced. The game may be over then."""
+        while not self.is_over and self._opening_left == 0:
+            forced = self._exploration.forced_move(self.game)
+            if forced is None:
+                break
+            self._play(Ply(self.game.to_play, forced, Effort.FORCED))
+        settings, generator = self._settings, self.generator
+        seed = int(generator.integers(_SEEDS))
+        if self._opening_left > 0:
+            return Plan(Effort.OPENING, 1, self._plain, seed)
+        if generator.random() >= settings.full_share:
+            return Plan(Effort.QUICK, settings.quick_visits, self._plain, seed)
+        params = replace(
+            self._plain,
+            noise_fraction=settings.noise_fraction,
+            noise_concentration=settings.noise_concentration,
+            forced_playouts=settings.forced_playouts,
+            root_policy_temperature=settings.root_temperature_at(self.game.move_number, self._side),
+        )
+        return Plan(Effort.FULL, settings.full_visits, params, seed)
+
+    def avoid(self) -> NDArray[np.int16] | None:
+        """Return the moves that the next search leaves out at its root, see `Search.begin`."""
+        return self._referee.pointless(self.game.to_play) if self._settings.avoids_settled else None
+
+    def decide(self, plan: Plan, tree: Tree, root: Root) -> None:
+        """Play the move that a search found, or resign."""
+        color, side, generator = self.game.to_play, self._side, self.generator
+        found = root_moves(tree, root, plan.params)
+        if plan.effort is Effort.OPENING:
+            self._opening_left -= 1
+            found = found.without_passes()
+            self._play(Ply(color, found.choose(self._settings.opening_temperature, generator), plan.effort))
+            return
+        visits = int(tree.nodes[ROOT]["visits"])
+        if self._resigns(color, (1 + for_color(float(tree.nodes[ROOT]["value"]), color)) / 2):
+            return
+        temperature = self._settings.temperature_at(self.game.move_number, side)
+        vertex = found.choose(temperature, generator)
+        spread = found.spread(1.0, side, side)
+        target = None
+        if plan.effort is Effort.FULL:
+            target = found.spread(temperature, side, side) if self._settings.tempers_targets else spread
+        self._play(Ply(color, vertex, plan.effort, target, spread, visits))
+
+    def _resigns(self, color: int, winrate: float) -> bool:
+        """Count a hopeless turn; end the game if it is to be given up."""
+        settings = self._settings
+        is_late = self.game.move_number >= settings.earliest_resignation(self._side)
+        hopeless = is_late and winrate < settings.resign_threshold
+        self._hopeless[color] = self._hopeless[color] + 1 if hopeless else 0
+        if self._hopeless[color] < settings.resign_turns:
+            return False
+        if not self.may_resign:
+            self._would_resign = self._would_resign or color
+            return False
+        winner = opponent(color)
+        self.ending = Ending(FinalResult(winner), f"{color_letter(winner)}+R", True, False, None)
+        return True
+
+    def _play(self, ply: Ply) -> None:
+        self.game.play(ply.color, ply.vertex)
+        self.plies.append(ply)
+        self._referee.watch()
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        referee, owes = self._referee, self._would_resign
+        if not referee.is_over:
+            return
+        result = referee.result()
+        text = "Void" if result.score is None else format_score(result.score)
+        false_resign = None if owes is None else result.winner != opponent(owes)
+        self.ending = Ending(result, text, False, referee.unfinished, false_resign)
+
+    def write_samples(self, writer: SampleWriter, game_hash: int) -> int:
+        """Add the samples of a finished game; return how many there are.
+
+        What a search chose at a ply is the reply target of the ply before.
+        """
+        assert self.ending is not None
+        replayed = self._start()
+        count = 0
+        for index, ply in enumerate(self.plies):
+            weight = self._settings.quick_weight if ply.effort is Effort.QUICK else float(ply.target is not None)
+            if weight > 0:
+                following = self.plies[index + 1] if index + 1 < len(self.plies) else None
+                writer.add(
+                    replayed,
+                    ply.color,
+                    ply.target,
+                    game_hash=game_hash,
+                    reply=following.spread if following is not None and following.color != ply.color else None,
+                    weights=dict.fromkeys(_NOT_POLICY, weight),
+                    **self.ending.result.targets(ply.color),
+                )
+                count += 1
+            replayed.play(ply.color, ply.vertex, lenient=True)
+        return count
+
+    def _start(self) -> Game:
+        """Return the game as it was before the first ply of self-play."""
+        game = self.game.copy()
+        for _ in self.plies:
+            game.undo()
+        return game
+
+    def summary(self) -> str:
+        """Return what a record says of how the game was played: each effort with its moves, by number."""
+        parts = []
+        for effort in Effort:
+            numbers = [self.first_ply + n for n, ply in enumerate(self.plies, 1) if ply.effort is effort]
+            if numbers:
+                parts.append(f"{effort.value}={','.join(map(str, numbers))}")
+        return " ".join(parts)

@@ -1,0 +1,1 @@
+"""Learning from nothing: self-play, training, gate and ratings, generation after generation, on one machine or many."""

@@ -1,0 +1,215 @@
+"""The configuration of `keima zero`: every number of a run in one frozen value, from a preset or a TOML file.
+
+The run folder's config.toml, written at the start, is what a run goes on with: a later command that means other
+numbers is refused, but for those that say how long the run lasts, how it is computed and how it is rated.
+Imports nothing heavy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from engine.files import write_atomically
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations.gate import GateSettings
+from engine.train.generations.rating import RatingSettings
+from engine.train.learning.train_config import TrainConfig
+from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
+
+MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "rating.")
+MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps")
+"""Keys, and sections, in which a run may differ from its config.toml; the new values are written there."""
+CONFIG = "config.toml"
+_SUFFIX = ".toml"
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The shape of a run.
+
+    seed: of the first network, the games and the batches. hours, generations: where it ends; None for no bound.
+    games: that a generation plays; first_games: those of generation 1, which plays with the random network, whose
+        games teach little but the rules.
+    reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
+    komi_gain: points by which the mean komi of a generation follows Black's share of wins in the one before, for each
+        whole share above or below half; 0 for the same komi always. It begins at first_komi and stays within 0 and
+        the komi of self-play. Beginners who pass too soon leave all games to one side, and nothing to be learned;
+        KataGo's self-play can take the komi that its network finds fair (komiAuto).
+    """
+
+    seed: int = 1
+    hours: float | None = None
+    generations: int | None = None
+    games: int = 500
+    first_games: int = 500
+    reuse: float = 4.0
+    komi_gain: float = 0.0
+    first_komi: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a number that makes no run."""
+        if min(self.games, self.first_games) < 1:
+            raise ValueError(f"games, first_games: expected 1 or more, got {self.games} and {self.first_games}")
+        if not self.reuse > 0:
+            raise ValueError(f"reuse: expected more than 0, got {self.reuse}")
+        if min(self.komi_gain, self.first_komi) < 0:
+            raise ValueError(f"komi_gain, first_komi: expected 0 or more, got {self.komi_gain}, {self.first_komi}")
+        if (self.hours is not None and self.hours <= 0) or (self.generations is not None and self.generations < 0):
+            raise ValueError(f"hours, generations: expected a bound, got {self.hours} and {self.generations}")
+
+    def next_komi(self, komi: float | None, black_share: float | None, most: float) -> float:
+        """Return the mean komi of a generation from the last one's, None for the first, and Black's share of wins."""
+        if komi is None or black_share is None:
+            return min(self.first_komi if komi is None else komi, most)
+        return min(max(komi + self.komi_gain * (black_share - 0.5), 0.0), most)
+
+    def games_of(self, generation: int) -> int:
+        """Return how many games a generation plays, counted from 1."""
+        return self.first_games if generation == 1 else self.games
+
+
+@dataclass(frozen=True)
+class EvaluatorSettings:
+    """How networks are computed in self-play and matches, as `--backend`, `--precision` and `--threads` of play.
+
+    threads: 0 for one a core.
+    """
+
+    backend: str = "auto"
+    precision: str = "auto"
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a count below 0."""
+        if self.threads < 0:
+            raise ValueError(f"threads: expected 0 or more, got {self.threads}")
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    """Which samples a generation trains on: the newest N, a window that grows with the data (Wu 2019, appendix C).
+
+    N = scale * (1 + beta * ((total / scale)^alpha - 1) / alpha) of `total` samples so far, all while those are
+    fewer than `scale` (KataGo: 250,000, 0.75, 0.4).
+    prioritize: exponent a of the loss that samples are drawn by, p ~ loss^a; 0 draws uniformly. correct: exponent b
+    of the importance weights (1 / (N p))^b (T. Schaul et al., "Prioritized Experience Replay", 2016).
+    """
+
+    scale: float = 250_000.0
+    alpha: float = 0.75
+    beta: float = 0.4
+    prioritize: float = 0.0
+    correct: float = 0.4
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a number that makes no window."""
+        if not (self.scale > 0 and 0 < self.alpha <= 1 and 0 <= self.beta <= 1):
+            raise ValueError(f"scale, alpha, beta: got {self.scale}, {self.alpha}, {self.beta}, expected > 0 and <= 1")
+        if min(self.prioritize, self.correct) < 0:
+            raise ValueError(f"prioritize, correct: expected 0 or more, got {self.prioritize} and {self.correct}")
+
+
+@dataclass(frozen=True)
+class ZeroConfig:
+    """Everything that a run of `keima zero` depends on."""
+
+    run: RunSettings = field(default_factory=RunSettings)
+    selfplay: SelfplaySettings = field(default_factory=SelfplaySettings)
+    evaluator: EvaluatorSettings = field(default_factory=EvaluatorSettings)
+    window: WindowSettings = field(default_factory=WindowSettings)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    gate: GateSettings = field(default_factory=GateSettings)
+    rating: RatingSettings = field(default_factory=RatingSettings)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where two sections contradict each other."""
+        if self.selfplay.encoder != self.train.encoder:
+            raise ValueError(
+                f"selfplay.encoder: expected that of the network, train.encoder {self.train.encoder!r}, "
+                f"got {self.selfplay.encoder!r}"
+            )
+        if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
+            raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
+        smallest, largest = self.train.board_sizes
+        if not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
+            raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")
+
+
+def preset_names() -> list[str]:
+    """Return the names of the presets that come with the program."""
+    files = resources.files("engine.train.generations").joinpath("presets").iterdir()
+    return sorted(file.name.removesuffix(_SUFFIX) for file in files if file.name.endswith(_SUFFIX))
+
+
+def preset_text(name: str) -> str:
+    """Return the text of a preset. Raises ConfigError where there is none of this name."""
+    if name not in preset_names():
+        raise ConfigError(f"unknown preset {name!r}, expected {' or '.join(preset_names())}, or a .toml file")
+    return resources.files("engine.train.generations").joinpath("presets", name + _SUFFIX).read_text(encoding="utf-8")
+
+
+def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:
+    """Return a configuration: a preset by name or a TOML file, with `section.key=value` settings put in.
+
+    Raises ConfigError, naming file and key.
+    """
+    if source.endswith(_SUFFIX):
+        return read_file(Path(source), settings)
+    return _parsed(read_toml(preset_text(source), source), source, settings)
+
+
+def read_file(path: Path, settings: Sequence[str] = ()) -> ZeroConfig:
+    """Return the configuration of a TOML file. Raises ConfigError, naming file and key."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    return _parsed(read_toml(text, str(path)), str(path), settings)
+
+
+def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> ZeroConfig:
+    plain = from_table(ZeroConfig, tables, place)
+    if not settings:
+        return plain
+    return from_table(ZeroConfig, overridden(tables, settings), f"{place} with {' '.join(settings)}")
+
+
+def config_of_run(
+    folder: Path,
+    source: str | None = None,
+    settings: Sequence[str] = (),
+    hours: float | None = None,
+    generations: int | None = None,
+) -> ZeroConfig:
+    """Return the configuration of a run and keep it in the folder's config.toml.
+
+    source: a preset or a file, needed at the start only. settings: over that or, without it, over the run's own.
+    hours, generations: replace the configuration's bounds.
+    Raises ConfigError where nothing says how to begin, or the run began with other numbers.
+    """
+    path = folder / CONFIG
+    if not path.exists() and source is None:
+        raise ConfigError(f"{folder} holds no run: say how to begin one, --preset {' or '.join(preset_names())}")
+    config = read_file(path, settings) if source is None else read_config(source, settings)
+    bounds = {"hours": hours, "generations": generations}
+    given = {key: value for key, value in bounds.items() if value is not None}
+    try:
+        config = replace(config, run=replace(config.run, **given))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ConfigError(f"--hours, --generations: {error}") from error
+    if path.exists():
+        _refuse_changes(path, read_file(path), config)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, to_toml(config))
+    return config
+
+
+def _refuse_changes(path: Path, old: ZeroConfig, new: ZeroConfig) -> None:
+    for key, before, now in differences(old, new):
+        if not any(key == each or (each.endswith(".") and key.startswith(each)) for each in MAY_CHANGE):
+            raise ConfigError(
+                f"{path}: {key} is {before!r} in this run and {now!r} in the command; begin another run, "
+                "or leave out what changes it"
+            )

@@ -1,0 +1,140 @@
+"""The matches behind the rating curve: a generation against another, the rollout player, or GNU Go.
+
+Networks and the rollout player meet in this process, GNU Go over GTP in `engine.match`, which keeps every game
+and goes on with a match that was cut short.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.evaluators.base import Evaluator
+from engine.match.errors import MatchError
+from engine.match.settings import Entrant, MatchSettings
+from engine.match.store import GameRecord
+from engine.match.tournament import run_match
+from engine.search.params import SearchParams
+from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
+from engine.train.generations.config import ZeroConfig
+from engine.train.generations.gate import DRAW, LOSS, WIN
+from engine.train.generations.rating import MatchLine, generation_of, gnugo_level, player_of, rollout_visits
+from engine.train.generations.zero import Stopped
+
+_GTP_KOMI = 7.5
+_GTP_RULES = "chinese"
+_GTP_SIZES = range(5, 20)
+"""GNU Go's boards."""
+_GTP_SEED = 1
+
+Noted = Callable[[Iterator[GameResult], list[str]], Iterator[GameResult]]
+"""Passes games on and keeps their records; raises Stopped when the run is to stop."""
+
+
+@dataclass(frozen=True)
+class RatingMatches:
+    """Plays them. network: the file of a generation; evaluator: opens it; hours: of the run until now.
+
+    stopping: whether the run is to stop; it is asked after every game over GTP.
+    """
+
+    folder: Path
+    config: ZeroConfig
+    params: SearchParams
+    network: Callable[[int], Path]
+    evaluator: Callable[[int], AbstractContextManager[Evaluator]]
+    hours: Callable[[], float]
+    noted: Noted
+    stopping: Callable[[], bool]
+
+    def play(self, generation: int, opponent: str, settings: ArenaSettings) -> tuple[MatchLine, list[str]]:
+        """Return the result of a match, and the records of its games if they are not kept yet. Raises Stopped."""
+        start = time.monotonic()
+        records: list[str] = []
+        level, points = gnugo_level(opponent), list[float]()
+        if level is None:
+            points = [game.points for game in self._meet(generation, opponent, settings, records)]
+            skipped = ""
+        else:
+            skipped = self._gnugo_missing(settings.size)
+            if not skipped:
+                points = [_points(record, generation) for record in self._meet_gnugo(generation, level, settings.size)]
+        wins, losses, draws = (points.count(each) for each in (WIN, LOSS, DRAW))
+        seconds = round(time.monotonic() - start, 3)
+        line = MatchLine(player_of(generation), opponent, wins, losses, draws, round(self.hours(), 4), seconds, skipped)
+        return line, records
+
+    def _meet(
+        self, generation: int, opponent: str, settings: ArenaSettings, records: list[str]
+    ) -> Iterator[GameResult]:
+        """Play a match in this process."""
+        visits, games = self.config.rating.visits, self.config.rating.games
+        with self.evaluator(generation) as own, self._opponent(opponent) as other:
+            first = ArenaPlayer(own, visits, self.params, player_of(generation))
+            strength, fixed = rollout_visits(opponent), generation_of(opponent) is None
+            second = ArenaPlayer(other, strength or visits, None if fixed else self.params, opponent)
+            with closing(arena(settings, first, second, games)) as results:
+                yield from self.noted(results, records)
+
+    def _opponent(self, opponent: str) -> AbstractContextManager[Evaluator]:
+        generation = generation_of(opponent)
+        if generation is not None:
+            return self.evaluator(generation)
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        return closing(RolloutEvaluator(self.config.evaluator.threads or os.cpu_count() or 1))
+
+    def _gnugo_missing(self, size: int) -> str:
+        """Return why GNU Go cannot play, "" where it can."""
+        program = shlex.split(self.config.rating.gnugo)[0]
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+        return "" if size in _GTP_SIZES else f"GNU Go has no {size}x{size} board"
+
+    def _meet_gnugo(self, generation: int, level: int, size: int) -> list[GameRecord]:
+        """Play a match over GTP; its folder keeps the games. Raises Stopped, and MatchError where none is possible."""
+        rating = self.config.rating
+        engine = [*own_command(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
+        engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
+        if self.config.evaluator.threads:
+            engine += ["--threads", str(self.config.evaluator.threads)]
+        settings = MatchSettings(
+            (
+                Entrant(player_of(generation), shlex.join([*engine, "--seed", str(_GTP_SEED)]), player_of(generation)),
+                Entrant(f"gnugo-{level}", f"{rating.gnugo} --level {level}"),
+            ),
+            games=rating.games,
+            width=size,
+            height=size,
+            komi=_GTP_KOMI,
+            rules=_GTP_RULES,
+            alternate=True,
+        )
+
+        def look_up(records: list[GameRecord]) -> None:
+            if self.stopping():
+                raise Stopped
+
+        folder = self.folder / "matches" / f"{player_of(generation)}-gnugo-{level}"
+        result = run_match(settings, folder, on_game=look_up)
+        if result.interrupted:
+            raise Stopped
+        if len(result.records) < rating.games:
+            raise MatchError(f"{folder}: {len(result.records)} of {rating.games} games")
+        return result.records
+
+
+def own_command() -> list[str]:
+    """Return the command that starts this very program again."""
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "keima"]
+
+
+def _points(record: GameRecord, generation: int) -> float:
+    if record.winner is None:
+        return DRAW
+    return WIN if record.winner == player_of(generation) else LOSS

@@ -1,0 +1,133 @@
+"""What the workers of a Ray cluster play, and how their games come into the folder of a generation.
+
+A worker is a whole self-play process of its own (`engine.train.games.selfplay`) that never ends; every game that it
+finishes travels as one file of samples with its record in the header.
+"""
+
+import re
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from engine.errors import GoError
+from engine.netfile.network import Computing, make_evaluator
+from engine.train.data.samples import SUFFIX, read_shard, shard_info, write_shard
+from engine.train.games.selfplay import selfplay
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_store import RECORDS, Store
+from engine.train.games.switching import SwitchingEvaluator
+from engine.train.generations.config import EvaluatorSettings
+from weights.registry import load
+
+_RECORD, _GAMES = "record", "games"
+_ROUND = re.compile(r"RO\[(\d+)\]")
+_INBOX = "inbox"
+
+
+def computing_of(settings: EvaluatorSettings) -> Computing:
+    """Return how networks are computed."""
+    return Computing(settings.backend, settings.precision, settings.threads or None)
+
+
+@dataclass(frozen=True)
+class MakeSelfplay:
+    """Makes the self-play of a worker; it is what travels to the workers."""
+
+    selfplay: SelfplaySettings
+    evaluator: EvaluatorSettings
+
+    def __call__(self, number: int) -> "SelfplayPlaying":
+        """Return the self-play of a worker; every worker, also one that begins again, has random numbers of its own."""
+        return SelfplayPlaying(self.selfplay, self.evaluator)
+
+
+class SelfplayPlaying:
+    """Plays games without end, one file a game."""
+
+    def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings) -> None:
+        self._settings = replace(settings, shard_samples=1)
+        self._computing = computing_of(evaluator)
+        self._evaluator: SwitchingEvaluator | None = None
+        self._records: dict[int, str] = {}
+
+    def take_over(self, network: bytes, generation: int) -> None:
+        """Play with this network file from now on, also in running games."""
+        with TemporaryDirectory(prefix="keima-network-") as folder:
+            path = Path(folder) / f"gen-{generation:04d}{SUFFIX}"
+            path.write_bytes(network)
+            new = make_evaluator(load(path), self._computing)
+        if self._evaluator is None:
+            self._evaluator = SwitchingEvaluator(new)
+        else:
+            self._evaluator.switch(new)
+
+    def play(self, folder: Path, stop: threading.Event) -> None:
+        """Play until told to stop."""
+        assert self._evaluator is not None, "a network comes first"
+        selfplay(self._settings, self._evaluator, folder, None, secrets.randbits(63), stop=stop)
+
+    def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
+        """Yield every finished game as a file of samples that has the record in its header."""
+        for path in sorted(folder.glob(f"*x*/shard-*{SUFFIX}")):
+            (number,) = (int(each) for each in shard_info(path).provenance[_GAMES].split())
+            letter = folder / ("letter" + SUFFIX)
+            write_shard(letter, read_shard(path), {_RECORD: self._record_of(folder, number)})
+            yield letter.read_bytes(), path
+
+    def _record_of(self, folder: Path, number: int) -> str:
+        """Return the record of a finished game, whose line was written before its samples."""
+        if number not in self._records:
+            # Only to be read: the thread that plays adds to it at the same time.
+            lines = (folder / RECORDS).read_text(encoding="utf-8").splitlines()
+            self._records = {int(match[1]): line for line in lines if (match := _ROUND.search(line))}
+        return self._records[number]
+
+
+class Intake:
+    """Takes games that workers have sent into the folder of a generation, every one exactly once.
+
+    A game gets its number by a rename into the folder's inbox; from there the store takes it, and one that is killed in
+    between finds it there again.
+    """
+
+    def __init__(self, spool: Path, folder: Path, settings: Mapping[str, object], shard_samples: int) -> None:
+        """Open the folder and take in what an earlier sitting left in its inbox. Raises GoError."""
+        self._spool, self._inbox = spool, folder / _INBOX
+        self._inbox.mkdir(parents=True, exist_ok=True)
+        self._store = Store(folder, settings, {}, shard_samples)
+        for path in sorted(self._inbox.glob(f"*{SUFFIX}")):
+            self._take(path)
+
+    @property
+    def games(self) -> int:
+        """Games in the folder."""
+        return len(self._store.done)
+
+    @property
+    def samples(self) -> int:
+        """Samples that this sitting has taken in."""
+        return self._store.samples
+
+    def take(self, most: int) -> int:
+        """Take in games that have come, up to a number; return how many."""
+        sent = sorted(path for path in self._spool.iterdir() if path.suffix != ".part")[:most]
+        for path in sent:
+            number = max(self._store.done, default=-1) + 1
+            self._take(path.replace(self._inbox / f"{number:06d}{SUFFIX}"))
+        return len(sent)
+
+    def finish(self) -> None:
+        """Put what waits into shards: the generation is complete."""
+        self._store.finish()
+
+    def _take(self, path: Path) -> None:
+        number = int(path.stem)
+        if number not in self._store.done:
+            record = shard_info(path).provenance.get(_RECORD)
+            if record is None:
+                raise GoError(f"{path}: {_RECORD}: missing: no game of a worker")
+            self._store.add(number, read_shard(path), _ROUND.sub(f"RO[{number}]", record, count=1))
+        path.unlink()

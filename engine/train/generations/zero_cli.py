@@ -1,0 +1,174 @@
+"""`keima zero`: learning from nothing in a folder. Imports nothing heavy at once."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from engine.netfile.errors import one_line_errors
+
+if TYPE_CHECKING:
+    from engine.train.generations.config import ZeroConfig
+    from engine.train.generations.ray_workers import Fleet
+    from engine.train.generations.zero import Figures
+    from engine.train.generations.zero_state import State
+
+SPINS = "5000"
+"""Turns that an OpenMP thread waits in a loop before it sleeps. Torch's many thousands take the processor from others,
+and from its own threads: beside other work two threads trained a 4x48 network at 30 samples/s with them and at 139
+with these."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+_LINE_SECONDS = 10.0
+"""Between lines of progress where stderr is no terminal."""
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--preset", metavar="NAME|FILE", help="How to begin: 9x9-cpu, 9x9-gpu, 19x19-gpu, agz-study, tiny; a .toml."
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="A number of the configuration, its value as in TOML: train.blocks=6, selfplay.sizes='[9, 13]'.",
+)
+@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="Where it ends, all sittings together.")
+@click.option("--generations", type=click.IntRange(min=0), help="Where it ends at the latest.")
+@click.option("--ray", "address", metavar="ADDRESS", help="Let a Ray cluster play: host:port, auto, or local.")
+@click.option("--status", is_flag=True, help="Show where the run is, and do nothing.")
+def zero(
+    run: Path,
+    preset: str | None,
+    settings: tuple[str, ...],
+    hours: float | None,
+    generations: int | None,
+    address: str | None,
+    status: bool,
+) -> None:
+    """Learn from nothing: self-play, training, a gate and ratings, generation after generation.
+
+    RUN becomes a folder with the networks of all generations, their games, report.md and ratings.png. A run that
+    was stopped at any moment, even killed, goes on with the same command; its numbers are those of RUN/config.toml.
+    """
+    with one_line_errors():
+        if status:
+            _show_status(run, sys.stdout)
+            return
+        from engine.train.generations.config import config_of_run
+
+        config = config_of_run(run, preset, settings, hours, generations)
+        sys.exit(_learn(run, config, address, sys.stderr))
+
+
+def _show_status(run: Path, stdout: IO[str]) -> None:
+    from rich.console import Console
+
+    from engine.train.generations.zero_report import read_progress, tables
+
+    console = Console(file=stdout, width=None if stdout.isatty() else 140)
+    for table in tables(read_progress(run)):
+        console.print(table)
+
+
+def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
+    """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
+    from engine.train.generations.zero import Bounds, Run
+    from engine.train.generations.zero_work import LocalWork
+    from engine.train.stopping import stopping
+
+    run = Run(folder)
+    bounds = Bounds(config.run.hours, config.run.generations)
+    if bounds.reached(run.state, run.clock.hours):
+        stderr.write(f"keima zero: {folder} is complete: {run.clock.hours:.2f} h, next is generation ")
+        stderr.write(f"{run.state.generation}; --hours or --generations let it go on\n")
+        return 0
+    with stopping() as stop, _fleet(folder, config, address) as fleet, _progress(stderr) as (show, tell):
+
+        def report(state: "State", figures: "Figures") -> None:
+            tell(f"generation {state.generation}, {state.step}: {_figures(figures)}")
+            _write_report(folder, stderr)
+
+        def note(text: str) -> None:
+            show(f"generation {run.state.generation}, {run.state.step}: {text}")
+
+        work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, fleet)
+        run.go_on(work, bounds, stop, report)
+    _write_report(folder, stderr)
+    return 0 if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
+
+
+@contextmanager
+def _fleet(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["Fleet | None"]:
+    """Yield the workers of a Ray cluster, or None where this process plays."""
+    if address is None:
+        yield None
+        return
+    from engine.train.generations.ray_selfplay import MakeSelfplay
+    from engine.train.generations.ray_workers import Fleet
+
+    cores = config.evaluator.threads or 1
+    with Fleet(address, MakeSelfplay(config.selfplay, config.evaluator), folder / "spool", cores) as fleet:
+        yield fleet
+
+
+def _write_report(folder: Path, stderr: IO[str]) -> None:
+    """Write report.md, ratings.json and, where matplotlib is installed, ratings.png."""
+    import json
+
+    from engine.files import write_atomically
+    from engine.train.generations.rating import read_lines, summary
+    from engine.train.generations.rating_plot import plot_ratings
+    from engine.train.generations.zero_report import write_report
+
+    write_report(folder, f"keima zero {folder.name}")
+    lines = read_lines(folder / "ratings.jsonl")
+    if not any(line.games for line in lines):
+        return
+    write_atomically(folder / "ratings.json", json.dumps(summary(lines), indent=1) + "\n")
+    try:
+        write_atomically(folder / "ratings.png", plot_ratings(lines, folder.name))
+    except ImportError as error:
+        stderr.write(f"keima zero: no plot, for want of matplotlib (pip install 'keima[plot]'): {error}\n")
+
+
+def _figures(figures: "Figures") -> str:
+    """Return the figures of a step in one line."""
+    told = {key: value for key, value in figures.items() if value is not None and key != "hours"}
+    texts = (f"{key} {value:,.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told.items())
+    return f"{', '.join(texts)}; {figures['hours']:.2f} h"
+
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def _progress(stream: IO[str]) -> Iterator[tuple[Say, Say]]:
+    """Yield what shows the present doing, and what tells for good: a status on a terminal, else lines now and then."""
+    if not stream.isatty():
+        last = [time.monotonic()]
+
+        def tell(text: str) -> None:
+            stream.write(f"{text}\n")
+            stream.flush()
+
+        def show(text: str) -> None:
+            if time.monotonic() - last[0] >= _LINE_SECONDS:
+                last[0] = time.monotonic()
+                tell(text)
+
+        yield show, tell
+        return
+    from rich.console import Console
+
+    console = Console(file=stream)
+    with console.status("") as status:
+        yield status.update, lambda text: console.print(text, highlight=False)

@@ -1,0 +1,168 @@
+"""What a run of `keima zero` has come to, for people: tables on a terminal and report.md in the run folder.
+
+It reads the run folder's files and changes nothing but the report.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.files import write_atomically
+from engine.train.generations.gate import read_gates
+from engine.train.generations.rating import MatchLine, curve, generation_of, player_of, ratings, read_lines
+from engine.train.generations.zero_state import STEPS, Clock, State, read_state, read_steps
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_NEWEST = 12
+"""Generations that a terminal shows."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of texts, for a terminal as for Markdown."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Everything that a run folder tells of itself."""
+
+    state: State
+    seconds: dict[str, float]
+    steps: list[dict[str, Any]]
+    gates: list[dict[str, Any]]
+    matches: list[MatchLine]
+
+
+def read_progress(folder: Path) -> Progress:
+    """Return what the files of a run say. Raises GoError where one cannot be read."""
+    return Progress(
+        read_state(folder / "state.json"),
+        {str(step): seconds for step, seconds in Clock(folder / "clock.json").seconds.items()},
+        read_steps(folder / "steps.jsonl"),
+        read_gates(folder / "gate.jsonl"),
+        read_lines(folder / "ratings.jsonl"),
+    )
+
+
+def sheets(progress: Progress, newest: int | None = None) -> list[Sheet]:
+    """Return the tables: where the run is and how fast, its generations (the newest so many), and its opponents."""
+    found = [_totals(progress), _generations(progress, newest)]
+    return found + ([_opponents(progress)] if progress.matches else [])
+
+
+def tables(progress: Progress) -> list["Table"]:
+    """Return the tables for a terminal, with the newest generations only."""
+    from rich.table import Table
+
+    shown = []
+    for sheet in sheets(progress, _NEWEST):
+        table = Table(title=sheet.title, title_justify="left")
+        for place, column in enumerate(sheet.columns):
+            table.add_column(column, justify="left" if place == 0 else "right")
+        for row in sheet.rows:
+            table.add_row(*row)
+        shown.append(table)
+    return shown
+
+
+def write_report(folder: Path, title: str) -> None:
+    """Write report.md."""
+    progress = read_progress(folder)
+    parts = [f"# {title}\n"]
+    for sheet in sheets(progress):
+        parts.append(f"## {sheet.title}\n")
+        lines = [sheet.columns, ("---",) + ("---:",) * (len(sheet.columns) - 1), *sheet.rows]
+        parts.append("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n")
+    write_atomically(folder / "report.md", "\n".join(parts))
+
+
+def rate(steps: Sequence[dict[str, Any]], step: str, figure: str) -> float | None:
+    """Return a figure a second over the steps of a kind, None where nothing is known.
+
+    Of a step that took several sittings only the last one counts, in the figure as in the seconds.
+    """
+    counted = [line for line in steps if line["step"] == step and line.get(figure) is not None]
+    seconds = sum(line["sitting_seconds"] for line in counted)
+    return sum(line[figure] for line in counted) / seconds if seconds > 0 else None
+
+
+_RATES = (
+    ("games/s", "selfplay", "sitting_games"),
+    ("evaluations/s", "selfplay", "sitting_evaluations"),
+    ("new samples/s", "selfplay", "sitting_samples"),
+    ("trained samples/s", "train", "sitting_samples"),
+)
+
+
+def _totals(progress: Progress) -> Sheet:
+    state, total = progress.state, sum(progress.seconds.values())
+    rows = [
+        ("next", f"{state.step} of generation {state.generation}; generation {state.best} plays"),
+        ("hours", f"{total / 3600:.2f}"),
+    ]
+    if total:
+        shares = ", ".join(f"{step} {100 * progress.seconds[step] / total:.0f} %" for step in STEPS)
+        rows.append(("of which", shares))
+    for figure in ("games", "samples"):
+        count = sum(line.get(figure, 0) for line in progress.steps if line["step"] == "selfplay")
+        rows.append((figure, f"{count:,}"))
+    for name, step, figure in _RATES:
+        value = rate(progress.steps, step, figure)
+        if value is not None:
+            rows.append((name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}"))
+    return Sheet("Run", ("what", "how much"), tuple(rows))
+
+
+def _generations(progress: Progress, newest: int | None) -> Sheet:
+    by_generation: dict[int, dict[str, dict[str, Any]]] = {}
+    for line in progress.steps:
+        by_generation.setdefault(line["generation"], {})[line["step"]] = line
+    gates = {line["candidate"]: line for line in progress.gates}
+    elo = {point.generation: point.rating.elo for point in curve(progress.matches)}
+    rows = []
+    for generation in sorted(by_generation)[-newest if newest else None :]:
+        steps = by_generation[generation]
+        played, trained = steps.get("selfplay", {}), steps.get("train", {})
+        rows.append(
+            (
+                str(generation),
+                f"{max(line['hours'] for line in steps.values()):.2f}",
+                _count(played.get("games")),
+                _count(played.get("samples")),
+                "" if trained.get("loss") is None else f"{trained['loss']:.4f}",
+                _gate_text(gates.get(generation)),
+                f"{elo[generation]:+.0f}" if generation in elo else "",
+            )
+        )
+    return Sheet("Generations", ("generation", "hours", "games", "samples", "loss", "gate", "Elo"), tuple(rows))
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _gate_text(line: dict[str, Any] | None) -> str:
+    if line is None or line["ended"] == "no gate":
+        return ""
+    share, low, high = (100 * value for value in line["share"])
+    return f"{share:.0f} % of {line['games']} ({low:.0f}-{high:.0f}) {'yes' if line['promoted'] else 'no'}"
+
+
+def _opponents(progress: Progress) -> Sheet:
+    """Return the fixed opponents with the newest result against each."""
+    newest = {line.second: line for line in progress.matches if generation_of(line.second) is None}
+    fitted = ratings(progress.matches)
+    rows = []
+    for opponent, line in newest.items():
+        result = line.skipped or f"+{line.wins} -{line.losses} ={line.draws}"
+        elo = f"{fitted[opponent].elo:+.0f}" if opponent in fitted else ""
+        rows.append((opponent, line.first, result, elo))
+    origin = player_of(0)
+    return Sheet(f"Fixed opponents (Elo above {origin})", ("opponent", "met last by", "result", "Elo"), tuple(rows))

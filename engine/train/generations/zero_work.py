@@ -1,0 +1,301 @@
+"""The steps of a generation as one machine does them, from what the run folder holds and into it.
+
+    nets/gen-0000.safetensors ...   the random network, and the candidate of every generation
+    samples/gen-0001/               its games and samples, see `engine.train.games.selfplay_store`
+    train/                          the training run, see `engine.train.learning.train`
+    gate.jsonl, ratings.jsonl, matches/   results, and the games behind them
+
+Torch is imported in the step that trains, and for the first network.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.evaluators.base import Evaluator
+from engine.files import write_atomically
+from engine.netfile.network import make_evaluator
+from engine.search.params import SearchParams, with_settings
+from engine.train.data.replay import Window
+from engine.train.data.samples import SUFFIX, shard_info
+from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
+from engine.train.games.selfplay import SelfplayStats, decisive, selfplay
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations.config import ZeroConfig
+from engine.train.generations.gate import Gate, gate, needs_match, read_gates, without_match, write_gate
+from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
+from engine.train.generations.rating_matches import RatingMatches
+from engine.train.generations.ray_selfplay import Intake, computing_of
+from engine.train.generations.ray_workers import Fleet
+from engine.train.generations.zero import Figures, Stopped
+from engine.train.generations.zero_state import State, read_steps
+from weights import native
+from weights.registry import load
+
+Show = Callable[[str], None]
+"""Shows what is being done at the moment."""
+_WAIT_SECONDS = 0.5
+_SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
+"""What random numbers are for."""
+
+
+class LocalWork:
+    """Does the steps in this process; with a fleet, its workers play."""
+
+    def __init__(
+        self,
+        folder: Path,
+        config: ZeroConfig,
+        stop: threading.Event,
+        show: Show,
+        hours: Callable[[], float],
+        fleet: Fleet | None = None,
+    ) -> None:
+        """Make the first network if there is none. hours: of the run until now."""
+        self._folder, self._config, self._stop = folder, config, stop
+        self._show, self._hours, self._fleet = show, hours, fleet
+        for name in ("nets", "samples", "matches"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        if not self.network(0).exists():
+            from engine.train.learning.run_folder import new_spec
+
+            native.write(replace(new_spec(self._train_config), name=player_of(0)), self.network(0))
+
+    @property
+    def _train_config(self) -> Any:
+        return replace(self._config.train, seed=self._config.run.seed)
+
+    def network(self, generation: int) -> Path:
+        """Return the file of a generation's network."""
+        return self._folder / "nets" / (player_of(generation) + SUFFIX)
+
+    def _games(self, generation: int) -> Path:
+        return self._folder / "samples" / player_of(generation)
+
+    def _seed(self, purpose: int, *numbers: int) -> int:
+        """Return a seed of its own for each purpose and generation."""
+        sequence = np.random.SeedSequence([self._config.run.seed, purpose, *numbers])
+        return int(sequence.generate_state(1)[0])
+
+    @contextmanager
+    def _evaluator(self, generation: int) -> Iterator[Evaluator]:
+        spec = load(self.network(generation))
+        with closing(make_evaluator(spec, computing_of(self._config.evaluator))) as evaluator:
+            yield evaluator
+
+    def _check_stop(self) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+    def selfplay(self, state: State) -> Figures:
+        """Let the best network play the games of a generation."""
+        settings, folder = self._settings(state.generation), self._games(state.generation)
+        games = self._config.run.games_of(state.generation)
+        seed = self._seed(_SELFPLAY, state.generation)
+        if self._fleet is not None:
+            figures = self._collect(self._fleet, state, games, seed)
+        else:
+            with self._evaluator(state.best) as evaluator:
+                stats = selfplay(
+                    settings,
+                    evaluator,
+                    folder,
+                    games,
+                    seed,
+                    stop=self._stop,
+                    report=self._show_play,
+                    provenance={"network": player_of(state.best)},
+                )
+            if stats.done < games:
+                raise Stopped
+            figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
+        return {"games": games, "samples": samples_in(folder), **figures}
+
+    def _settings(self, generation: int) -> SelfplaySettings:
+        """Return how a generation plays: with a komi that follows the results of the one before, if it is to."""
+        run, settings = self._config.run, self._config.selfplay
+        if run.komi_gain == 0 or self._fleet is not None:
+            return settings
+        lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "selfplay"]
+        last = next((line for line in lines if line["generation"] == generation - 1), {})
+        most = settings.mean_komi(settings.sizes[0])
+        return replace(settings, komi=run.next_komi(last.get("komi"), last.get("black_win_rate"), most))
+
+    def _show_play(self, stats: SelfplayStats) -> None:
+        figures = stats.to_json()
+        self._show(
+            f"{stats.done} of {stats.to_play} games, {figures['games_per_s'] or 0:.2f} games/s, "
+            f"{figures['evaluations_per_s'] or 0:,.0f} evaluations/s"
+        )
+
+    def _collect(self, fleet: Fleet, state: State, games: int, seed: int) -> Figures:
+        """Let the workers of a cluster play with the best network, and take their games until there are enough."""
+        settings = self._config.selfplay
+        fleet.publish(self.network(state.best).read_bytes(), state.best)
+        folder = self._games(state.generation)
+        intake = Intake(self._folder / "spool", folder, decisive(settings, seed), settings.shard_samples)
+        begun = intake.games
+        while intake.games < games:
+            fleet.check()
+            self._check_stop()
+            if not intake.take(games - intake.games):
+                time.sleep(_WAIT_SECONDS)
+            self._show(f"{intake.games} of {games} games, {fleet.size} workers")
+        intake.finish()
+        return {"sitting_games": intake.games - begun, "sitting_samples": intake.samples, "workers": fleet.size}
+
+    def train(self, state: State) -> Figures:
+        """Train as many samples as the generation's new ones allow, and store the candidate."""
+        from engine.train.data.batches import WindowSource
+        from engine.train.data.limited import LimitedSource
+        from engine.train.learning.checkpoint import newest_checkpoint
+        from engine.train.learning.run_folder import NET_FILE
+        from engine.train.learning.train import Progress, train
+
+        config, run = self._train_config, self._folder / "train"
+        target = self._steps_before(state.generation) + self._steps_of(state.generation)
+        checkpoint = newest_checkpoint(run)
+        begun = 0 if checkpoint is None else checkpoint.step
+        figures: dict[str, Any] = {}
+
+        def show(progress: Progress) -> None:
+            figures.update(progress.figures)
+            self._show(f"step {progress.step} of {target}, loss {progress.figures['loss']:.4f}")
+
+        if begun < target:
+            source = WindowSource(self._window(), config.batch_size, [config.seed, _BATCHES])
+            limited = LimitedSource(source, target - begun)
+            config = replace(config, steps=max(config.steps, target))
+            result = train(config, limited, run, start=load(self.network(0)), report=show, stop=self._stop)
+            figures.update(result.figures)
+            if result.step < target:
+                raise Stopped
+        spec = native.read(run / NET_FILE)
+        native.write(replace(spec, name=player_of(state.generation)), self.network(state.generation))
+        told: dict[str, Any] = {
+            name: round(figures[name], 5) for name in ("loss", "policy", "value") if name in figures
+        }
+        return {"steps": target, "sitting_samples": (target - begun) * config.batch_size, **told}
+
+    def _window(self) -> Window:
+        window = self._config.window
+        return Window(
+            self._folder / "samples",
+            scale=window.scale,
+            alpha=window.alpha,
+            beta=window.beta,
+            prioritize=window.prioritize,
+            correct=window.correct,
+        )
+
+    def _steps_before(self, generation: int) -> int:
+        """Return the step at which training begins for a generation."""
+        lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "train"]
+        return max((line["steps"] for line in lines if line["generation"] < generation), default=0)
+
+    def _steps_of(self, generation: int) -> int:
+        samples = samples_in(self._games(generation))
+        return math.ceil(self._config.run.reuse * samples / self._config.train.batch_size)
+
+    def _params(self) -> SearchParams:
+        return with_settings(SearchParams(), dict(self._config.selfplay.search))
+
+    def _arena(self, seed: int) -> ArenaSettings:
+        """Return how matches are played: on the first of the boards, by the first of the rules."""
+        play = self._config.selfplay
+        return ArenaSettings(
+            play.sizes[0], play.rules[0], play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed
+        )
+
+    def gate(self, state: State) -> Gate:
+        """Let the candidate play the best network, unless it needs no match or has had it."""
+        path, settings = self._folder / "gate.jsonl", self._config.gate
+        for line in read_gates(path):
+            if line["candidate"] == state.generation:
+                return Gate(**{name: line[name] for name in Gate.__dataclass_fields__})
+        start = time.monotonic()
+        if needs_match(state.generation, settings):
+            outcome = self._match(state)
+        else:
+            outcome = without_match(state.generation, state.best)
+        write_gate(path, outcome, seconds=round(time.monotonic() - start, 3))
+        return outcome
+
+    def _match(self, state: State) -> Gate:
+        settings, records = self._config.gate, list[str]()
+        with self._evaluator(state.generation) as new, self._evaluator(state.best) as old:
+            name = player_of(state.generation)
+            candidate = ArenaPlayer(new, settings.visits, self._params(), name)
+            best = ArenaPlayer(old, settings.visits, self._params(), player_of(state.best))
+            games = arena(self._arena(self._seed(_GATE, state.generation)), candidate, best, settings.games)
+            with closing(games):
+                outcome = gate(
+                    state.generation,
+                    state.best,
+                    self._noted(games, records),
+                    settings,
+                    lambda current: self._show(str(current)),
+                )
+        self._keep(f"gate-{name}", records)
+        return outcome
+
+    def _noted(self, games: Iterator[GameResult], records: list[str]) -> Iterator[GameResult]:
+        """Pass games on, remember their records, and stop when the run is to stop."""
+        for game in games:
+            self._check_stop()
+            records.append(game.record)
+            yield game
+
+    def _keep(self, name: str, records: list[str]) -> None:
+        write_atomically(self._folder / "matches" / f"{name}.sgfl", "".join(f"{record}\n" for record in records))
+
+    def rate(self, state: State) -> Figures:
+        """Let the newest generation play earlier ones and fixed opponents, if it is its turn."""
+        settings, path = self._config.rating, self._folder / "ratings.jsonl"
+        if not is_rated(state.generation, settings):
+            return {}
+        matches = RatingMatches(
+            self._folder,
+            self._config,
+            self._params(),
+            self.network,
+            self._evaluator,
+            self._hours,
+            self._noted,
+            self._stop.is_set,
+        )
+        played = 0
+        while (opponent := next_opponent(state.generation, read_lines(path), settings)) is not None:
+            self._check_stop()
+            self._show(f"{player_of(state.generation)} against {opponent}")
+            how = self._arena(self._seed(_RATING, state.generation, *opponent.encode()))
+            line, records = matches.play(state.generation, opponent, how)
+            if records:
+                self._keep(f"{line.first}-{line.second}", records)
+            write_line(path, line)
+            played += line.games
+        return {"games": played}
+
+
+def play_figures(stats: SelfplayStats) -> dict[str, Any]:
+    """Return what is kept of the statistics of a sitting's self-play."""
+    figures = stats.to_json()
+    kept = ("busy_share", "mean_length", "black_win_rate", "false_resign_rate")
+    return {
+        "sitting_games": stats.games,
+        "sitting_samples": stats.samples,
+        "sitting_evaluations": stats.evaluations,
+        **{name: figures[name] for name in kept},
+    }
+
+
+def samples_in(folder: Path) -> int:
+    """Return the samples in the shards of a generation."""
+    return sum(shard_info(path).count for path in folder.glob(f"*x*/*{SUFFIX}"))

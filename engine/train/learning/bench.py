@@ -1,0 +1,153 @@
+"""How fast a network learns here: samples a second by board, batch and precision, beside the machine's limit.
+
+The limit is what the machine does in one large matrix product of the same precision; a sample costs three times the
+multiply-adds of an evaluation, once forward and twice backward. All take turns in every run, so that whatever else
+the machine does slows all alike, and a share is the median over the runs.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from engine.bench.machine import machine, versions
+from engine.nets.spec import NetSpec
+from engine.nets.summary import multiply_adds
+from engine.train.data.batches import Batch
+from engine.train.data.samples import Samples, empty_samples
+from engine.train.learning.devices import Devices
+from engine.train.learning.feeding import fed
+from engine.train.learning.loss import loss
+from engine.train.learning.optimizing import Learner
+from engine.train.learning.train_config import Precision, TrainConfig
+
+_PASSES = 3
+"""Multiply-adds of a step over those of an evaluation: forward, gradient of the points, gradient of the weights."""
+_SIDE = {"cpu": 1536, "cuda": 8192}
+"""Of the matrices whose product is the limit."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured: a board of width x height, a batch and a precision."""
+
+    size: tuple[int, int]
+    batch: int
+    precision: Precision
+
+
+@dataclass
+class Measured:
+    """Samples a second of a case in each run, and floating-point operations a second of its limit."""
+
+    rates: list[float] = field(default_factory=list)
+    limits: list[float] = field(default_factory=list)
+
+
+def bench(spec: NetSpec, cases: Sequence[Case], config: TrainConfig, runs: int, seconds: float) -> dict[str, Any]:
+    """Measure all cases in turns and return the figures as JSON values.
+
+    "figures" has a row a case: samples_per_s, limit_samples_per_s and share, medians over the runs; gflop a sample.
+    """
+    device = Devices(config).device
+    steps = {case: _step(spec, case, config) for case in cases}
+    products = {each: _product(device, each) for each in dict.fromkeys(case.precision for case in cases)}
+    measured = {case: Measured() for case in cases}
+    for warm in (*steps.values(), *products.values()):
+        _per_second(warm, 0.0, device)
+    for _ in range(runs):
+        limits = {each: _per_second(product, seconds / 2, device) for each, product in products.items()}
+        for case, step in steps.items():
+            measured[case].rates.append(case.batch * _per_second(step, seconds, device))
+            measured[case].limits.append(limits[case.precision] * 2.0 * _SIDE[device.type] ** 3)
+    return {
+        "network": spec.name,
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+        "runs": runs,
+        "figures": [_row(case, measured[case], _flop(spec, case)) for case in cases],
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def _row(case: Case, measured: Measured, flop: float) -> dict[str, Any]:
+    width, height = case.size
+    limits = [each / flop for each in measured.limits]
+    return {
+        "size": f"{width}x{height}" if width != height else str(width),
+        "batch": case.batch,
+        "precision": case.precision,
+        "samples_per_s": float(f"{median(measured.rates):.4g}"),
+        "limit_samples_per_s": float(f"{median(limits):.4g}"),
+        "share": float(f"{median(a / b for a, b in zip(measured.rates, limits, strict=True)):.3g}"),
+        "gflop": float(f"{flop / 1e9:.4g}"),
+    }
+
+
+def _flop(spec: NetSpec, case: Case) -> float:
+    """Return the floating-point operations of learning from one sample."""
+    return 2.0 * _PASSES * multiply_adds(spec, *case.size)
+
+
+def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
+    """Return what makes one whole step of training, from packed samples to the average of the weights."""
+    settings = {**vars(config), "batch_size": case.batch, "precision": case.precision}
+    config = TrainConfig(**settings)
+    devices = Devices(config)
+    learner = Learner(spec, config, devices.device)
+    computed: Any = torch.compile(learner.net, dynamic=False) if config.compile else learner.net
+    batch = Batch(_random_samples(spec.encoder, case))
+
+    def step() -> None:
+        inputs, targets = fed(batch, spec, devices.device)
+        with devices.autocast():
+            predictions = computed(*inputs)
+        result = loss(predictions, targets, spec, config)
+        learner.optimizer.zero_grad(set_to_none=True)
+        result.total.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(learner.parameters, config.gradient_norm)
+        learner.optimizer.step()
+        learner.average.update(learner.net, 1)
+
+    return step
+
+
+def _random_samples(encoder: str, case: Case) -> Samples:
+    """Return samples of random stones and random moves."""
+    generator, (width, height) = np.random.default_rng(1), case.size
+    empty = empty_samples(encoder, width, height, case.batch)
+    policy = np.zeros_like(empty.policy)
+    policy[np.arange(case.batch), generator.integers(width * height + 1, size=case.batch)] = 1.0
+    planes = generator.integers(0, 256, empty.planes.shape, dtype=np.uint8)
+    outcome = np.full_like(empty.outcome, 1.0 / 3.0)
+    arrays: dict[str, np.ndarray] = {"planes": planes, "policy": policy, "reply": policy, "outcome": outcome}
+    return empty.with_arrays(arrays | {"weights": np.ones_like(empty.weights)})
+
+
+def _product(device: torch.device, precision: Precision) -> Callable[[], None]:
+    """Return what multiplies two large matrices."""
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    first, second = (torch.randn(2, *[_SIDE[device.type]] * 2, device=device, dtype=dtype)).unbind()
+    result = torch.empty_like(first)
+
+    def product() -> None:
+        torch.mm(first, second, out=result)
+
+    return product
+
+
+def _per_second(work: Callable[[], None], seconds: float, device: torch.device) -> float:
+    """Return how often a second something is done, at least once."""
+    count, begun, passed = 0, time.perf_counter(), 0.0
+    while count == 0 or passed < seconds:
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        count, passed = count + 1, time.perf_counter() - begun
+    return count / passed

@@ -1,0 +1,94 @@
+"""Where training computes: one device a process, one process or several that torchrun started."""
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from engine.jit import instruction_sets
+from engine.train.learning.train_config import TrainConfig
+
+FAST_BF16 = "amx-bf16"
+"""The instruction set without which a CPU is slower in bfloat16 than in float32."""
+
+
+class Devices:
+    """The device of this process, and its place among those that train together.
+
+    Several processes are those of torchrun (RANK, WORLD_SIZE, LOCAL_RANK in the environment); they talk by NCCL
+    between GPUs and by gloo between CPUs. Use as a context manager.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.world, self.rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+        kind = config.device if config.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        self.device = torch.device("cuda", local) if kind == "cuda" else torch.device("cpu")
+        self.precision = config.precision if config.precision != "auto" else fast_precision(kind)
+        self._joined = False
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        if kind == "cuda":
+            torch.cuda.set_device(self.device)
+            torch.set_float32_matmul_precision("high")
+
+    def __enter__(self) -> "Devices":
+        if self.world > 1 and not dist.is_initialized():
+            dist.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
+            self._joined = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._joined:
+            dist.destroy_process_group()
+
+    @property
+    def main(self) -> bool:
+        """True in the one process that writes and reports."""
+        return self.rank == 0
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Return the context in which the forward pass runs."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+
+    def parallel(self, module: nn.Module) -> nn.Module:
+        """Return what averages gradients over all processes, or the module itself."""
+        if self.world == 1:
+            return module
+        return nn.parallel.DistributedDataParallel(module)
+
+    def wait(self) -> None:
+        """Return when all processes are here."""
+        if self.world > 1:
+            dist.barrier()
+
+    def largest(self, number: float) -> float:
+        """Return the largest of what all processes say."""
+        return self._reduced(number, dist.ReduceOp.MAX) if self.world > 1 else number
+
+    def mean(self, number: float) -> float:
+        """Return the mean of what all processes say."""
+        return self._reduced(number, dist.ReduceOp.SUM) / self.world if self.world > 1 else number
+
+    def gathered(self, thing: object) -> list[Any]:
+        """Return what all processes say, by rank."""
+        if self.world == 1:
+            return [thing]
+        things: list[Any] = [None] * self.world
+        dist.all_gather_object(things, thing)
+        return things
+
+    def _reduced(self, number: float, how: Any) -> float:
+        held: Tensor = torch.tensor(number, dtype=torch.float64, device=self.device)
+        dist.all_reduce(held, how)
+        return float(held)
+
+
+def fast_precision(kind: str) -> str:
+    """Return the precision that a kind of device, cuda or cpu, trains fastest in here."""
+    if kind == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    return "bf16" if FAST_BF16 in instruction_sets() else "fp32"

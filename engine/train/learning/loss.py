@@ -1,0 +1,165 @@
+"""The loss of a batch, part by part and sample by sample.
+
+Policy and reply are cross-entropies over all moves, legal or not, as KataGo's: the network learns legality, too,
+and what a search masks out then is next to nothing. All targets are for the side to move. Every part is masked by
+its weight in the sample; a head that a network lacks has no part.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from engine.nets.spec import NetSpec, Scales, Score, ValueHead, ValueKind
+from engine.train.data.samples import TARGETS
+from engine.train.learning.network import Predictions, result_kind
+from engine.train.learning.train_config import TrainConfig
+
+POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
+MEAN_DELTA, LEAD_DELTA = 12.0, 8.0
+"""Points from which on the loss of the score grows linearly, KataGo's."""
+LEAST_STDEV = 0.5
+"""Points that a known score is still uncertain by: scores come in whole points."""
+
+
+class Targets(NamedTuple):
+    """The targets of `engine.train.data.samples.Samples` as tensors; float32, ownership in -1..1.
+
+    policy, reply: [B, area + 1]. outcome: [B, 3]. score: [B]. ownership: [B, area]. weights: [B, 5].
+    importance: [B], what the sample counts.
+    """
+
+    policy: Tensor
+    reply: Tensor
+    outcome: Tensor
+    score: Tensor
+    ownership: Tensor
+    weights: Tensor
+    importance: Tensor
+
+
+class Loss(NamedTuple):
+    """total: what is minimized, the mean over the batch of the weighted sum of the parts.
+
+    parts: name to the part's own mean over the samples that have its target, unweighted, detached; NaN where
+    none has. per_sample: [B], the weighted sum, importance left out, detached.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor]
+    per_sample: Tensor
+
+
+def loss(predictions: Predictions, targets: Targets, spec: NetSpec, config: TrainConfig) -> Loss:
+    """Return the loss of a batch under a configuration's weights."""
+    outputs, scores = predictions.outputs, outputs_by_score(predictions, spec)
+    parts: dict[str, tuple[float, int, Tensor]] = {
+        "policy": (config.policy_weight, POLICY, cross_entropy(outputs.policy[:, 0], targets.policy)),
+        "value": (config.value_weight, OUTCOME, value_loss(outputs.result, targets.outcome, result_kind(spec))),
+        "reply": (config.reply_weight, REPLY, cross_entropy(predictions.reply, targets.reply)),
+    }
+    if spec.has_ownership:
+        ownership = ownership_loss(outputs.ownership, targets.ownership)
+        parts["ownership"] = (config.ownership_weight, OWNERSHIP, ownership)
+    mean = scores.get(Score.MEAN, scores.get(Score.BOARD_MEAN))
+    if mean is not None:
+        parts["score_mean"] = (config.score_mean_weight, SCORE, _huber(mean, targets.score, MEAN_DELTA))
+    if Score.LEAD in scores:
+        parts["lead"] = (config.lead_weight, SCORE, _huber(scores[Score.LEAD], targets.score, LEAD_DELTA))
+    if Score.STDEV in scores and mean is not None:
+        likelihood = stdev_loss(mean, scores[Score.STDEV], targets.score)
+        parts["score_stdev"] = (config.score_stdev_weight, SCORE, likelihood)
+    per_sample = torch.zeros_like(targets.score)
+    means = {}
+    for name, (factor, column, each) in parts.items():
+        weights = targets.weights[:, column]
+        per_sample = per_sample + factor * weights * each
+        means[name] = ((weights * each).sum() / weights.sum()).detach()
+    return Loss((targets.importance * per_sample).mean(), means, per_sample.detach())
+
+
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the cross-entropy [B] of logits [B, moves] with a target distribution."""
+    return -(target * logits.float().log_softmax(1)).sum(1)
+
+
+def value_loss(result: Tensor, outcome: Tensor, kind: ValueKind) -> Tensor:
+    """Return the loss [B] of the value head's result [B, 1..3] against P(win), P(loss), P(no result).
+
+    The cross-entropy of a softmax; of a tanh the squared error of the expected result, as in AlphaGo Zero. A head
+    without "no result" learns of the other two only.
+    """
+    if kind is ValueKind.TANH:
+        return (torch.tanh(result[:, 0].float()) - (outcome[:, 0] - outcome[:, 1])).square()
+    return cross_entropy(result, outcome[:, : result.shape[1]])
+
+
+def ownership_loss(logits: Tensor, ownership: Tensor) -> Tensor:
+    """Return the mean over the points [B] of the cross-entropy of ownership -1..1; logits before tanh [B, area]."""
+    chance = (1.0 + ownership) * 0.5
+    points = nn.functional.binary_cross_entropy_with_logits(2.0 * logits.float(), chance, reduction="none")
+    return points.mean(1)
+
+
+def stdev_loss(mean: Tensor, stdev: Tensor, score: Tensor) -> Tensor:
+    """Return minus the log-likelihood [B] of the score in a normal distribution, for its deviation alone.
+
+    Nix and Weigend 1994. The mean is taken as it is: its own loss teaches it.
+    """
+    variance = stdev.square() + LEAST_STDEV**2
+    return 0.5 * (variance.log() + (score - mean.detach()).square() / variance)
+
+
+def outputs_by_score(predictions: Predictions, spec: NetSpec) -> dict[Score, Tensor]:
+    """Return the score outputs that learn, in points [B], by their meaning."""
+    head = spec.value
+    if not isinstance(head, ValueHead):
+        return {}
+    side = (predictions.outputs.policy.shape[2] - 1) ** 0.5
+    columns = predictions.outputs.score.float()
+    return {
+        score: _points(columns[:, index], score, head.scales, side)
+        for index, score in enumerate(head.scores)
+        if score in (Score.MEAN, Score.STDEV, Score.LEAD, Score.BOARD_MEAN)
+    }
+
+
+def _points(x: Tensor, score: Score, scales: Scales, side: float) -> Tensor:
+    """Return a raw score output in points, see `engine.nets.heads.Score`."""
+    match score:
+        case Score.MEAN:
+            return x * scales.mean
+        case Score.STDEV:
+            return nn.functional.softplus(x) * scales.stdev
+        case Score.LEAD:
+            return x * scales.lead
+        case _:
+            return x * (2.0 * side)
+
+
+def _huber(prediction: Tensor, target: Tensor, delta: float) -> Tensor:
+    """Return Huber's loss [B]: half the square, linear from delta on."""
+    return nn.functional.huber_loss(prediction, target, reduction="none", delta=delta)
+
+
+def policy_figures(logits: Tensor, target: Tensor, weights: Tensor) -> dict[str, Tensor]:
+    """Return how a policy does on the samples that weigh something: top-1 accuracy, entropy, KL of target and policy.
+
+    logits, target: [B, moves]; weights: [B]. In nats.
+    """
+    log_policy = logits.detach().float().log_softmax(1)
+    entropy = -(log_policy.exp() * log_policy).sum(1)
+    divergence = torch.special.xlogy(target, target).sum(1) - (target * log_policy).sum(1)
+    right = (logits.argmax(1) == target.argmax(1)).float()
+    total = weights.sum()
+    figures = {"accuracy": right, "entropy": entropy, "kl": divergence}
+    return {name: (weights * each).sum() / total for name, each in figures.items()}
+
+
+def values(result: Tensor, kind: ValueKind) -> Tensor:
+    """Return the value [B] in -1..1, P(win) - P(loss), of the value head's result."""
+    if kind is ValueKind.TANH:
+        return torch.tanh(result[:, 0].detach().float())
+    chances = result.detach().float().softmax(1)
+    return chances[:, 0] - chances[:, 1]

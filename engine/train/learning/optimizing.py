@@ -1,0 +1,128 @@
+"""What changes the weights: the optimizer, their average, and how far a step moves the policy."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from engine.nets.spec import NetSpec
+from engine.train.learning.checkpoint import Checkpoint, restore, restore_module
+from engine.train.learning.devices import Devices
+from engine.train.learning.network import Predictions, TrainableNet
+from engine.train.learning.schedule import Schedule
+from engine.train.learning.train_config import TrainConfig
+
+_ENTRIES = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), torch.optim.SGD: ("momentum_buffer",)}
+
+
+class Learner:
+    """A network in training and all that learning it takes: the average of its weights, optimizer and schedule.
+
+    Raises WeightsError on a network that cannot be trained.
+    """
+
+    def __init__(self, spec: NetSpec, config: TrainConfig, device: torch.device) -> None:
+        net = TrainableNet(spec, freeze_trunk=config.freeze == "trunk", norms=config.norms, seed=config.seed)
+        self.net: TrainableNet = net.to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+        self.average = Average(self.net, config.ema_decay)
+        self.optimizer = make_optimizer(config, self.net)
+        self.schedule = Schedule(config)
+        self.parameters = [each for each in self.net.parameters() if each.requires_grad]
+
+    def set_rate(self, rate: float) -> None:
+        """Set the learning rate of the next step."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """Return all tensors by the files of a checkpoint; what else there is to keep is `schedule.factor`."""
+        optimizer = optimizer_tensors(self.optimizer, self.net)
+        return {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Become what a checkpoint holds. Raises CheckpointError where a tensor does not fit."""
+        restore_module(self.net, checkpoint, "model")
+        restore_module(self.average.net, checkpoint, "ema")
+        restore_optimizer(self.optimizer, self.net, checkpoint)
+        self.schedule.restore(checkpoint.state["rate_factor"])
+
+
+class Average:
+    """The exponential moving average of a network's weights and statistics.
+
+    net: the network of the average, in evaluation mode. It follows faster in the first steps, so that random weights
+    are soon forgotten.
+    """
+
+    def __init__(self, net: TrainableNet, decay: float) -> None:
+        self.net, self._decay = net.twin(), decay
+
+    @torch.no_grad()
+    def update(self, net: TrainableNet, step: int) -> None:
+        """Take the weights after a step, counted from 0."""
+        decay = min(self._decay, (1.0 + step) / (10.0 + step))
+        mine, theirs = (list(_numbers(each)) for each in (self.net, net))
+        torch._foreach_lerp_(mine, theirs, 1.0 - decay)
+
+
+def _numbers(net: nn.Module) -> Iterator[Tensor]:
+    """Yield parameters and statistics, not the counts of batches."""
+    yield from (parameter.detach() for parameter in net.parameters())
+    yield from (buffer for buffer in net.buffers() if buffer.is_floating_point())
+
+
+def make_optimizer(config: TrainConfig, net: TrainableNet) -> torch.optim.Optimizer:
+    """Return the configuration's optimizer of what learns in a network."""
+    groups = net.parameter_groups(config.weight_decay)
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=config.learning_rate)
+    nesterov = config.momentum > 0.0
+    return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum, nesterov=nesterov)
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, net: nn.Module) -> dict[str, Tensor]:
+    """Return an optimizer's tensors by "parameter.entry"; none before its first step."""
+    names: dict[Tensor, str] = {parameter: name for name, parameter in net.named_parameters()}
+    return {
+        f"{names[parameter]}.{entry}": value
+        for parameter, entries in optimizer.state.items()
+        for entry, value in entries.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, net: nn.Module, checkpoint: Checkpoint) -> None:
+    """Set the tensors of a new optimizer. Raises CheckpointError where one is missing, unknown or does not fit."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            for entry in _ENTRIES[type(optimizer)]:
+                blank = torch.zeros(()) if entry == "step" else torch.zeros_like(parameter)
+                if entry != "momentum_buffer" or group["momentum"] > 0.0:
+                    optimizer.state[parameter][entry] = blank
+    file = f"{checkpoint.folder}/optimizer.safetensors"
+    restore(optimizer_tensors(optimizer, net), checkpoint.tensors("optimizer"), file)
+
+
+@torch.no_grad()
+def policy_change(net: TrainableNet, inputs: tuple[Tensor, Tensor], before: Predictions, devices: Devices) -> float:
+    """Return the mean over a batch of KL(policy before, policy now) in nats, computed as in training."""
+    with _statistics_kept(net), devices.autocast():
+        after: Any = net(*inputs)
+    old, new = (each.outputs.policy[:, 0].float().log_softmax(1) for each in (before, after))
+    return float((old.exp() * (old - new)).sum(1).mean())
+
+
+@contextmanager
+def _statistics_kept(net: nn.Module) -> Iterator[None]:
+    """Let norms use a batch's statistics without remembering them."""
+    norms = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
+    momenta = [module.momentum for module in norms]
+    for module in norms:
+        module.momentum = 0.0
+    try:
+        yield
+    finally:
+        for module, momentum in zip(norms, momenta, strict=True):
+            module.momentum = momentum

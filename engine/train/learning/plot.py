@@ -1,0 +1,87 @@
+"""The picture of a training run: the parts of the loss, accuracy and learning rate by step, as PNG."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import GoError
+from engine.train.learning.metrics import METRICS_FILE, read_metrics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_EXACT = ("learning_rate",)
+_PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("loss", ("loss",)),
+    ("policy, nats", ("policy", "reply", "kl", "entropy")),
+    ("policy: top-1 accuracy", ("accuracy",)),
+    ("value and ownership, nats", ("value", "ownership")),
+    ("value: explained variance", ("explained_variance",)),
+    ("score: Huber loss", ("score_mean", "lead")),
+    ("score: minus log-likelihood", ("score_stdev",)),
+    ("gradient norm", ("gradient_norm",)),
+    ("learning rate", _EXACT),
+    ("samples per second", ("samples_per_s",)),
+)
+_COLUMNS = 2
+_INCHES = (6.0, 2.8)
+_DPI = 110
+_RAW_ALPHA = 0.25
+
+
+def plot_run(run: Path, window: int = 20) -> bytes:
+    """Return a PNG of a run's metrics: each figure pale, and its moving average over a tenth of the lines.
+
+    window: the most lines of a moving average. The learning rate is drawn as it was.
+
+    Raises GoError where there are no metrics, or where matplotlib is not installed.
+    """
+    lines = read_metrics(run)
+    if not lines:
+        raise GoError(f"{run / METRICS_FILE}: no metrics: is this the folder of a training run?")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise GoError("plots need matplotlib, which is not installed: pip install keima[plot]") from error
+
+    panels = [(title, names) for title, names in _PANELS if any(name in line for name in names for line in lines)]
+    rows = -(-len(panels) // _COLUMNS)
+    width, height = _INCHES
+    figure = Figure(figsize=(width * _COLUMNS, height * rows), layout="constrained")
+    figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}")
+    places = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
+    usual = max(1, min(window, len(lines) // 10))
+    for axes, (title, names) in zip(places, panels, strict=False):
+        _draw(axes, title, lines, names, 1 if names == _EXACT else usual)
+    for axes in places[len(panels) :]:
+        axes.set_visible(False)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=_DPI)
+    return picture.getvalue()
+
+
+def moving_average(values: Sequence[float], window: int) -> list[float]:
+    """Return the mean of each value and the up to `window` - 1 before it."""
+    total, averages = 0.0, []
+    for index, value in enumerate(values):
+        total += value - (values[index - window] if index >= window else 0.0)
+        averages.append(total / min(index + 1, window))
+    return averages
+
+
+def _draw(axes: "Axes", title: str, lines: Sequence[dict[str, float]], names: Sequence[str], window: int) -> None:
+    """Draw some figures against the step."""
+    for name in names:
+        known = [(line["step"], line[name]) for line in lines if name in line]
+        if not known:
+            continue
+        steps, values = zip(*known, strict=True)
+        drawn = axes.plot(steps, values, alpha=_RAW_ALPHA, linewidth=0.8)  # pale, behind the average
+        label = name.replace("_", " ")
+        axes.plot(steps, moving_average(values, window), color=drawn[0].get_color(), label=label)
+    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel("step")
+    axes.grid(alpha=0.3)
+    if len(names) > 1:
+        axes.legend(fontsize="small")

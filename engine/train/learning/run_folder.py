@@ -1,0 +1,90 @@
+"""The folder of a training run: how it begins, how it is found again, what it holds besides checkpoints."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine import __version__
+from engine.files import write_atomically
+from engine.nets.spec import NetSpec, WeightsError, tensors
+from engine.train.learning.checkpoint import save_checkpoint
+from engine.train.learning.feeding import TrainingError
+from engine.train.learning.network import agz_spec, default_spec
+from engine.train.learning.optimizing import Learner
+from engine.train.learning.train_config import FIXED, TrainConfig
+from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
+from weights import native
+
+CONFIG_FILE, START_FILE, NET_FILE = "config.toml", "start.safetensors", "net.safetensors"
+
+
+def new_spec(config: TrainConfig) -> NetSpec:
+    """Return the network of random weights that a configuration describes. Raises ConfigError, WeightsError."""
+    if config.architecture == "keima":
+        sizes = config.board_sizes
+        return default_spec(config.blocks, config.channels, config.seed, config.encoder, board_sizes=sizes)
+    smallest, largest = config.board_sizes
+    if smallest != largest:
+        raise ConfigError(f"board_sizes: agz is for boards of one size, got {list(config.board_sizes)}")
+    return agz_spec(config.blocks, config.channels, config.seed, config.encoder, largest)
+
+
+def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bool = True) -> NetSpec:
+    """Return the network that a run begins, or began, with; make the folder where there is none.
+
+    start: the network to begin with, None for one of random weights. write: record the configuration.
+    Raises TrainingError where the run began with another network or another configuration that cannot change.
+    """
+    path = run / START_FILE
+    if path.exists():
+        spec = _begun(run, config, start, native.read(path))
+    else:
+        spec = start or new_spec(config)
+        if write:
+            run.mkdir(parents=True, exist_ok=True)
+            native.write(spec, path)
+    if write:
+        write_atomically(run / CONFIG_FILE, to_toml(config))
+    return spec
+
+
+def read_run_config(run: Path) -> TrainConfig:
+    """Return the configuration that a run recorded. Raises ConfigError."""
+    path = run / CONFIG_FILE
+    return from_table(TrainConfig, read_toml(path.read_text(encoding="utf-8"), str(path)), str(path))
+
+
+def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec) -> NetSpec:
+    """Return the network that the run began with if it is the one that is asked for."""
+    if (run / CONFIG_FILE).exists():
+        changed = [each for each in differences(read_run_config(run), config) if each[0] in FIXED]
+        if changed:
+            name, before, now = changed[0]
+            raise TrainingError(f"{run}: the run began with {name} {before}, expected that, got {now}")
+    if start is not None:
+        before, now = dict(tensors(begun)), dict(tensors(start))
+        if before.keys() != now.keys() or any(not np.array_equal(before[name], now[name]) for name in now):
+            raise TrainingError(f"{run}: the run began with the network {begun.name}, and {start.name} is another")
+    return begun
+
+
+def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any]) -> NetSpec:
+    """Write the average of the weights as a network, which is returned, and a checkpoint.
+
+    The network goes first, so that no checkpoint is ever newer than it. state: JSON values with "step" and "samples".
+    Raises TrainingError where a weight is not finite; nothing is written then.
+    """
+    step, began = int(state["step"]), learner.net.spec.name
+    provenance = {"made by": f"keima {__version__} train", "steps": str(step), "samples": str(state["samples"])}
+    provenance["started from"] = began
+    try:
+        learner.net.to_spec()
+        spec = learner.average.net.to_spec(f"{began}-s{step}", provenance)
+    except WeightsError as error:
+        raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint stays") from error
+    native.write(spec, run / NET_FILE)
+    kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
+    save_checkpoint(run, step, learner.tensors(), kept, config.keep)
+    return spec

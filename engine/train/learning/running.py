@@ -1,0 +1,159 @@
+"""The work of `keima train run` and `bench`: from options to a configuration and data, progress on stderr."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+import numpy as np
+
+from engine.netfile.network import find_network
+from engine.nets.spec import NetSpec
+from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
+from engine.train.learning.bench import Case, bench
+from engine.train.learning.checkpoint import newest_checkpoint
+from engine.train.learning.gathering import shown
+from engine.train.learning.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
+from engine.train.learning.train import Progress, train
+from engine.train.learning.train_config import TrainConfig
+from engine.train.stopping import stopping
+from engine.train.toml_settings import from_table, overridden, read_toml
+from weights import native
+from weights.registry import load
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+_LINE_SECONDS = 10.0
+"""Between lines of progress where stderr is no terminal."""
+_TOLD = ("loss", "accuracy", "value", "samples_per_s")
+_BENCH_BATCH = 64
+
+
+def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
+    """Train and return the exit status: 0, or 130 for a run that was interrupted; its last step is kept.
+
+    Raises GoError or WeightsError, one line.
+    """
+    if bool(options["records"]) == bool(options["samples"]):
+        raise click.UsageError("what to learn from: give --records or --samples")
+    config = training_config(options)
+    path = options["run"]
+    start = None if options["net"] is None else load(find_network(options["net"]))
+    begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
+    data = make_source(options, config, begun)
+    first = int(os.environ.get("RANK", "0")) == 0
+    with stopping() as stop, _progress(stderr, config.steps) as report:
+        result = train(config, data, path, start=start, report=report, stop=stop)
+    if first:
+        told = shown(result.figures, "loss", "accuracy")
+        stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + told if told else ''}\n")
+    return INTERRUPTED if stop.is_set() else 0
+
+
+def training_config(options: Mapping[str, Any]) -> TrainConfig:
+    """Return the configuration: what the run recorded, then the file, then --set, then the other options.
+
+    Raises ConfigError on a key that is unknown and a value that does not fit.
+    """
+    tables: dict[str, Any] = {}
+    recorded = None if options.get("run") is None else options["run"] / CONFIG_FILE
+    place = "the command line"
+    for path in (recorded, options.get("config")):
+        if path is not None and path.exists():
+            table = read_toml(path.read_text(encoding="utf-8"), str(path))
+            from_table(TrainConfig, table, str(path))  # so that errors name the file
+            tables |= table
+    tables = overridden(tables, options["settings"])
+    given = {name: options.get(name) for name in ("steps", "hours", "device", "threads")}
+    given["freeze"] = options.get("freeze")
+    return from_table(TrainConfig, tables | {key: value for key, value in given.items() if value is not None}, place)
+
+
+def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:
+    """Return the batches that the options ask for; every process and every resumption draws others.
+
+    Raises GoError where there is nothing to draw from.
+    """
+    from engine.train.data.replay import Window, stream
+
+    newest = newest_checkpoint(options["run"])
+    seed = [config.seed, int(os.environ.get("RANK", "0")), newest.step if newest else 0]
+    if options["samples"]:
+        windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
+        return WindowSource(windows[0] if len(windows) == 1 else Union(windows), config.batch_size, seed)
+    generator = np.random.default_rng(seed)
+    return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
+
+
+@contextmanager
+def _progress(stream: IO[str], steps: int) -> Iterator[Callable[[Progress], None]]:
+    """Show progress: a bar on a terminal, otherwise a line now and then."""
+    if not stream.isatty():
+        yield _line_writer(stream)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
+    with Bar(*columns, console=Console(file=stream)) as bar:
+        task = bar.add_task("compiling and reading", total=steps, left="")
+
+        def show(progress: Progress) -> None:
+            told, left = shown(progress.figures, *_TOLD), f"{_duration(progress.seconds_left)} left"
+            bar.update(task, completed=progress.step, description=told, left=left)
+
+        yield show
+
+
+def _line_writer(stream: IO[str]) -> Callable[[Progress], None]:
+    written = [-_LINE_SECONDS]
+
+    def write(progress: Progress) -> None:
+        now = time.monotonic()
+        if now - written[0] >= _LINE_SECONDS or progress.step == progress.steps:
+            written[0] = now
+            place = f"step {progress.step}/{progress.steps}"
+            stream.write(f"{place}: {shown(progress.figures, *_TOLD)}; {_duration(progress.seconds_left)} left\n")
+            stream.flush()
+
+    return write
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    minutes, hours = divmod(round(max(seconds, 0.0)), 60)[0], max(seconds, 0.0) / 3600
+    if minutes < 1:
+        return f"{max(seconds, 0.0):.0f} s"
+    return f"{minutes} min" if hours < 2 else f"{hours:.1f} h"
+
+
+def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
+    """Measure, print, and return the exit status 0. Raises GoError or WeightsError, one line."""
+    config = training_config(options)
+    spec = new_spec(config) if options["net"] is None else load(find_network(options["net"]))
+    batches: Sequence[int] = options["batches"] or (_BENCH_BATCH,)
+    cases = [
+        Case((size, size), batch, precision)
+        for size in options["sizes"] or (9, 19)
+        for batch in batches
+        for precision in options["precisions"] or ("fp32", "bf16")
+    ]
+    figures = bench(spec, cases, config, options["runs"], options["seconds"])
+    if options["as_json"]:
+        stdout.write(json.dumps(figures, indent=1) + "\n")
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    title = f"training {figures['network']} on {figures['device']}, {figures['threads']} threads"
+    table = Table("board", "batch", "precision", "samples/s", "limit", "share", title=title)
+    for row in figures["figures"]:
+        limit, share = f"{row['limit_samples_per_s']:.4g}", f"{row['share']:.0%}"
+        table.add_row(row["size"], str(row["batch"]), row["precision"], f"{row['samples_per_s']:.4g}", limit, share)
+    Console(file=stdout).print(table)
+    return 0

@@ -1,0 +1,1 @@
+"""Research beside the main path: deep Q-learning."""

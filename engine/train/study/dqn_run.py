@@ -1,0 +1,45 @@
+"""`keima train dqn`: a run of Q-learning in a folder, tested against random moves as it goes."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import safetensors.torch
+
+from engine.errors import GoError
+from engine.files import append_line, write_atomically
+from engine.train.study.dqn import DqnSettings, Learner, share_against_random
+from engine.train.toml_settings import from_table, overridden
+
+FORMAT = "keima-dqn"
+
+
+def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
+    """Run the command and return its exit status. Raises GoError for a folder with a run in it, and for settings."""
+    settings = from_table(DqnSettings, overridden({}, options["settings"]), "--set")
+    folder: Path = options["run"]
+    if (folder / "metrics.jsonl").exists():
+        raise GoError(f"{folder}: holds a run already, and runs of Q-learning are not resumed; use another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    learner = Learner(settings)
+    tested = 0
+
+    def test(loss: float) -> None:
+        share = share_against_random(learner.net, settings, options["test_games"])
+        line = {"games": learner.played, "steps": learner.steps, "loss": round(loss, 5), "against_random": share}
+        append_line(folder / "metrics.jsonl", json.dumps(line))
+        stdout.write(f"{learner.played} games: loss {loss:.4f}, {100 * share:.1f} % against random moves\n")
+        stdout.flush()
+
+    def report(played: int, loss: float) -> None:
+        nonlocal tested
+        if played - tested >= options["every"] or played >= settings.games:
+            tested = played
+            test(loss)
+
+    learner.run(report)
+    tensors = {name: tensor.contiguous() for name, tensor in learner.net.state_dict().items()}
+    data = safetensors.torch.save(tensors, {FORMAT: json.dumps(asdict(settings))})
+    write_atomically(folder / "dqn.safetensors", data)
+    return 0

@@ -1,0 +1,1 @@
+"""Learning from a teacher: networks, searches and GTP programs that label positions."""

@@ -1,0 +1,259 @@
+"""Label positions of game records with a teacher, shard after shard, and go on where it stopped.
+
+A run's folder holds settings.json, `9x9/labels-000000.safetensors` and so on (a folder for each board size), and
+progress.jsonl with a line for every finished chunk: a stretch of games whose shards were written before. The
+labelled shards are samples like any others: `keima train run --samples FOLDER` learns from them. Games that are
+held out for measuring are passed over.
+"""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from engine.errors import GoError
+from engine.files import append_line, whole_lines, write_atomically
+from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
+from engine.train.teaching.hints import ShapingSettings
+from engine.train.teaching.labelling import Mixture, Position, SampleMaker, asked, batches
+from engine.train.teaching.teacher import Asked, Labels, Teacher
+
+FORMAT = {"format": "keima-distill", "version": 1}
+CHUNK_POSITIONS = 4096
+CHUNK_SECONDS = 60.0
+"""A chunk ends with the game after which one of these is reached, so that a kill loses little work."""
+_IN_FLIGHT = 2
+"""Batches: the teacher labels one while the next is read."""
+
+
+@dataclass(frozen=True)
+class DistillSettings:
+    """What must be the same for a run to go on.
+
+    teacher: its name, with all that shapes its answers. sources: what was given, as text. encoder: of the samples.
+    per_game: positions of each game, None for all. own_move: share of the move that was played in the policy
+    target. shaping: share of the squashed score in the outcome at the first position, falling to 0 at the last.
+    """
+
+    teacher: str
+    sources: tuple[str, ...]
+    encoder: str = "katago-v7"
+    per_game: int | None = None
+    own_move: float = 0.0
+    shaping: float = 0.0
+    seed: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON has them."""
+        return asdict(self) | {"sources": list(self.sources)}
+
+
+@dataclass
+class Chunk:
+    """A line of progress.jsonl: games read, of which some were held out or could not be used, and positions labelled.
+
+    masked: positions that got no policy, because the teacher had none, and are in no shard.
+    """
+
+    games: int = 0
+    held_out: int = 0
+    unusable: int = 0
+    positions: int = 0
+    masked: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: "Chunk") -> None:
+        """Add another chunk's counts."""
+        for field in fields(Chunk):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is. total: of all runs into the folder; rate: positions/s of this one, 0 before the first.
+
+    left: seconds to the last position, None where their number is not known.
+    """
+
+    total: Chunk
+    rate: float
+    left: float | None
+
+
+@dataclass(frozen=True)
+class SourceGame:
+    """A game to be labelled, not yet read. positions: reads it; raises GoError where it cannot be used."""
+
+    is_held_out: bool
+    positions: Callable[[], list[Position]]
+
+
+class Store:
+    """A run's folder."""
+
+    def __init__(self, folder: Path, settings: DistillSettings) -> None:
+        """Open or create it. Raises GoError where it holds a run with other settings; the text says which."""
+        self.folder = folder
+        self.total = Chunk()
+        self._chunks = 0
+        self._provenance = {key: json.dumps(value) for key, value in (FORMAT | settings.to_json()).items()}
+        folder.mkdir(parents=True, exist_ok=True)
+        path, wanted = folder / "settings.json", FORMAT | settings.to_json()
+        if path.exists():
+            _require_same(path, wanted)
+            for chunk in _read_chunks(self._lines):
+                self.total.add(chunk)
+                self._chunks += 1
+        elif self._lines.exists():
+            raise GoError(f"{folder} has labels but no settings.json")
+        else:
+            write_atomically(path, json.dumps(wanted, indent=1) + "\n")
+
+    @property
+    def _lines(self) -> Path:
+        return self.folder / "progress.jsonl"
+
+    def add(self, chunk: Chunk, samples: Iterable[Samples]) -> None:
+        """Keep a finished chunk: its samples, one shard a board size, then its line."""
+        name = f"labels-{self._chunks:06d}{SUFFIX}"
+        for stale in self.folder.glob(f"*x*/{name}"):
+            # Written before a kill, and without its line: another size may have been among them.
+            stale.unlink()
+        for part in samples:
+            place = self.folder / f"{part.width}x{part.height}"
+            place.mkdir(exist_ok=True)
+            write_shard(place / name, part, self._provenance)
+        append_line(self._lines, json.dumps(asdict(chunk)))
+        self._chunks += 1
+        self.total.add(chunk)
+
+
+def _require_same(path: Path, wanted: dict[str, Any]) -> None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise GoError(f"{path}: no valid JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise GoError(f"{path}: expected a JSON object, got {found!r}")
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")
+
+
+def _read_chunks(path: Path) -> Iterator[Chunk]:
+    for number, line in enumerate(whole_lines(path), 1):
+        try:
+            yield Chunk(**json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise GoError(f"{path}:{number}: no line of progress: {error}") from error
+
+
+class Distiller:
+    """Labels games until there are no more, or until as many positions are labelled as were asked for."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: DistillSettings,
+        teacher: Teacher,
+        *,
+        wanted: int | None = None,
+        report: Callable[[Progress], None] | None = None,
+        chunk_positions: int = CHUNK_POSITIONS,
+        chunk_seconds: float = CHUNK_SECONDS,
+    ) -> None:
+        """wanted: positions in all, with those of earlier runs; None for all there are.
+
+        Raises GoError where the folder holds another run.
+        """
+        self._maker = SampleMaker(settings.encoder)
+        self._store = Store(folder, settings)
+        self._settings, self._teacher, self._wanted = settings, teacher, wanted
+        self._shaping = ShapingSettings(settings.shaping, max(1, wanted or 1))
+        self._report = report or _no_report
+        self._chunk_positions, self._chunk_seconds = chunk_positions, chunk_seconds
+
+    def run(self, games: Iterable[SourceGame]) -> Chunk:
+        """Label what is not labelled yet and return the counts of the whole run.
+
+        games: the same in every run, in the same order; those that are done are passed over.
+        Raises TeacherError when the teacher is lost; all but the last chunk is kept then.
+        """
+        self._begun, self._before = time.monotonic(), self._store.total.positions
+        waiting = islice(games, self._store.total.games, None)
+        with ThreadPoolExecutor(1, thread_name_prefix="teach") as worker:
+            while self._lacking(0) != 0:
+                chunk, parts = self._label_chunk(waiting, worker)
+                if chunk.games == 0:
+                    break
+                self._store.add(chunk, parts)
+                self._tell(Chunk())
+        return self._store.total
+
+    def _lacking(self, drawn: int) -> int | None:
+        """Return how many positions are still wanted after so many of the present chunk, None for any number."""
+        return None if self._wanted is None else max(0, self._wanted - self._store.total.positions - drawn)
+
+    def _label_chunk(self, games: Iterator[SourceGame], worker: ThreadPoolExecutor) -> tuple[Chunk, list[Samples]]:
+        chunk, begun = Chunk(), time.monotonic()
+        parts: dict[tuple[int, int], list[Samples]] = {}
+        running: deque[tuple[list[Position], Asked, Future[Labels]]] = deque()
+
+        def collect() -> None:
+            batch, question, labels = running.popleft()
+            weight = self._shaping.at(self._store.total.positions + chunk.positions)
+            mixture = Mixture(self._settings.own_move, weight)
+            samples = self._maker.samples(batch, question, labels.result(), mixture)
+            parts.setdefault((samples.width, samples.height), []).append(samples)
+            chunk.positions += len(batch)
+            chunk.masked += len(batch) - len(samples)
+            self._tell(chunk)
+
+        for batch in batches(self._draw(games, chunk, begun), self._teacher.batch):
+            question = asked(batch)
+            running.append((batch, question, worker.submit(self._teacher.label, question)))
+            if len(running) == _IN_FLIGHT:
+                collect()
+        while running:
+            collect()
+        chunk.seconds = round(time.monotonic() - begun, 3)
+        return chunk, [each for samples in parts.values() if len(each := concatenate(samples)) > 0]
+
+    def _draw(self, games: Iterator[SourceGame], chunk: Chunk, begun: float) -> Iterator[Position]:
+        """Yield the positions of games until the chunk is full, counting the games in it."""
+        drawn = 0
+        for game in games:
+            chunk.games += 1
+            if game.is_held_out:
+                chunk.held_out += 1
+                continue
+            try:
+                found = game.positions()
+            except GoError:
+                chunk.unusable += 1
+                continue
+            lacking = self._lacking(drawn)
+            yield from found[:lacking]
+            drawn += len(found[:lacking])
+            if drawn >= self._chunk_positions or time.monotonic() - begun >= self._chunk_seconds:
+                return
+            if self._lacking(drawn) == 0:
+                return
+
+    def _tell(self, chunk: Chunk) -> None:
+        total = Chunk(**asdict(self._store.total))
+        total.add(chunk)
+        seconds = time.monotonic() - self._begun
+        rate = (total.positions - self._before) / seconds if seconds > 0 else 0.0
+        lacking = self._lacking(chunk.positions)
+        left = lacking / rate if lacking is not None and rate > 0 else None
+        self._report(Progress(total, rate, left))
+
+
+def _no_report(progress: Progress) -> None:
+    """Stand for a reporter where nobody listens."""

@@ -1,0 +1,216 @@
+"""`keima distill`: options in, progress on stderr, labelled samples in a folder. Imports nothing heavy at once."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, threads_option
+
+if TYPE_CHECKING:
+    from engine.train.teaching.distill import Chunk, DistillSettings, Progress, SourceGame
+    from engine.train.teaching.teacher import Teacher
+
+PLAYOUTS = "playouts"
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
+_SELFPLAY_GAMES = "games.sgfl"
+_LINE_SECONDS = 10.0
+"""Between lines of progress where stderr is no terminal."""
+
+
+@click.command()
+@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--teacher",
+    required=True,
+    metavar=f"FILE|COMMAND|{PLAYOUTS}",
+    help="A network file or a folder of them, the command line of a GTP program, or Keima's own play-outs.",
+)
+@click.option(
+    "--records",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="Game records: SGF, folder, archive, or .sgfl(.bz2) of one SGF a line.",
+)
+@click.option(
+    "--samples",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of self-play: the games that its samples come from.",
+)
+@click.option("--visits", type=click.IntRange(min=2), help="Search so many visits; without it, one evaluation.")
+@click.option("--positions", type=click.IntRange(min=1), help="Positions in all; more, and a finished run goes on.")
+@click.option("--per-game", type=click.IntRange(min=1), help="Positions of each game, drawn at random; else all.")
+@click.option(
+    "--symmetries",
+    type=click.IntRange(1, 8),
+    default=1,
+    show_default=True,
+    help="Over how many symmetries an evaluation is averaged.",
+)
+@click.option("--encoder", default="katago-v7", show_default=True, help="Of the samples: the student's input format.")
+@click.option(
+    "--own-move",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Share of the move that was played in the policy target.",
+)
+@click.option(
+    "--shaping",
+    type=click.FloatRange(0, 0.5),
+    default=0.0,
+    show_default=True,
+    help="Share of tanh(score / 20) in the outcome of a teacher without a winrate; falls to 0 over --positions.",
+)
+@click.option("--programs", type=click.IntRange(min=1), default=1, show_default=True, help="GTP programs at a time.")
+@click.option(
+    "--hang", type=float, default=300.0, show_default=True, metavar="SECONDS", help="A program's longest wait."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the positions that --per-game draws.")
+@computing_options
+@threads_option
+def distill(**options: Any) -> None:
+    """Label positions of game records with what a stronger player says of them, for training.
+
+    OUT becomes a folder of samples with the teacher's policy, value, score and ownership, as far as it knows them, on
+    which `keima train run --samples OUT` trains. A run stopped at any moment goes on with the same command.
+    Games that are held out for measuring are passed over.
+    """
+    with one_line_errors():
+        sys.exit(cli_distill(options, sys.stderr))
+
+
+def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
+    """Run the command and return its exit status. Raises GoError, WeightsError or TeacherError, one line each."""
+    from engine.train.teaching.distill import Distiller
+
+    paths = (*options["records"], *(games for folder in options["samples"] for games in selfplay_games(folder)))
+    if not paths:
+        raise click.UsageError("nothing to label: give --records or --samples")
+    if options["shaping"] and options["positions"] is None:
+        raise click.UsageError("--shaping falls to 0 over --positions: say how many")
+    with closing(make_teacher(options)) as teacher:
+        settings = _settings(teacher, paths, options)
+        with _progress(stderr, options["positions"]) as show:
+            distiller = Distiller(options["out"], settings, teacher, wanted=options["positions"], report=show)
+            try:
+                total = distiller.run(source_games(paths, settings))
+            except KeyboardInterrupt:
+                return INTERRUPTED
+    stderr.write(_summary(total, options["out"]) + "\n")
+    return 0
+
+
+def _settings(teacher: "Teacher", paths: tuple[Path, ...], options: dict[str, Any]) -> "DistillSettings":
+    from engine.train.teaching.distill import DistillSettings
+
+    return DistillSettings(
+        teacher=teacher.name,
+        sources=tuple(str(path) for path in paths),
+        **{name: options[name] for name in ("encoder", "per_game", "own_move", "shaping", "seed")},
+    )
+
+
+def make_teacher(options: dict[str, Any]) -> "Teacher":
+    """Return the teacher that the options name. Raises GoError, WeightsError or TeacherError, one line."""
+    from engine.search.params import ROLLOUT_PARAMS, SearchParams
+    from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
+
+    name, visits = options["teacher"], options["visits"]
+    if name != PLAYOUTS and not Path(name).exists():
+        from engine.train.teaching.gtp_teacher import GtpTeacher
+
+        return GtpTeacher(name, visits=visits, programs=options["programs"], seconds=options["hang"])
+    if name == PLAYOUTS:
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        if visits is None:
+            raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one play-out tells little")
+        rollouts = RolloutEvaluator(options["threads"] or 1)
+        return SearchTeacher(rollouts, ROLLOUT_PARAMS, visits, f"{PLAYOUTS}, {visits} visits")
+    from engine.netfile.network import Computing, open_network
+
+    network = open_network(
+        name, Computing(options["backend"], options["precision"], options["threads"]), options["profile"]
+    )
+    called = " ".join([Path(network.facts.file).name, network.facts.precision])
+    if visits is None:
+        symmetries = options["symmetries"]
+        return NetworkTeacher(network.evaluator, f"{called}, {symmetries} symmetries", symmetries)
+    from engine.evaluators.cache import CachedEvaluator
+
+    return SearchTeacher(CachedEvaluator(network.evaluator), SearchParams(), visits, f"{called}, {visits} visits")
+
+
+def selfplay_games(folder: Path) -> list[Path]:
+    """Return the files of games below a folder of self-play. Raises GoError where there are none."""
+    found = sorted(folder.rglob(_SELFPLAY_GAMES))
+    if not found:
+        from engine.errors import GoError
+
+        raise GoError(f"{folder}: expected {_SELFPLAY_GAMES} of self-play in it or below, found none")
+    return found
+
+
+def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterator["SourceGame"]:
+    """Yield the games of all sources in their order, unread. Raises BadSgf on a source that cannot be read."""
+    from functools import partial
+
+    from engine.sgf_source import iterate_records
+    from engine.train.data.heldout import is_held_out
+    from engine.train.teaching.distill import SourceGame
+    from engine.train.teaching.labelling import GameReader
+
+    reader = GameReader(settings.per_game, settings.seed)
+    for name, text in iterate_records(paths):
+        yield SourceGame(is_held_out(text), partial(reader.read, text, name))
+
+
+def _summary(total: "Chunk", out: Path) -> str:
+    masked = f", {total.masked} of them without a policy and left out" if total.masked else ""
+    return (
+        f"{total.positions} positions of {total.games} games{masked}; {total.held_out} games held out, "
+        f"{total.unusable} unusable; labelled in {total.seconds:.0f} s; in {out}"
+    )
+
+
+def progress_text(progress: "Progress") -> str:
+    """Return how far a run is, in one line."""
+    left = "" if progress.left is None else f", {progress.left:.0f} s left"
+    return (
+        f"{progress.total.positions} positions of {progress.total.games} games, {progress.rate:.0f} positions/s{left}"
+    )
+
+
+@contextmanager
+def _progress(stream: IO[str], wanted: int | None) -> Iterator[Callable[["Progress"], None]]:
+    """Yield what shows progress: a bar on a terminal, else a line now and then."""
+    if not stream.isatty():
+        last = [time.monotonic()]
+
+        def write(progress: "Progress") -> None:
+            if time.monotonic() - last[0] >= _LINE_SECONDS:
+                last[0] = time.monotonic()
+                stream.write(progress_text(progress) + "\n")
+                stream.flush()
+
+        yield write
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(file=stream)) as bar:
+        task = bar.add_task("", total=wanted)
+
+        def update(progress: "Progress") -> None:
+            bar.update(task, completed=progress.total.positions, description=progress_text(progress))
+
+        yield update

@@ -1,0 +1,182 @@
+"""The figures of a network on records: those that a slow count by hand gives, on held-out games alone."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.color import BLACK
+from engine.encoders import ENCODERS
+from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.game import Game
+from engine.nets.random import random_spec
+from engine.sgf import load_sgf, write_game
+from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
+from engine.train.data.accuracy_cli import accuracy_command, samples_command
+from engine.train.data.accuracy_report import plot_accuracy
+from engine.train.data.heldout import is_held_out
+from engine.train.data.records import Source
+from engine.train.data.samples import read_shard, shard_info
+from engine.vertex import policy_index
+from tests.positions import random_game
+from tests.shared import require_shared
+from weights import native
+
+
+class Prejudiced:
+    """Likes points of small number, and Black, who will own half of everything and win by 5 points."""
+
+    attributes = Attributes("prejudiced", 4, 8, has_score=True, has_ownership=True)
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the same of every position, but for legality and the side to move."""
+        for row in range(count):
+            sign = 1 if positions.to_play[row] == BLACK else -1
+            liking = positions.legal[row] * np.arange(positions.legal.shape[1], 0, -1)
+            out.policy[row] = liking / liking.sum()
+            out.value[row], out.score[row], out.ownership[row] = sign * 0.6, sign * 5, sign * 0.5
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+def policy_of(game: Game, color: int) -> np.ndarray:
+    area = game.width * game.height
+    liking = np.arange(area + 1, 0, -1).astype(float)
+    legal = {policy_index(vertex, game.width, game.height) for vertex in game.legal_vertices(color)} | {area}
+    liking[[index for index in range(area) if index not in legal]] = 0
+    return liking / liking.sum()
+
+
+def records() -> list[Source]:
+    results = ["B+R", "W+R", "W+T", ""]
+    games = [random_game(seed, 5 - seed % 2, 5, moves=25) for seed in range(6)]
+    return [(str(seed), write_game(game, result=results[seed % 4]).encode()) for seed, game in enumerate(games)]
+
+
+def test_figures_are_those_counted_by_hand() -> None:
+    accuracy = accuracy_of(Prejudiced(), records(), network="p", bucket=10)
+    hits, among, losses, squares, entropies, right = ([] for _ in range(6))
+    for _, text in records():
+        record = load_sgf(text)
+        for (color, vertex), game in zip(record.moves, record.positions(), strict=False):
+            policy = policy_of(game, color)
+            index = policy_index(vertex, game.width, game.height)
+            order = np.argsort(-policy, kind="stable")[: np.count_nonzero(policy)].tolist()
+            hits.append(order[0] == index)
+            among.append(index in order[:5])
+            losses.append(-math.log(policy[index]))
+            if record.result.endswith("R"):
+                won = (record.result[0] == "B") == (color == BLACK)
+                value = 0.6 if color == BLACK else -0.6
+                squares.append((value - (1 if won else -1)) ** 2)
+                entropies.append(-math.log((1 + value) / 2 if won else (1 - value) / 2))
+                right.append((value > 0) == won)
+    total = accuracy.total
+    assert (total.positions, total.valued) == (len(hits), len(squares))
+    assert 0 < sum(right) < len(right)
+    expected = [hits, among, losses, squares, entropies, right]
+    got = [total.top_1, total.top_5, total.policy_loss, total.value_error, total.value_loss, total.value_right]
+    assert got == pytest.approx([np.mean(each) for each in expected], rel=1e-5)
+    assert (total.owned, accuracy.games) == (0, 6)
+    assert math.isnan(total.ownership_error) and math.isnan(total.score_error)
+
+
+def test_owners_and_score_are_compared_where_they_are_known() -> None:
+    text = b"(;SZ[5]KM[0.5]RU[Chinese]RE[B+24.5];B[cc];W[];B[])"
+    total = accuracy_of(Prejudiced(), [("a", text)], network="p").total
+    assert (total.positions, total.owned) == (3, 3)
+    assert (total.ownership_error, total.ownership_right, total.score_error) == pytest.approx((0.5, 1.0, 19.5))
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    accuracy = accuracy_of(Prejudiced(), records(), network="p", bucket=10)
+    assert [part.label for part in accuracy.by_ply] == ["1-10", "11-20", "21-30"]
+    assert [part.label for part in accuracy.by_size] == ["4x5", "5x5"]
+    for parts in (accuracy.by_ply, accuracy.by_size):
+        assert sum(part.positions for part in parts) == accuracy.total.positions
+        assert sum(part.top_1 * part.positions for part in parts) == pytest.approx(
+            accuracy.total.top_1 * accuracy.total.positions
+        )
+    late = accuracy_of(Prejudiced(), records(), network="p", bucket=2).by_ply
+    assert [part.label for part in late[-2:]] == ["19-20", "21-"]
+
+
+def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
+    sources = [*records(), ("broken", b"no game"), ("large", b"(;SZ[9];B[aa])")]
+    accuracy = accuracy_of(Prejudiced(), sources, network="p", board_sizes=(2, 7))
+    assert accuracy.skipped == {"not readable": 1, "of a board that the network does not know": 1}
+    with pytest.raises(ValueError, match="no position"):
+        accuracy_of(Prejudiced(), sources[-2:], network="p", board_sizes=(2, 7))
+
+
+def test_the_figures_are_json_and_a_picture() -> None:
+    accuracy = accuracy_of(Prejudiced(), records(), network="p", per_game=3)
+    told = json.loads(json.dumps(accuracy.to_json(), allow_nan=False))
+    assert told["total"]["positions"] == 18 and told["total"]["score_error"] is None
+    assert set(told["by_ply"][0]) == set(Figures.__dataclass_fields__)
+    assert plot_accuracy(accuracy).startswith(b"\x89PNG")
+
+
+def lines(path: Path, count: int) -> Path:
+    path.write_text(
+        "".join(write_game(random_game(seed, 3, moves=6)).replace("\n", "") + "\n" for seed in range(count))
+    )
+    return path
+
+
+def test_only_held_out_games_are_drawn(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.sgfl", 300)
+    found = held_out_records([path], None, 1)
+    assert 0 < len(found) < 20
+    assert all(is_held_out(text) for _, text in found)
+    assert [name for name, _ in held_out_records([path], 2, 1)] == [name for name, _ in found[:2]]
+    assert len(held_out_records([path], None, 1, held_out=False)) == 300
+
+
+def run(command: object, *arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(each) for each in arguments])  # type: ignore[arg-type]
+
+
+def test_the_command_tests_a_network_file(tmp_path: Path) -> None:
+    net, path = tmp_path / "net.safetensors", lines(tmp_path / "a.sgfl", 200)
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1), net)
+    result = run(accuracy_command, net, "--records", path, "--json", "--precision", "fp32", "--threads", 1)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["games"] == len(held_out_records([path], None, 1))
+    table = run(accuracy_command, net, "--records", path, "--precision", "fp32", "--plot", tmp_path / "a.png")
+    assert f" {told['total']['positions']} positions of {told['games']} games" in table.stdout
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "b.sgf").write_text("(;SZ[5];B[aa])")
+    refused = run(accuracy_command, net, "--records", tmp_path / "b.sgf")
+    assert refused.exit_code == 1 and "no held-out game" in refused.output
+
+
+def test_records_become_shards(tmp_path: Path) -> None:
+    path, out = lines(tmp_path / "a.sgfl", 100), tmp_path / "out"
+    result = run(samples_command, "--records", path, "--out", out, "--processes", 0, "--shard", 250, "--encoder", "agz")
+    assert result.exit_code == 0, result.output
+    files = sorted(out.rglob("*.safetensors"))
+    counts = [shard_info(file).count for file in files]
+    assert {file.parent.name for file in files} == {"3x3"}
+    assert set(counts[:-1]) == {250} and 0 < counts[-1] <= 250
+    assert result.stdout.startswith(f"{sum(counts)} positions of ")
+    games = {int(game) for file in files for game in read_shard(file).game}
+    assert len(games) + len(held_out_records([path], None, 1)) == 100
+    again = run(samples_command, "--records", path, "--out", out)
+    assert again.exit_code == 1 and "holds samples already" in again.output
+
+
+@pytest.mark.slow
+def test_a_strong_network_foresees_moves_of_strong_players(tmp_path: Path) -> None:
+    """g170-b6c96 never saw a human game; 9,000 positions gave 45.0 and 76.7 %."""
+    net = require_shared("nets/g170-b6c96-s175395328-d26788732.bin.gz")
+    path = require_shared("games/tygem9d_3.sgfl.bz2")
+    result = run(accuracy_command, net, "--records", path, "--games", 200, "--per-game", 15, "--json")
+    total = json.loads(result.stdout)["total"]
+    assert abs(total["top_1"] - 0.455) < 0.03
+    assert abs(total["top_5"] - 0.765) < 0.03

@@ -1,0 +1,68 @@
+"""Where batches come from: the thread that draws ahead changes neither their order nor the state they leave."""
+
+import numpy as np
+import pytest
+
+from engine.train.data.batches import Batch, IteratorSource, Prefetched, WindowSource, as_source
+from tests.train.made_up import MadeUpSource, made_up_samples
+
+
+class Window:
+    """A window that remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.samples, self.told = made_up_samples(16, 1), list[int]()
+
+    def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[object, ...]:
+        indices = generator.integers(16, size=batch_size)
+        return self.samples[indices], indices, np.ones(batch_size, np.float32)
+
+    def update(self, indices: np.ndarray, losses: np.ndarray) -> None:
+        self.told += indices.tolist()
+
+
+def indices_of(batch: Batch | None) -> list[int]:
+    assert batch is not None
+    assert batch.indices is not None
+    return list(batch.indices)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_batches_come_in_order_with_the_state_after_each(depth: int) -> None:
+    plain = MadeUpSource(seed=5)
+    with Prefetched(MadeUpSource(seed=5), depth) as ahead:
+        assert ahead.state == plain.state()
+        for _ in range(5):
+            assert indices_of(ahead.next()) == indices_of(plain.draw())
+            assert ahead.state == plain.state()
+
+
+def test_a_window_goes_on_where_its_state_was_taken() -> None:
+    first = WindowSource(Window(), 4, 1)
+    first.draw()
+    state = first.state()
+    assert state is not None
+    expected = [indices_of(first.draw()) for _ in range(3)]
+    second = WindowSource(Window(), 4, [7, 8])
+    second.restore(state)
+    assert [indices_of(second.draw()) for _ in range(3)] == expected
+
+
+def test_losses_reach_the_window() -> None:
+    window = Window()
+    WindowSource(window, 4, 1).update(np.array([3, 1]), np.ones(2, np.float32))
+    assert window.told == [3, 1]
+
+
+def test_the_end_of_an_iterator_is_no_error_and_stays_the_end() -> None:
+    source = as_source(iter([(made_up_samples(2, 1), None, None)]))
+    assert isinstance(source, IteratorSource)
+    with Prefetched(source, 2) as ahead:
+        assert ahead.next() is not None
+        assert ahead.next() is None
+        assert ahead.next() is None
+
+
+def test_leaving_does_not_wait_for_a_source_that_is_never_asked() -> None:
+    with Prefetched(MadeUpSource(), 1) as ahead:
+        assert ahead.next() is not None

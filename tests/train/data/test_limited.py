@@ -1,0 +1,49 @@
+"""Training that pauses after so many batches, and goes on where it was."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.train.data.batches import Batch, Source, State
+from engine.train.data.limited import LimitedSource
+from engine.train.data.samples import empty_samples
+
+
+class Counting:
+    """Draws batches of one, numbered."""
+
+    def __init__(self) -> None:
+        self.drawn = 0
+        self.told: list[int] = []
+
+    def draw(self) -> Batch:
+        self.drawn += 1
+        return Batch(empty_samples("katago-v7", 5, 5, 1), np.array([self.drawn]))
+
+    def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
+        self.told += list(indices)
+
+    def state(self) -> State | None:
+        return {"drawn": self.drawn}
+
+    def restore(self, state: State) -> None:
+        self.drawn = state["drawn"]
+
+
+def test_a_limited_source_ends_and_the_next_one_goes_on() -> None:
+    source = Counting()
+    limited = LimitedSource(source, 2)
+    assert isinstance(limited, Source)
+    drawn = [limited.draw().indices for _ in range(2)]
+    with pytest.raises(StopIteration):
+        limited.draw()
+    assert source.drawn == 2, "nothing is drawn and thrown away"
+    following = LimitedSource(Counting(), 1)
+    following.restore(limited.state() or {})
+    assert [*drawn, following.draw().indices] == [1, 2, 3]
+
+
+def test_losses_reach_the_source() -> None:
+    source = Counting()
+    LimitedSource(source, 1).update(np.array([4, 5]), np.zeros(2, np.float32))
+    assert source.told == [4, 5]

@@ -1,0 +1,240 @@
+"""What training draws: the window grows as it should, chances follow losses, and a stream gives every position once."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.errors import GoError
+from engine.sgf import write_game
+from engine.train.data.heldout import is_held_out
+from engine.train.data.records import RecordOptions, Tally, read_samples
+from engine.train.data.replay import ShuffleBuffer, Window, stream, window_size
+from engine.train.data.samples import (
+    BadSamples,
+    Samples,
+    arrays_of,
+    concatenate,
+    empty_samples,
+    turned,
+    unpacked,
+    write_shard,
+)
+from tests.positions import random_game
+
+
+def numbered(first: int, count: int, width: int = 5, height: int = 5, encoder: str = "agz") -> Samples:
+    """Return samples that differ in ply, with as many stones as ply has bits."""
+    samples = empty_samples(encoder, width, height, count)
+    samples.ply[:] = np.arange(first, first + count)
+    samples.policy[:, 3] = 1
+    samples.ownership[:, 3] = 100
+    samples.planes[:, 0, 0] = 1 << 4  # point 3
+    return samples
+
+
+def folder_of(root: Path, shards: dict[str, Samples]) -> Path:
+    for name, samples in shards.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        write_shard(root / name, samples, {})
+    return root
+
+
+def window_plies(window: Window, generator: np.random.Generator, draws: int = 40) -> set[int]:
+    return {int(ply) for _ in range(draws) for ply in window.draw(len(window), generator)[0].ply}
+
+
+def test_the_window_is_all_of_the_first_samples_and_grows_ever_slower() -> None:
+    sizes = [window_size(total, 1000, 0.75, 0.4) for total in (0, 10, 1000, 2000, 4000, 16000)]
+    assert sizes[:3] == [0, 10, 1000]
+    assert sizes[3:] == [int(1000 * (1 + 0.4 * (k**0.75 - 1) / 0.75)) for k in (2, 4, 16)]
+    assert window_size(10**6, 1000, 1.0, 1.0) == 10**6
+
+
+def test_the_newest_shards_are_in_the_window(tmp_path: Path) -> None:
+    """Names count as numbers where they are numbers, and the folder of a board size not at all."""
+    folder_of(
+        tmp_path,
+        {
+            "gen-9/5x5/shard-1.safetensors": numbered(0, 10),
+            "gen-10/5x5/shard-9.safetensors": numbered(10, 10),
+            "gen-10/5x5/shard-10.safetensors": numbered(20, 10),
+            "pending/5x5-12.safetensors": numbered(99, 10),
+        },
+    )
+    generator = np.random.default_rng(1)
+    for scale, plies in [(10, range(20, 30)), (20, range(10, 30)), (30, range(30))]:
+        window = Window(tmp_path, scale=scale, alpha=0.01, beta=1e-9)
+        assert (len(window), window.total) == (len(plies), 30)
+        assert window_plies(window, generator) == set(plies)
+    folder_of(tmp_path, {"gen-11/5x5/shard-0.safetensors": numbered(30, 10)})
+    window.refresh()
+    assert window_plies(window, generator) == set(range(10, 40))
+
+
+def test_a_batch_has_one_board_size_and_sizes_come_in_proportion(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"5x5/a.safetensors": numbered(0, 30), "7x4/a.safetensors": numbered(0, 10, 7, 4)})
+    window = Window(tmp_path)
+    assert window.sizes == {(5, 5): 30, (7, 4): 10}
+    generator = np.random.default_rng(2)
+    drawn = [window.draw(4, generator)[0] for _ in range(600)]
+    share = sum(samples.width == 5 for samples in drawn) / len(drawn)
+    assert abs(share - 0.75) < 4 * (0.75 * 0.25 / len(drawn)) ** 0.5
+
+
+def test_uniform_draws_are_uniform_and_have_no_weights(tmp_path: Path) -> None:
+    window = Window(folder_of(tmp_path, {f"5x5/{name}.safetensors": numbered(10 * name, 10) for name in range(4)}))
+    generator = np.random.default_rng(3)
+    counts = np.zeros(40)
+    for _ in range(1000):
+        samples, indices, importance = window.draw(10, generator)
+        assert importance is None
+        assert len(set(indices.tolist())) == 10, "no sample twice in a batch"
+        assert samples.ply.tolist() == indices.tolist()
+        counts[samples.ply] += 1
+    expected = 1000 * 10 / 40
+    assert np.abs(counts - expected).max() < 5 * expected**0.5
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_prioritized_draws_follow_the_losses(tmp_path: Path, exponent: float) -> None:
+    folder_of(tmp_path, {f"5x5/{name}.safetensors": numbered(4 * name, 4) for name in range(2)})
+    window = Window(tmp_path, prioritize=exponent, correct=0.7)
+    losses = np.array([1, 2, 3, 4, 0.5, 1, 1, 8], dtype=np.float32)
+    window.update(np.arange(8)[::-1], losses[::-1])
+    generator = np.random.default_rng(4)
+    counts = np.zeros(8)
+    chances = losses.astype(float) ** exponent / np.sum(losses.astype(float) ** exponent)
+    for _ in range(500):
+        samples, indices, importance = window.draw(32, generator)
+        counts += np.bincount(indices, minlength=8)
+        wanted = (1 / (8 * chances[indices])) ** 0.7
+        assert importance == pytest.approx(wanted / wanted.max(), rel=1e-5)
+        assert samples.ply.tolist() == indices.tolist()
+    expected = 500 * 32 * chances
+    assert np.all(np.abs(counts - expected) < 5 * expected**0.5)
+
+
+def test_new_samples_have_the_largest_chance_and_known_losses_stay(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 2)})
+    window = Window(tmp_path, prioritize=1.0)
+    window.update(np.array([0, 1]), np.array([3.0, 1.0], dtype=np.float32))
+    folder_of(tmp_path, {"5x5/2.safetensors": numbered(2, 2)})
+    window.refresh()
+    _, indices, importance = window.draw(4000, np.random.default_rng(5))
+    counts = np.bincount(indices)
+    assert counts / 4000 == pytest.approx([0.3, 0.1, 0.3, 0.3], abs=0.04)
+    assert importance is not None and importance.max() == 1
+    with pytest.raises(GoError, match="finite"):
+        window.update(np.array([0]), np.array([np.nan], dtype=np.float32))
+
+
+def test_every_target_is_turned_with_the_position(tmp_path: Path) -> None:
+    window = Window(folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 64)}))
+    samples, _, _ = window.draw(64, np.random.default_rng(6))
+    stone = unpacked(samples)[:, 0].reshape(64, -1).argmax(axis=1)
+    assert np.array_equal(samples.policy.argmax(axis=1), stone)
+    assert np.array_equal(samples.ownership.argmax(axis=1), stone)
+    assert len(set(stone.tolist())) == 8, "all eight symmetries are drawn"
+
+
+def test_the_same_generator_draws_the_same_batches(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 20), "7x4/1.safetensors": numbered(0, 20, 7, 4)})
+    runs = []
+    for _ in range(2):
+        window, generator = Window(tmp_path), np.random.default_rng(7)
+        runs.append([window.draw(5, generator)[0] for _ in range(5)])
+    for one, other in zip(*runs, strict=True):
+        assert all(
+            np.array_equal(a, b) for a, b in zip(arrays_of(one).values(), arrays_of(other).values(), strict=True)
+        )
+
+
+def test_folders_without_samples_or_with_mixed_encoders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSamples, match="no samples"):
+        Window(tmp_path)
+    folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 2), "5x5/2.safetensors": numbered(0, 2, encoder="leela")})
+    with pytest.raises(BadSamples, match=r"2\.safetensors: encoder: expected agz .* got leela"):
+        Window(tmp_path)
+
+
+def test_a_window_of_many_shards_needs_few_files_at_a_time(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    folder_of(tmp_path, {f"5x5/{name}.safetensors": numbered(name, 1) for name in range(500)})
+    window = Window(tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (480, hard))
+    try:
+        assert window_plies(window, np.random.default_rng(8), draws=1) == set(range(500))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_shuffle_buffer_gives_everything_back_once() -> None:
+    held, generator = ShuffleBuffer("agz", 5, 5, 16), np.random.default_rng(9)
+    out: list[int] = []
+    for first in range(0, 60, 12):
+        rest = held.add(numbered(first, 12))
+        while len(rest):
+            out += held.draw(5, generator).ply.tolist()
+            rest = held.add(rest)
+    while len(held):
+        out += held.draw(5, generator).ply.tolist()
+    assert sorted(out) == list(range(60))
+    assert out != sorted(out)
+
+
+def sgfl(path: Path, seeds: range, width: int = 5) -> list[str]:
+    texts = [write_game(random_game(seed, width, moves=20)).replace("\n", "") for seed in seeds]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return texts
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_stream_gives_each_position_to_train_on_once_an_epoch(tmp_path: Path, processes: int) -> None:
+    texts = sgfl(tmp_path / "a.sgfl", range(100)) + sgfl(tmp_path / "b.sgfl", range(100, 130), 4)
+    assert any(is_held_out(text.encode()) for text in texts)
+    sources = [tmp_path / "a.sgfl", tmp_path / "b.sgfl"]
+    tally = Tally()
+    batches = list(
+        stream(
+            sources, 32, np.random.default_rng(1), per_game=None, epochs=1, buffer=600, processes=processes, tally=tally
+        )
+    )
+    assert all(rest == [None, None] for _, *rest in batches)
+    drawn = [batch for batch, *_ in batches]
+    assert sum(len(batch) < 32 for batch in drawn) <= 2, "the last of each board size"
+    every = list(read_samples(sources, RecordOptions()))
+    for size in (4, 5):
+        got = concatenate([batch for batch in drawn if batch.width == size])
+        want = concatenate([part for part in every if part.width == size])
+        assert sorted(zip(got.game.tolist(), got.ply.tolist(), strict=True)) == sorted(
+            zip(want.game.tolist(), want.ply.tolist(), strict=True)
+        )
+    assert tally.games == sum(not is_held_out(text.encode()) for text in texts)
+    first = next(batch for batch in drawn if batch.width == 5)
+    assert len(set(first.game.tolist())) > 12, "neighbors in a batch come from different games"
+
+
+def test_a_stream_draws_other_positions_in_each_epoch_and_turns_them(tmp_path: Path) -> None:
+    sgfl(tmp_path / "a.sgfl", range(20))
+    seen: dict[tuple[int, int], set[bytes]] = {}
+    for batch, *_ in stream([tmp_path], 16, np.random.default_rng(2), per_game=2, epochs=40, buffer=16, processes=0):
+        for row in range(len(batch)):
+            key = int(batch.game[row]), int(batch.ply[row])
+            seen.setdefault(key, set()).add(batch.planes[row].tobytes())
+    plies = {ply for _, ply in seen}
+    assert len(plies) > 15
+    assert max(map(len, seen.values())) > 2
+    for samples in read_samples([tmp_path], RecordOptions()):
+        for row in range(len(samples)):
+            key = int(samples.game[row]), int(samples.ply[row])
+            one = samples[row : row + 1]
+            eight = {turned(one, np.array([symmetry])).planes.tobytes() for symmetry in range(8)}
+            assert seen.get(key, set()) <= eight
+
+
+def test_a_stream_of_nothing_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:
+    (tmp_path / "a.sgf").write_text("no game")
+    with pytest.raises(BadSamples, match="no position to train on"):
+        next(stream([tmp_path], 8, np.random.default_rng(3), processes=0))

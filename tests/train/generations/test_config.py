@@ -1,0 +1,114 @@
+"""Configurations of a run: presets, their overrides, and what a run that goes on accepts."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from engine.search.params import SearchParams, with_settings
+from engine.train.generations.config import ZeroConfig, config_of_run, preset_names, preset_text, read_config
+from engine.train.toml_settings import ConfigError, from_table, to_toml
+
+PRESETS = ["19x19-gpu", "9x9-cpu", "9x9-gpu", "agz-study", "tiny"]
+
+
+def test_the_presets_are_packaged() -> None:
+    assert preset_names() == PRESETS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_can_be_read_and_is_the_same_after_writing(name: str) -> None:
+    config = read_config(name)
+    assert from_table(ZeroConfig, tomllib.loads(to_toml(config)), name) == config
+    with_settings(SearchParams(), dict(config.selfplay.search))  # raises on an unknown parameter
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_gives_reasons(name: str) -> None:
+    assert preset_text(name).startswith("# ")
+    assert preset_text(name).count("#") >= 10
+
+
+def test_the_study_has_alphago_zeros_numbers() -> None:
+    config = read_config("agz-study")
+    play, learn, gate = config.selfplay, config.train, config.gate
+    assert (play.full_visits, play.full_share, play.noise_fraction) == (1600, 1.0, 0.25)
+    assert play.noise_concentration / 361 == pytest.approx(0.03)
+    assert [play.temperature_at(move, 19) for move in (0, 29, 30, 200)] == [1.0, 1.0, 0.0, 0.0]
+    assert (play.encoder, learn.architecture, learn.blocks, learn.channels) == ("agz", "agz", 20, 256)
+    assert (learn.optimizer, learn.momentum, learn.weight_decay) == ("sgd", 0.9, 1e-4)
+    assert [round(share * learn.steps, -3) for share in learn.rate_steps] == [400_000, 600_000]
+    assert (gate.games, gate.threshold, gate.test) == (400, 0.55, None)
+
+
+def test_settings_replace_numbers_of_a_preset() -> None:
+    config = read_config("tiny", ["run.games=7", "selfplay.sizes=[5, 6]", "rating.gnugo=gnugo --mode gtp"])
+    assert (config.run.games, config.selfplay.sizes, config.rating.gnugo) == (7, (5, 6), "gnugo --mode gtp")
+    assert config.train == read_config("tiny").train
+
+
+@pytest.mark.parametrize(
+    ("source", "setting", "message"),
+    [
+        ("tiny", "run.speed=3", "^tiny with run.speed=3: unknown key run.speed"),
+        ("tiny", "selfplay.encoder=agz", "selfplay.encoder: expected that of the network"),
+        ("tiny", "selfplay.sizes=[19]", r"selfplay.sizes: expected 5 to 9, got \[19\]"),
+        ("tiny", "gate.games=3", "gate: games: expected an even number"),
+        ("tiny", "selfplay.exploration.speed=1", "unknown key selfplay.exploration.speed"),
+        ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
+        ("tiny", "window.alpha=0", "window: scale, alpha, beta"),
+        ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
+        ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
+    ],
+)
+def test_a_wrong_number_is_named(source: str, setting: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_config(source, [setting])
+
+
+def test_the_komi_follows_the_results_within_its_bounds() -> None:
+    run = read_config("9x9-cpu").run
+    assert run.next_komi(None, None, 7.0) == 0.5
+    assert run.next_komi(2.0, 0.75, 7.0) == 3.0
+    assert run.next_komi(6.5, 1.0, 7.0) == 7.0
+    assert run.next_komi(0.5, 0.0, 7.0) == 0.0
+    assert run.next_komi(2.0, None, 7.0) == 2.0, "nothing was decided"
+
+
+def test_a_file_of_ones_own_is_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[run]\ngames = 3\n")
+    assert read_config(str(path)).run.games == 3
+    path.write_text("[run]\nspeed = 3\n")
+    with pytest.raises(ConfigError, match=r"mine\.toml: unknown key run.speed"):
+        read_config(str(path))
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        read_config(str(tmp_path / "none.toml"))
+
+
+def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:
+    begun = config_of_run(tmp_path, "tiny", ["run.games=7"])
+    assert config_of_run(tmp_path) == begun
+    assert config_of_run(tmp_path, "tiny", ["run.games=7"]) == begun
+
+
+def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
+    config_of_run(tmp_path, "tiny")
+    with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run and 7 in the command"):
+        config_of_run(tmp_path, settings=["run.games=7"])
+    with pytest.raises(ConfigError, match=r"run\.games is 100 in this run and 800"):
+        config_of_run(tmp_path, "9x9-cpu")
+
+
+def test_a_run_may_become_longer(tmp_path: Path) -> None:
+    config_of_run(tmp_path, "tiny", generations=2)
+    config_of_run(tmp_path, hours=1.5, generations=4, settings=["evaluator.threads=2", "rating.games=6"])
+    later = config_of_run(tmp_path)
+    assert (later.run.generations, later.run.hours, later.evaluator.threads, later.rating.games) == (4, 1.5, 2, 6)
+    with pytest.raises(ConfigError, match="hours"):
+        config_of_run(tmp_path, hours=-1)
+
+
+def test_a_folder_without_a_run_asks_how_to_begin(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no run: say how to begin one, --preset 19x19-gpu or"):
+        config_of_run(tmp_path / "new")

@@ -1,0 +1,143 @@
+"""Games of workers: how they are sent, how they come into a generation, and a whole run on a real cluster."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.encoders import ENCODERS
+from engine.errors import GoError
+from engine.files import whole_lines
+from engine.nets.random import random_spec
+from engine.train.data.samples import read_shard, shard_info, write_shard
+from engine.train.games.selfplay import decisive
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations.config import EvaluatorSettings
+from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, SelfplayPlaying
+from engine.train.generations.zero_state import read_steps
+from tests.train.generations.zero_runs import PATIENCE, start
+from weights import native
+
+SETTINGS = SelfplaySettings(
+    sizes=(5,), games_at_once=4, full_visits=4, quick_visits=2, full_share=0.5, komi=0.5, shard_samples=64
+)
+EVALUATOR = EvaluatorSettings(precision="fp32", threads=1)
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """Let a worker's play go on until it has finished some games, changing networks on the way; return them."""
+    folder = tmp_path_factory.mktemp("worker")
+    native.write(random_spec(1, 8, ENCODERS["katago-v7"], 1), folder / "net")
+    network = (folder / "net").read_bytes()
+    playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    playing.take_over(network, 0)
+    stop = threading.Event()
+    thread = threading.Thread(target=playing.play, args=(folder, stop))
+    thread.start()
+    sent = _sent(playing, folder, thread)
+    playing.take_over(network, 1)
+    sent += _sent(playing, folder, thread) + _sent(playing, folder, thread)
+    stop.set()
+    thread.join()
+    return sent
+
+
+def _sent(playing: SelfplayPlaying, folder: Path, thread: threading.Thread) -> list[bytes]:
+    """Return the next games that are finished."""
+    sent: list[bytes] = []
+    deadline = time.monotonic() + PATIENCE
+    while not sent:
+        assert thread.is_alive()
+        assert time.monotonic() < deadline
+        for content, path in playing.finished(folder):
+            sent.append(content)
+            path.unlink()
+        time.sleep(0.05)
+    return sent
+
+
+def intake(folder: Path) -> Intake:
+    (folder / "spool").mkdir(exist_ok=True)
+    return Intake(folder / "spool", folder / "gen", decisive(SETTINGS, 7), SETTINGS.shard_samples)
+
+
+def test_games_of_workers_become_those_of_a_generation(tmp_path: Path, sent: list[bytes]) -> None:
+    one = intake(tmp_path)
+    for number, content in enumerate(sent):
+        (tmp_path / "spool" / f"worker-{number:03d}").write_bytes(content)
+    assert one.take(2) == 2
+    one = intake(tmp_path)  # as after a kill
+    assert one.games == 2
+    assert one.take(1000) == len(sent) - 2
+    one.finish()
+    records = whole_lines(tmp_path / "gen" / "games.sgfl")
+    assert len(records) == len(sent)
+    assert all(f"RO[{number}]" in record for number, record in enumerate(records))
+    shards = [read_shard(path) for path in (tmp_path / "gen").glob("5x5/*.safetensors")]
+    games = {int(game) for shard in shards for game in shard.game}
+    assert len(games) == sum(shard_info_of(content, tmp_path) > 0 for content in sent)
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def shard_info_of(content: bytes, folder: Path) -> int:
+    path = folder / "letter.safetensors"
+    path.write_bytes(content)
+    return shard_info(path).count
+
+
+def test_a_game_that_was_numbered_when_the_run_was_killed_is_taken_in_once(tmp_path: Path, sent: list[bytes]) -> None:
+    intake(tmp_path)
+    inbox = tmp_path / "gen" / "inbox" / "000000.safetensors"
+    for _ in range(2):  # killed before the store had it, and killed before the inbox was emptied
+        inbox.write_bytes(sent[0])
+        assert intake(tmp_path).games == 1
+        assert not inbox.exists()
+    assert len(whole_lines(tmp_path / "gen" / "games.sgfl")) == 1
+
+
+def test_what_is_no_game_is_named(tmp_path: Path, sent: list[bytes]) -> None:
+    one = intake(tmp_path)
+    path = tmp_path / "spool" / "stray"
+    path.write_bytes(sent[0])
+    write_shard(path, read_shard(path)[:0], {})
+    with pytest.raises(GoError, match=r"000000\.safetensors: record: missing"):
+        one.take(1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_on_a_cluster_is_complete_though_a_node_is_killed(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    pytest.importorskip("torch")
+    from tests.train.generations.ray_cluster import cluster
+
+    def came(count: int) -> bool:
+        records = tmp_path / "samples" / "gen-0001" / "games.sgfl"
+        return records.exists() and len(records.read_text().splitlines()) >= count
+
+    def wait(process: Any, count: int) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not came(count):
+            assert process.poll() is None, process.stderr.read().decode()
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+    settings = ("run.first_games=60", "gate.games=0", "rating.every=0")
+    with cluster(2) as nodes:
+        process = start(tmp_path, 1, *settings, ray=nodes.address)
+        try:
+            wait(process, 5)
+            nodes.remove_node(nodes.computers[0], allow_graceful=False)
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors.decode()
+    records = (tmp_path / "samples" / "gen-0001" / "games.sgfl").read_text().splitlines()
+    assert len(set(records)) == 60
+    (play, *_) = read_steps(tmp_path / "steps.jsonl")
+    assert (play["step"], play["games"]) == ("selfplay", 60)
+    assert (tmp_path / "nets" / "gen-0001.safetensors").exists()

@@ -1,0 +1,123 @@
+"""`keima zero` on 5x5 from the command line: whole, twice the same, and killed in every step."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from engine.train.data.samples import read_shard
+from engine.train.generations.gate import read_gates
+from engine.train.generations.zero_cli import zero
+from engine.train.generations.zero_state import State, read_state, read_steps
+from tests.train.generations.zero_runs import finish, kill_when, networks, start
+
+pytest.importorskip("torch")
+
+
+def state_of(run: Path) -> State:
+    return read_state(run / "state.json")
+
+
+def games_of(run: Path) -> list[int]:
+    """Return how many finished games each generation has, each with a line of its own and samples in a shard."""
+    found = []
+    for folder in sorted((run / "samples").iterdir()):
+        lines = (folder / "games.sgfl").read_text().splitlines()
+        games = {int(game) for path in folder.glob("*x*/*.safetensors") for game in read_shard(path).game}
+        assert len(games) <= len(set(lines)) == len(lines)
+        found.append(len(lines))
+    return found
+
+
+def is_playing(run: Path) -> bool:
+    records = run / "samples" / "gen-0001" / "games.sgfl"
+    return state_of(run).step == "selfplay" and records.exists() and bool(records.read_text())
+
+
+def is_training(run: Path) -> bool:
+    return state_of(run).step == "train" and any((run / "train" / "checkpoints").glob("step-*"))
+
+
+def is_at_the_gate(run: Path) -> bool:
+    return state_of(run).step == "gate"
+
+
+def is_rated(run: Path) -> bool:
+    return state_of(run).step == "rating" and (run / "ratings.jsonl").exists()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [is_playing, is_training, is_at_the_gate, is_rated])
+def test_a_run_that_is_killed_goes_on_with_the_same_command(tmp_path: Path, moment: Callable[[Path], bool]) -> None:
+    process = start(tmp_path, 1)
+    kill_when(process, lambda: moment(tmp_path))
+    before = state_of(tmp_path)
+    assert before.generation == 1
+    finish(tmp_path, 1)
+    assert games_of(tmp_path) == [8]
+    assert state_of(tmp_path).generation == 2
+    assert [line["step"] for line in read_steps(tmp_path / "steps.jsonl")] == ["selfplay", "train", "gate", "rating"]
+    assert [line["candidate"] for line in read_gates(tmp_path / "gate.jsonl")] == [1]
+    matches = [json.loads(line) for line in (tmp_path / "ratings.jsonl").read_text().splitlines()]
+    assert [(line["first"], line["second"]) for line in matches] == [
+        ("gen-0001", "gen-0000"),
+        ("gen-0001", "rollout-16"),
+    ]
+    assert sorted(networks(tmp_path)) == ["gen-0000.safetensors", "gen-0001.safetensors"]
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_networks(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        finish(tmp_path / name, 2)
+    assert networks(tmp_path / "a") == networks(tmp_path / "b")
+    finish(tmp_path / "c", 1, "run.seed=2")
+    assert not set(networks(tmp_path / "a").values()) & set(networks(tmp_path / "c").values())
+
+
+@pytest.mark.timeout(600)
+def test_a_generation_of_learning_is_made_interrupted_and_reported(tmp_path: Path) -> None:
+    process = start(tmp_path, 1)
+    try:
+        kill_when(process, lambda: is_training(tmp_path))
+    finally:
+        process.kill()
+    finish(tmp_path, 1)
+    assert games_of(tmp_path) == [8]
+    report = (tmp_path / "report.md").read_text()
+    assert "| games/s |" in report
+    assert "| trained samples/s |" in report
+    shown = CliRunner().invoke(zero, [str(tmp_path), "--status"])
+    assert shown.exit_code == 0
+    assert "selfplay of generation 2" in shown.output
+    again = CliRunner().invoke(zero, [str(tmp_path)])
+    assert again.exit_code == 0
+    assert "is complete" in again.output
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.slow
+def test_ctrl_c_ends_a_run_politely(tmp_path: Path) -> None:
+    process = start(tmp_path, 50)
+    try:
+        while not is_training(tmp_path):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert (tmp_path / "report.md").exists()
+
+
+def test_a_wrong_number_is_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(zero, [str(tmp_path), "--preset", "tiny", "--set", "run.speed=3"])
+    assert result.exit_code != 0
+    assert "unknown key run.speed" in result.output
+    assert list(tmp_path.iterdir()) == []

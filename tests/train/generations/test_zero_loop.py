@@ -1,0 +1,141 @@
+"""The loop of steps: their order, what is written down, and how it goes on after an end at any moment."""
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.train.generations.gate import Gate
+from engine.train.generations.zero import Bounds, Figures, Run, Stopped
+from engine.train.generations.zero_state import Clock, RunError, State, read_state, read_steps, write_state
+
+
+class Diary:
+    """Work that does nothing but note it; it may die or stop at one of its steps."""
+
+    def __init__(self, refused: tuple[int, ...] = (), fails_at: int | None = None, error: type = Stopped) -> None:
+        self.done: list[tuple[str, int, int]] = []
+        self._refused = refused
+        self._fails_at = fails_at
+        self._error = error
+
+    def _note(self, name: str, state: State) -> Figures:
+        if len(self.done) == self._fails_at:
+            raise self._error
+        self.done.append((name, state.generation, state.best))
+        return {"games": 3}
+
+    def selfplay(self, state: State) -> Figures:
+        return self._note("selfplay", state)
+
+    def train(self, state: State) -> Figures:
+        return self._note("train", state)
+
+    def gate(self, state: State) -> Gate:
+        self._note("gate", state)
+        return Gate(state.generation, state.best, state.generation not in self._refused, "games", 3)
+
+    def rate(self, state: State) -> Figures:
+        return self._note("rating", state)
+
+
+def go_on(folder: Path, work: Diary, generations: int = 3) -> State:
+    return Run(folder).go_on(work, Bounds(generations=generations), threading.Event())
+
+
+WHOLE = [
+    *[("selfplay", 1, 0), ("train", 1, 0), ("gate", 1, 0), ("rating", 1, 1)],
+    *[("selfplay", 2, 1), ("train", 2, 1), ("gate", 2, 1), ("rating", 2, 1)],
+    *[("selfplay", 3, 1), ("train", 3, 1), ("gate", 3, 1), ("rating", 3, 3)],
+]
+"""Every step with the generation in the making and the one that plays; generation 2 was refused."""
+
+
+def test_a_refused_candidate_leaves_the_best_one_playing(tmp_path: Path) -> None:
+    work = Diary(refused=(2,))
+    assert go_on(tmp_path, work) == State(4, "selfplay", 3)
+    assert work.done == WHOLE
+
+
+@pytest.mark.parametrize("step", range(12))
+@pytest.mark.parametrize("error", [Stopped, MemoryError])
+def test_an_end_within_any_step_repeats_that_step_only(tmp_path: Path, step: int, error: type) -> None:
+    first, second = Diary((2,), fails_at=step, error=error), Diary((2,))
+    if error is Stopped:
+        go_on(tmp_path, first)
+    else:
+        with pytest.raises(MemoryError):
+            go_on(tmp_path, first)
+    go_on(tmp_path, second)
+    assert first.done + second.done == WHOLE
+
+
+def test_a_run_that_is_longer_later_goes_on(tmp_path: Path) -> None:
+    first, second = Diary((2,)), Diary((2,))
+    go_on(tmp_path, first, generations=1)
+    assert len(first.done) == 4
+    go_on(tmp_path, second)
+    assert first.done + second.done == WHOLE
+
+
+def test_every_step_is_a_line_and_one_done_twice_counts_once(tmp_path: Path) -> None:
+    go_on(tmp_path, Diary(), generations=1)
+    write_state(tmp_path / "state.json", State(1, "rating", 1))  # as if killed between the line and the state
+    go_on(tmp_path, Diary(), generations=1)
+    assert len((tmp_path / "steps.jsonl").read_text().splitlines()) == 5
+    steps = read_steps(tmp_path / "steps.jsonl")
+    assert [line["step"] for line in steps] == ["selfplay", "train", "gate", "rating"]
+    assert all(line["games"] == 3 and line["hours"] >= 0 for line in steps)
+
+
+def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
+    class Slow(Diary):
+        def selfplay(self, state: State) -> Figures:
+            assert stop.wait(20), "the hours are over, and nobody says so"
+            raise Stopped
+
+    stop = threading.Event()
+    (tmp_path / "clock.json").write_text(json.dumps({"train": 3600}))
+    state = Run(tmp_path).go_on(Slow(), Bounds(hours=1 + 0.2 / 3600), stop)
+    assert state == State()
+    assert Clock(tmp_path / "clock.json").hours >= 1 + 0.2 / 3600
+    done = Diary()
+    Run(tmp_path).go_on(done, Bounds(hours=1 + 0.2 / 3600), threading.Event())
+    assert done.done == []
+
+
+def test_the_clock_adds_sittings(tmp_path: Path) -> None:
+    for _ in range(2):
+        clock = Clock(tmp_path / "clock.json")
+        with clock.running("train"):
+            time.sleep(0.05)
+            assert clock.seconds["train"] >= 0.05
+    seconds = Clock(tmp_path / "clock.json").seconds
+    assert 0.1 <= seconds["train"] < 5
+    assert seconds["gate"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "no valid JSON"),
+        ("[]", "expected an object"),
+        ('{"format": "keima-zero", "version": 2}', "expected .*'version': 1.*got .*'version': 2"),
+        ('{"format": "keima-zero", "version": 1, "speed": 3}', "speed"),
+        ('{"format": "keima-zero", "version": 1, "step": "sleep"}', "one of selfplay train gate rating"),
+        ('{"format": "keima-zero", "version": 1, "best": 5}', "best generation"),
+    ],
+)
+def test_a_state_of_another_kind_is_refused_by_its_file(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(text)
+    with pytest.raises(RunError, match=rf"state\.json: .*{message}"):
+        read_state(path)
+
+
+def test_a_clock_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "clock.json").write_text('{"sleep": 3}')
+    with pytest.raises(RunError, match="expected seconds of selfplay"):
+        Clock(tmp_path / "clock.json")

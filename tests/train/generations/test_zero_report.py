@@ -1,0 +1,75 @@
+"""What a run shows of itself: totals, generations and opponents, from its files alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.train.generations.gate import Gate, write_gate
+from engine.train.generations.rating import MatchLine, write_line
+from engine.train.generations.zero_report import rate, read_progress, sheets, tables, write_report
+from engine.train.generations.zero_state import State, add_step, write_state
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a run that has come to the self-play of generation 3."""
+    for generation in (1, 2):
+        play = {"games": 200, "samples": 3000, "sitting_games": 100, "sitting_evaluations": 10_000, "hours": 0.1}
+        add_step(tmp_path / "steps.jsonl", State(generation, "selfplay"), play | {"sitting_seconds": 50.0})
+        learn = {"loss": 3.5 - generation, "sitting_samples": 1000, "sitting_seconds": 2.0, "hours": 0.2}
+        add_step(tmp_path / "steps.jsonl", State(generation, "train"), learn)
+    write_gate(tmp_path / "gate.jsonl", Gate(1, 0, True, "sprt", 30, 10))
+    write_gate(tmp_path / "gate.jsonl", Gate(2, 1, False, "games", 9, 11))
+    write_line(tmp_path / "ratings.jsonl", MatchLine("gen-0001", "gen-0000", 18, 2, hours=0.3))
+    write_line(tmp_path / "ratings.jsonl", MatchLine("gen-0001", "rollout-1000", 5, 15, hours=0.3))
+    write_line(tmp_path / "ratings.jsonl", MatchLine("gen-0001", "gnugo-1", skipped="gnugo is not installed"))
+    (tmp_path / "clock.json").write_text(json.dumps({"selfplay": 5400, "train": 1800}))
+    write_state(tmp_path / "state.json", State(3, "selfplay", 1))
+    return tmp_path
+
+
+def test_rates_count_what_a_sitting_did_in_its_time(folder: Path) -> None:
+    steps = read_progress(folder).steps
+    assert rate(steps, "selfplay", "sitting_games") == 2.0
+    assert rate(steps, "selfplay", "sitting_evaluations") == 200.0
+    assert rate(steps, "train", "sitting_samples") == 500.0
+    assert rate(steps, "gate", "sitting_games") is None
+
+
+def test_the_tables_say_how_far_how_fast_and_how_strong(folder: Path) -> None:
+    run, generations, opponents = sheets(read_progress(folder))
+    facts = dict(run.rows)
+    assert facts["next"] == "selfplay of generation 3; generation 1 plays"
+    assert (facts["hours"], facts["games"], facts["games/s"]) == ("2.00", "400", "2.00")
+    assert "selfplay 75 %, train 25 %" in facts["of which"]
+    first, second = generations.rows
+    assert first[:5] == ("1", "0.20", "200", "3,000", "2.5000")
+    assert first[5].startswith("75 % of 40")
+    assert first[5].endswith("yes")
+    assert second[5].endswith("no")
+    assert int(first[6]) > 200
+    assert [row[:3] for row in opponents.rows] == [
+        ("rollout-1000", "gen-0001", "+5 -15 =0"),
+        ("gnugo-1", "gen-0001", "gnugo is not installed"),
+    ]
+
+
+def test_the_report_holds_every_table(folder: Path) -> None:
+    write_report(folder, "Run 9x9")
+    text = (folder / "report.md").read_text()
+    assert text.startswith("# Run 9x9\n")
+    assert "| rollout-1000 | gen-0001 | +5 -15 =0 |" in text
+    assert "| games/s | 2.00 |" in text
+
+
+def test_a_terminal_shows_the_same_tables(folder: Path) -> None:
+    assert [table.row_count for table in tables(read_progress(folder))] == [
+        len(sheet.rows) for sheet in sheets(read_progress(folder))
+    ]
+
+
+def test_a_run_that_has_not_begun_has_a_report(tmp_path: Path) -> None:
+    run, generations = sheets(read_progress(tmp_path))
+    assert dict(run.rows)["hours"] == "0.00"
+    assert generations.rows == ()

@@ -1,0 +1,43 @@
+"""The picture of a training run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import GoError
+from engine.train.learning.plot import moving_average, plot_run
+
+PNG = b"\x89PNG"
+
+
+def write_metrics(run: Path) -> None:
+    lines = [
+        {"step": step, "loss": 4.0 / step, "accuracy": 0.01 * step, "learning_rate": 1e-3} for step in range(1, 50)
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"step": 50, "lo')
+
+
+def test_a_run_becomes_a_png(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    write_metrics(tmp_path)
+    picture = plot_run(tmp_path)
+    assert picture.startswith(PNG)
+    assert len(picture) > 10_000
+
+
+def test_a_folder_without_metrics_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GoError, match=r"metrics\.jsonl: no metrics"):
+        plot_run(tmp_path)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_metrics(tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(GoError, match=r"pip install keima\[plot\]"):
+        plot_run(tmp_path)
+
+
+def test_the_moving_average_looks_back_only() -> None:
+    assert moving_average([2.0, 4.0, 6.0, 8.0], 2) == [2.0, 3.0, 5.0, 7.0]
+    assert moving_average([2.0, 4.0, 6.0], 10) == [2.0, 3.0, 4.0]

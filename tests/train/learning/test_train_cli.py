@@ -1,0 +1,127 @@
+"""`keima train` on the command line."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.train.cli import train as command
+from engine.train.data.samples import write_shard
+from tests.train.made_up import ENCODER, figures_of, made_up_samples
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+SMALL = ("encoder=" + ENCODER, "blocks=1", "channels=4", "batch_size=8", "log_every=1", "warmup=0")
+SETTINGS = [argument for setting in SMALL for argument in ("--set", setting)]
+FAST = ["--threads", "1", "--device", "cpu"]
+
+
+def keima(*arguments: Any) -> Result:
+    return CliRunner().invoke(command, [str(each) for each in arguments])
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    folder = tmp_path / "samples"
+    for index in range(2):
+        (folder / "5x5").mkdir(parents=True, exist_ok=True)
+        write_shard(folder / "5x5" / f"shard-{index}.safetensors", made_up_samples(40, index), {})
+    return folder
+
+
+def test_a_run_goes_on_with_the_same_command_and_more_steps(samples: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    first = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 3)
+    assert (first.exit_code, first.stdout.split(":")[0]) == (0, str(run / "net.safetensors")), first.output
+    again = keima("run", run, "--samples", samples, *FAST, "--steps", 5)
+    assert again.exit_code == 0, again.output
+    assert figures_of(run, "step") == [1, 2, 3, 4, 5]
+    recorded = tomllib.loads((run / "config.toml").read_text())
+    assert (recorded["channels"], recorded["steps"], recorded["threads"]) == (4, 5, 1)
+    assert "step 5/5" in again.stderr
+
+
+def test_several_folders_are_drawn_from_by_their_losses(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "more" / "7x7").mkdir(parents=True)
+    write_shard(tmp_path / "more" / "7x7" / "a.safetensors", made_up_samples(40, 5, size=7), {})
+    folders = ["--samples", samples, "--samples", tmp_path / "more", "--prioritize", "0.6"]
+    result = keima("run", tmp_path / "run", *folders, *SETTINGS, *FAST, "--steps", 6)
+    assert result.exit_code == 0, result.output
+    assert figures_of(tmp_path / "run", "samples")[-1] == 48
+
+
+def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_path: Path) -> None:
+    from engine.train.learning.network import default_spec
+    from tests.train.made_up import differing
+    from weights import native
+
+    start = default_spec(1, 4, encoder=ENCODER)
+    native.write(start, tmp_path / "start.safetensors")
+    arguments = ["--net", tmp_path / "start.safetensors", "--freeze", "trunk", "--steps", 2]
+    result = keima("run", tmp_path / "run", "--samples", samples, *arguments, *SETTINGS, *FAST)
+    assert result.exit_code == 0, result.output
+    changed = differing(start, native.read(tmp_path / "run" / "net.safetensors"))
+    assert {path.split(".")[0] for path in changed} == {"policy", "value"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ([], "give --records or --samples"),
+        (["--samples", "nowhere", "--set", "blcks=3"], "unknown key blcks"),
+        (["--samples", "nowhere", "--set", "blocks=many"], "blocks: expected int, got 'many'"),
+        (["--samples", "nowhere"], "no samples"),
+        (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
+        (["--samples", "nowhere", "--set", "architecture=agz"], "agz is for boards of one size"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str], text: str) -> None:
+    result = keima("run", tmp_path / "run", *arguments)
+    assert result.exit_code != 0
+    assert text in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_configuration_file_is_named_in_its_errors(samples: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("learning_rte = 1.0\n")
+    result = keima("run", tmp_path / "run", "--samples", samples, "--config", path)
+    assert f"{path}: unknown key learning_rte" in " ".join(result.stderr.split())
+
+
+def test_a_run_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "loss": 1.0}\n')
+    result = keima("plot", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "metrics.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_speed_of_training_is_a_share_of_the_limit() -> None:
+    settings = ["--size", 5, "--batch", 4, "--batch", 8, "--runs", 1, "--seconds", "0.01", "--json"]
+    result = keima("bench", *settings, *SETTINGS, *FAST)
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["figures"]
+    assert [(row["batch"], row["precision"]) for row in rows] == [(4, "fp32"), (4, "bf16"), (8, "fp32"), (8, "bf16")]
+    for row in rows:
+        assert row["share"] == pytest.approx(row["samples_per_s"] / row["limit_samples_per_s"], rel=0.01)
+        assert 0 < row["share"] < 1
+    table = keima("bench", "--size", 5, "--precision", "fp32", "--runs", 1, "--seconds", "0.01", *SETTINGS, *FAST)
+    assert "samples/s" in table.stdout
+
+
+def test_a_sample_costs_three_evaluations() -> None:
+    from engine.nets.summary import multiply_adds
+    from engine.train.learning.bench import Case, bench
+    from engine.train.learning.network import default_spec
+    from tests.train.made_up import tiny_config
+
+    spec = default_spec(1, 4, encoder=ENCODER)
+    figures = bench(spec, [Case((5, 5), 4, "fp32")], tiny_config(), 1, 0.01)
+    expected = 6 * multiply_adds(spec, 5, 5) / 1e9
+    np.testing.assert_allclose(figures["figures"][0]["gflop"], expected, rtol=1e-3)

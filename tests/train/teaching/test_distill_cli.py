@@ -1,0 +1,76 @@
+"""`keima distill` from the command line: sources, teachers, refusals."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.sgf import write_game
+from engine.train.data.heldout import is_held_out
+from engine.train.data.samples import read_shard
+from engine.train.teaching.distill_cli import distill
+from tests.positions import random_game
+from tests.train.teaching.test_gtp_teacher import fake
+
+SIZE = 5
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """Return a file of ten games of 8 moves."""
+    path = tmp_path / "games.sgfl"
+    lines = [write_game(random_game(seed, SIZE, moves=8), result="B+3.5").replace("\n", "") for seed in range(10)]
+    assert not any(is_held_out(line.encode()) for line in lines)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(distill, [str(word) for word in words])
+
+
+def test_a_gtp_program_labels_records(records: Path, tmp_path: Path) -> None:
+    result = run(tmp_path / "out", "--teacher", fake("reg_genmove estimate_score"), "--records", records)
+    assert result.exit_code == 0, result.output
+    assert "80 positions of 10 games; 0 games held out, 0 unusable" in result.stderr
+    samples = read_shard(next((tmp_path / "out").glob("5x5/*.safetensors")))
+    assert len(samples) == 80
+    assert set(abs(samples.score).tolist()) == {3.5}
+
+
+def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Path) -> None:
+    words = ("--teacher", "playouts", "--visits", 4, "--per-game", 2, "--encoder", "oneplane")
+    result = run(tmp_path / "out", *words, "--samples", records.parent)
+    assert result.exit_code == 0, result.output
+    assert "20 positions of 10 games" in result.stderr
+    again = run(tmp_path / "out", *words, "--samples", records.parent)
+    assert "20 positions of 10 games" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--teacher", "no-such-program"], "nothing to label: give --records"),
+        (["--teacher", "no-such-program", "--records", "."], "no teacher: cannot start 'no-such-program'"),
+        (["--teacher", "playouts", "--records", "."], "--teacher playouts needs --visits"),
+        (["--teacher", "playouts", "--visits", "4", "--samples", "{empty}"], "expected games.sgfl of self-play"),
+        (["--teacher", "playouts", "--visits", "4", "--records", ".", "--shaping", "0.5"], "say how many"),
+        (["--teacher", "playouts", "--visits", "4", "--records", ".", "--encoder", "none"], "unknown encoder 'none'"),
+        (["--teacher", "playouts", "--visits", "4", "--records", "{empty}/x.sgf"], "does not exist"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(words: list[str], message: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    result = run(tmp_path / "out", *(word.replace("{empty}", str(empty)) for word in words))
+    assert result.exit_code in (1, 2)
+    assert message in " ".join(result.stderr.replace("\n", " ").split())
+    assert "Traceback" not in result.output
+
+
+def test_a_folder_of_another_teacher_is_refused(records: Path, tmp_path: Path) -> None:
+    first = run(tmp_path / "out", "--teacher", fake("reg_genmove"), "--records", records)
+    assert first.exit_code == 0, first.output
+    result = run(tmp_path / "out", "--teacher", fake("genmove undo"), "--records", records)
+    assert result.exit_code == 1
+    assert "teacher was" in result.stderr

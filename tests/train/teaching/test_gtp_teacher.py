@@ -1,0 +1,187 @@
+"""Programs as teachers: the best command they list is used, what they refuse stays unknown, crashes are survived."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.color import BLACK, WHITE
+from engine.game import Game
+from engine.train.teaching.gtp_answers import parse_analysis, parse_move, parse_raw, parse_score
+from engine.train.teaching.gtp_teacher import PATIENCE, Advice, GtpTeacher
+from engine.train.teaching.labelling import Position, asked
+from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherError
+from engine.vertex import PASS, parse_vertex, policy_index
+from tests.positions import game_of
+
+SIZE = 5
+FAKE = Path(__file__).with_name("fake_teacher.py")
+A1 = (SIZE - 1) * SIZE
+"""Policy index of A1."""
+
+
+def fake(also: str, *words: str, **options: str) -> str:
+    command = [sys.executable, "-E", "-S", str(FAKE), "--also", also, *words]
+    return shlex.join(command + [part for name, text in options.items() for part in (f"--{name}", text)])
+
+
+def game_after(moves: str) -> Game:
+    return game_of(moves, SIZE)
+
+
+@contextmanager
+def teaching(command: str, **options: int) -> Iterator[GtpTeacher]:
+    teacher = GtpTeacher(command, seconds=20.0, **options)
+    try:
+        yield teacher
+    finally:
+        teacher.close()
+
+
+def labels_of(command: str, games: list[Game], **options: int) -> Labels:
+    with teaching(command, **options) as teacher:
+        return teacher.label(asked([Position(game, PASS, None, None, 1) for game in games]))
+
+
+def test_a_network_answer_is_turned_to_the_side_to_move() -> None:
+    labels = labels_of(fake("genmove kata-raw-nn"), [game_after(""), game_after("C3")])
+    assert labels.known.all()
+    assert labels.policy[0, [A1, SIZE * SIZE]].tolist() == [0.75, 0.25]
+    assert np.allclose(labels.outcome, [[0.2, 0.7, 0.1], [0.7, 0.2, 0.1]])
+    assert labels.score.tolist() == [-0.5, 1.5]
+    assert labels.ownership[:, 0].tolist() == [0.5, -0.5]
+
+
+@pytest.mark.parametrize("command", ["kata-search_analyze", "kata-genmove_analyze"])
+def test_a_search_gives_its_visits_as_policy_and_changes_no_game(command: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    game = game_after("C3 D3")
+    labels = labels_of(fake(f"genmove undo {command}", log=str(log)), [game, game], visits=5)
+    assert labels.policy[1, [A1, SIZE * SIZE]].tolist() == [0.75, 0.25]
+    assert labels.outcome[0].tolist() == [0.625, 0.375, 0.0]
+    assert (labels.score[0], labels.ownership[0, 0]) == (2.5, 0.25)
+    said = log.read_text(encoding="utf-8").split("\n")
+    assert said.count("undo") == (2 if "genmove" in command else 0)
+    assert said.count("play black C3") == 1
+
+
+@pytest.mark.parametrize(("also", "undone"), [("reg_genmove undo", 0), ("genmove undo", 2), ("genmove", 0)])
+def test_a_move_and_a_score_are_what_a_plain_program_knows(also: str, undone: int, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    labels = labels_of(fake(f"{also} estimate_score", log=str(log)), [game_after("C3"), game_after("C3 A1")])
+    assert labels.known.tolist() == [[True, False, True, False]] * 2
+    assert labels.policy.argmax(axis=1).tolist() == [A1, A1 + 1]
+    assert labels.score.tolist() == [-3.5, 3.5]
+    assert log.read_text(encoding="utf-8").split("\n").count("undo") == undone
+
+
+def test_a_program_that_cannot_undo_is_told_the_game_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    labels_of(fake("genmove", log=str(log)), [game_after("C3"), game_after("C3")])
+    assert log.read_text(encoding="utf-8").split("\n").count("clear_board") == 2
+
+
+@pytest.mark.parametrize(
+    ("refused", "known"),
+    [("estimate_score", POLICY), ("reg_genmove", SCORE)],
+)
+def test_what_is_refused_stays_unknown(refused: str, known: int) -> None:
+    labels = labels_of(fake("reg_genmove estimate_score", refuse=refused), [game_after("")])
+    assert np.flatnonzero(labels.known[0]).tolist() == [known]
+
+
+@pytest.mark.parametrize("move", ["resign", "C3", "Z99", ""])
+def test_no_move_is_made_of_a_resignation_or_of_what_cannot_be_played(move: str) -> None:
+    labels = labels_of(fake("reg_genmove", move=move or "?"), [game_after("C3")])
+    assert not labels.known[0, POLICY]
+
+
+def test_a_refused_position_stays_unknown() -> None:
+    assert not labels_of(fake("reg_genmove kata-raw-nn", refuse="play"), [game_after("C3")]).known.any()
+
+
+def test_setup_stones_and_komi_are_told_the_opponent_of_the_first_player_last(tmp_path: Path) -> None:
+    game, log = Game(SIZE, komi=0.5), tmp_path / "log"
+    game.setup([parse_vertex("A1", SIZE, SIZE)], [parse_vertex("B2", SIZE, SIZE)], to_play=WHITE)
+    labels = labels_of(fake("genmove kata-raw-nn", log=str(log)), [game])
+    said = log.read_text(encoding="utf-8").split("\n")
+    assert said[1:7] == ["boardsize 5", "clear_board", "komi 0.5", "play white B2", "play black A1", "kata-raw-nn 0"]
+    assert labels.outcome[0, 0] == pytest.approx(0.7)
+
+
+def test_a_crash_costs_one_position_and_the_program_is_started_again(tmp_path: Path) -> None:
+    command = fake("reg_genmove", "--crash", str(tmp_path / "count"), "1")
+    labels = labels_of(command, [game_after("C3"), game_after("C3 D4")])
+    assert labels.known[:, POLICY].tolist() == [False, True]
+
+
+def test_a_program_that_keeps_crashing_is_no_teacher(tmp_path: Path) -> None:
+    command = fake("reg_genmove", "--crash", str(tmp_path / "count"), "99")
+    with pytest.raises(TeacherError, match=rf"failed {PATIENCE} times in a row.*out of ideas"):
+        labels_of(command, [game_after("C3")] * PATIENCE)
+
+
+def test_a_teacher_that_cannot_be_started_is_an_error_at_once() -> None:
+    with pytest.raises(TeacherError, match=r"cannot start '\./no-such-program'"):
+        GtpTeacher("./no-such-program")
+
+
+def test_several_programs_share_the_positions() -> None:
+    labels = labels_of(fake("kata-raw-nn"), [game_after("C3")] * 5, programs=2)
+    assert labels.known.all()
+
+
+def test_advice_is_a_move_or_nothing(tmp_path: Path) -> None:
+    advice = Advice(fake("reg_genmove"))
+    assert advice(game_after("C3")) == parse_vertex("A1", SIZE, SIZE)
+    advice.close()
+    crashing = Advice(fake("reg_genmove", "--crash", str(tmp_path / "count"), "99"))
+    assert [crashing(game_after("")) for _ in range(PATIENCE + 1)] == [None] * (PATIENCE + 1)
+    assert (tmp_path / "count").read_text(encoding="utf-8") == str(PATIENCE)
+    assert Advice("./no-such-program")(game_after("")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("B+3.5", 3.5),
+        ("W+12.2 (upper bound: 1.5, lower: -20)", -12.2),
+        ("0", 0.0),
+        ("jigo", 0.0),
+        ("B+Resign", None),
+        ("", None),
+        ("b+7", 7.0),
+    ],
+)
+def test_scores_are_read_for_black(text: str, score: float | None) -> None:
+    assert parse_score(text) == score
+
+
+@pytest.mark.parametrize(
+    ("text", "index"), [("A1", A1), ("pass", SIZE * SIZE), ("PASS", SIZE * SIZE), ("resign", None), ("", None)]
+)
+def test_moves_are_read_in_any_case(text: str, index: int | None) -> None:
+    vertex = parse_move(text, SIZE, SIZE)
+    assert (None if vertex is None else policy_index(vertex, SIZE, SIZE)) == index
+
+
+@pytest.mark.parametrize(
+    "text", ["", "symmetry 0", "whiteWin 1 whiteLoss 0 noResult 0 policy 1 2 3", "whiteWin x whiteLoss 0 noResult 0"]
+)
+def test_an_answer_that_is_cut_off_is_none(text: str) -> None:
+    assert parse_raw(text, SIZE, SIZE) is None
+    assert parse_analysis(text, SIZE, SIZE) is None
+
+
+def test_an_analysis_with_a_word_for_a_number_is_none() -> None:
+    assert parse_analysis("info move A1 visits many", SIZE, SIZE) is None
+
+
+def test_labels_know_nothing_by_columns_they_do_not_have() -> None:
+    labels = labels_of(fake("genmove undo"), [game_after("")])
+    assert not labels.known[0, [OUTCOME, SCORE, OWNERSHIP]].any()
+    assert game_after("").to_play == BLACK
