@@ -1,12 +1,16 @@
-"""What options of several commands are made of: a board's size, rules. Imports nothing heavy."""
+"""What options of several commands are made of: a board's size, rules, search parameters. Imports nothing heavy."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.errors import BadRules
+from engine.errors import BadRules, GoError
+from engine.netfile.options import network_named
 from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
+
+if TYPE_CHECKING:
+    from engine.search.params import SearchParams
 
 
 class BoardSize(click.ParamType[tuple[int, int]]):
@@ -36,3 +40,30 @@ class RuleSet(click.ParamType[str]):
         except BadRules as error:
             self.fail(str(error), param, ctx)
         return str(value)
+
+
+def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the key=value pairs of --set."""
+    pairs = [value.partition("=") for value in values]
+    wrong = [key for key, equals, _ in pairs if not equals]
+    if wrong:
+        raise click.BadParameter(f"expected key=value, got {wrong[0]!r}", ctx, param)
+    return {key.strip(): text.strip() for key, _, text in pairs}
+
+
+def search_params(
+    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
+) -> "SearchParams":
+    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then options.
+
+    Without any seed every run draws other random numbers.
+    """
+    from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
+
+    defaults = ROLLOUT_PARAMS if network_named(net) is None else SearchParams()
+    given = {key: str(value) for key, value in options.items() if value is not None}
+    chosen = {"seed": "0"} | config | settings | given
+    try:
+        return with_settings(defaults, chosen)
+    except GoError as error:
+        raise click.ClickException(str(error)) from error

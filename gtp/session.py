@@ -256,7 +256,7 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
 
     From here on, what any library prints goes to stderr.
     """
-    sink = _take_stdout()
+    sink = take_stdout()
     sys.stderr.write(f"{_READY}\n")
     sys.stderr.flush()
     # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
@@ -272,7 +272,7 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     return code
 
 
-def _take_stdout() -> FileIO:
+def take_stdout() -> FileIO:
     """Return the real stdout, and let file descriptor 1 and `sys.stdout` be stderr."""
     sys.stdout.flush()
     sink = FileIO(os.dup(sys.stdout.fileno()), "w")

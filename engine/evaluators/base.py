@@ -148,6 +148,13 @@ class Evaluation:
         for part in (self.policy, self.value, self.score, self.ownership, self.details):
             part[0] = part[:count].mean(axis=0)
 
+    def first_row(self, width: int, height: int) -> "Evaluation":
+        """Return a copy of row 0 alone, on a board of this size."""
+        row = Evaluation(1, width, height)
+        for part in ("policy", "value", "score", "ownership", "first_play", "details"):
+            getattr(row, part)[0] = getattr(self, part)[0]
+        return row
+
 
 class Evaluator(Protocol):
     """Evaluates batches of positions, in any number of calls at a time from any threads."""

@@ -59,8 +59,9 @@ class MoveInfo:
     visits: of the position after it, on whatever path; edge_visits: by this move. winrate in [0, 1]; lcb: its
     lower bound for the side to move, which may leave [0, 1]. utility, utility_lcb: what the search maximizes.
     lead: points that would make the game even; score_mean, score_stdev: of the final margin. weight: of its
-    playouts. order: 0 for the best. pv: vertices, the move first; pv_visits, pv_edge_visits: as above, after
-    each. is_symmetry_of: the move whose figures these are, turned; NO_POINT for a move searched itself.
+    playouts; edge_weight: of those by this move. play_selection: what the moves are ordered by. order: 0 for the
+    best. pv: vertices, the move first; pv_visits, pv_edge_visits: as above, after each. is_symmetry_of: the move
+    whose figures these are, turned; NO_POINT for a move searched itself.
     ownership, ownership_stdev: [area] in policy order, 1 where the color will own the point; None unless asked for.
     """
 
@@ -84,6 +85,8 @@ class MoveInfo:
     is_symmetry_of: int = NO_POINT
     ownership: Ownership | None = None
     ownership_stdev: Ownership | None = None
+    edge_weight: float = 0.0
+    play_selection: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +248,8 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
         pv_edge_visits=tuple(line[2, :length].tolist()),
         ownership=mean,
         ownership_stdev=stdev,
+        edge_weight=float(table.weight[edge]),
+        play_selection=float(table.play_weight[edge]),
     )
 
 

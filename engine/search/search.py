@@ -6,14 +6,14 @@ Owns the tree, its reuse from move to move and its bounded memory. Knows of eval
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.evaluators.base import Evaluator
+from engine.evaluators.base import Evaluation, Evaluator
 from engine.evaluators.throughput import Load, Pace, Throughput
 from engine.game import Game
 from engine.search.backup import back_up, reopen
@@ -67,12 +67,18 @@ Watch = Callable[[SearchStats], None]
 class Search:
     """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside.
 
-    params may be replaced between searches. mirrored: root moves that are not searched because they mirror
-    another one, each with that one.
+    params may be replaced between searches. most_in_flight: asked before each batch how many positions this search
+    may have evaluated at a time, where it shares the evaluator with others. mirrored: root moves that are not
+    searched because they mirror another one, each with that one. root_evaluation: row 0 is what the evaluator said
+    of the last root that was new.
     """
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams) -> None:
+    def __init__(
+        self, evaluator: Evaluator, params: SearchParams, most_in_flight: Callable[[], int] | None = None
+    ) -> None:
         self.params = params
+        self.root_evaluation: Evaluation | None = None
+        self._most_in_flight = most_in_flight
         self._evaluator = evaluator
         attributes = evaluator.attributes
         self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
@@ -220,7 +226,7 @@ class Search:
         """Collect batches for the free slots and send them off; return whether anything came of it."""
         counters = self.tree.counters
         before = int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
-        load = self._fixed_load or self._throughput.load(self._visits())
+        load = self._load()
         found = 0
         while len(self._in_flight) < load.calls and not counters[IS_FULL]:
             wanted = load.batch
@@ -237,6 +243,15 @@ class Search:
             if rows < wanted:
                 break
         return found > 0 or int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS]) > before
+
+    def _load(self) -> Load:
+        """Return the load of the next batch."""
+        load = self._fixed_load or self._throughput.load(self._visits())
+        if self._most_in_flight is None:
+            return load
+        most = max(1, self._most_in_flight())
+        calls = min(load.calls, most)
+        return Load(calls, min(load.batch, most // calls))
 
     def _load_for(self, max_visits: int | None) -> Load | None:
         """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes."""
@@ -285,7 +300,13 @@ class Search:
         positions.rules = self._rules
         positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
         positions.optimism[:count] = optimism
-        slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
+        if self._most_in_flight is not None and self._most_in_flight() == 1:
+            # This search would wait for the answer in any case, and handing it to another thread takes time.
+            slot.future = Future()
+            self._evaluator.evaluate(positions, count, slot.evaluation)
+            slot.future.set_result(None)
+        else:
+            slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
         self._in_flight.append(slot)
 
     def _await(self, stoppers: Sequence[Stopper]) -> bool:
@@ -314,6 +335,7 @@ class Search:
         slot.company = 0
         self._await(())
         slot.evaluation.average_into_first(count)
+        self.root_evaluation = slot.evaluation.first_row(slot.positions.width, slot.positions.height)
         self._back_up(self._in_flight.popleft())
 
     def _root_symmetries(self, slot: Slot) -> list[int]:

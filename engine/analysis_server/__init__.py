@@ -1,0 +1,1 @@
+"""Analysis of many positions at a time: searches side by side over one evaluator."""

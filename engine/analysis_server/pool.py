@@ -1,0 +1,177 @@
+"""A pool of threads, each of which searches one position at a time; all of them share one evaluator.
+
+Takes tasks in the order of their priorities. While many positions are searched each search has one leaf or a few
+evaluated at a time, and the evaluator's batches are filled with leaves of many positions; a position that is alone
+gets all of them.
+"""
+
+import heapq
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.analysis_server.task import Report, Task
+from engine.evaluators.base import Evaluator
+from engine.evaluators.joined import JoinedEvaluator
+from engine.players.moves import safe_vertices
+from engine.search.analysis import snapshot
+from engine.search.search import Search
+from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
+from engine.search.tree import bytes_per_node
+
+_LOG = logging.getLogger(__name__)
+_MEBIBYTE = 1 << 20
+_NODES_PER_VISIT = 1.1
+"""A search by visits needs a node each, and a little more for those whose evaluation is under way at its end."""
+_MOST_THREADS = 64
+
+
+def default_threads(evaluator: Evaluator) -> int:
+    """Return how many positions at a time keep an evaluator busy, each with one leaf."""
+    attributes = evaluator.attributes
+    return min(_MOST_THREADS, max(2, attributes.concurrent * attributes.preferred_batch))
+
+
+class AnalysisPool:
+    """Searches many positions at the same time.
+
+    threads: positions at a time. memory_mib: of all their trees together. evaluator: joins the calls to `inner`,
+    which is not closed.
+    """
+
+    def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int) -> None:
+        self.threads, self.inner, self.evaluator = threads, evaluator, JoinedEvaluator(evaluator)
+        self._share_mib = max(1, memory_mib // threads)
+        attributes = evaluator.attributes
+        self._appetite = attributes.concurrent * attributes.preferred_batch
+        self._tasks: list[tuple[int, int, Task]] = []
+        self._numbers = count()
+        self._open: dict[int, Task] = {}
+        self._searching = 0
+        self._change = threading.Condition()
+        self._closing = False
+        self._workers = [
+            threading.Thread(target=self._work, name=f"analysis-{number}", daemon=True) for number in range(threads)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue tasks, earlier ones first among those of one priority."""
+        with self._change:
+            for task in tasks:
+                self._open[id(task)] = task
+                heapq.heappush(self._tasks, (-task.priority, next(self._numbers), task))
+            self._change.notify_all()
+
+    def give_up(self, chosen: Callable[[Task], bool]) -> None:
+        """End the chosen tasks: those under way report what they have, those that wait report nothing."""
+        with self._change:
+            ended = [task for task in self._open.values() if chosen(task) and not task.given_up.is_set()]
+            for task in ended:
+                task.given_up.set()
+            waiting = {id(task) for _, _, task in self._tasks}
+            dropped = [task for task in ended if id(task) in waiting]
+            gone = {id(task) for task in dropped}
+            self._tasks = [each for each in self._tasks if id(each[2]) not in gone]
+            heapq.heapify(self._tasks)
+            for task in dropped:
+                del self._open[id(task)]
+        for task in dropped:
+            task.tell(task, Report(None))
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the threads: once all tasks are done, or as soon as possible, what is unfinished being given up."""
+        if not wait:
+            self.give_up(lambda task: True)
+        with self._change:
+            self._closing = True
+            self._change.notify_all()
+        for worker in self._workers:
+            worker.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._change:
+                while not self._tasks:
+                    if self._closing:
+                        return
+                    self._change.wait()
+                task = heapq.heappop(self._tasks)[2]
+                self._searching += 1
+            try:
+                self._analyze(task)
+            except Exception as error:  # noqa: BLE001 - told as the answer of the task
+                _LOG.exception("an analysis failed")
+                task.tell(task, Report(None, failure=f"{error}" or repr(error)))
+            finally:
+                with self._change:
+                    self._searching -= 1
+                    self._open.pop(id(task), None)
+
+    def _most_in_flight(self) -> int:
+        """Return how many leaves one of the present searches may have evaluated at a time."""
+        return max(1, self._appetite // max(1, self._searching))
+
+    def _analyze(self, task: Task) -> None:
+        """Search one position and tell what was found."""
+        if task.given_up.is_set():
+            task.tell(task, Report(None))
+            return
+        params = replace(task.params, max_memory_mib=self._memory_of(task))
+        search = Search(self.evaluator, params, self._most_in_flight)
+        try:
+            search.begin(task.game, task.color, safe_vertices(task.game, task.color), avoid=_avoid_table(task))
+            stoppers: list[Stopper] = [EventStopper(task.given_up)]
+            if task.visits is not None:
+                stoppers.append(VisitStopper(task.visits))
+            if task.seconds is not None:
+                stoppers.append(TimeStopper(task.seconds))
+            search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
+            task.tell(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
+        finally:
+            search.close()
+
+    def _memory_of(self, task: Task) -> int:
+        """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
+        if task.visits is None:
+            return self._share_mib
+        attributes, area = self.evaluator.attributes, task.game.width * task.game.height
+        node = bytes_per_node(area, rave=attributes.has_first_play, ownership=attributes.has_ownership)
+        return min(self._share_mib, int(task.visits * _NODES_PER_VISIT * node) // _MEBIBYTE + 1)
+
+
+class _Reporter:
+    """Tells what a search holds whenever that is due."""
+
+    def __init__(self, task: Task, search: Search) -> None:
+        self._task, self._search = task, search
+        first = task.report_every if task.first_report is None else task.first_report
+        self._due = time.monotonic() + (first or 0.0)
+
+    def watch(self, stats: SearchStats) -> None:
+        """Send a report if it is time; called by the search between batches."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + (self._task.report_every or 0.0)
+        analysis = snapshot(self._search, self._task.wanted, self._task.view)
+        if analysis is not None:
+            self._task.tell(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+
+
+def _avoid_table(task: Task) -> NDArray[np.int16] | None:
+    """Return the table of `Search.begin` for the moves to avoid."""
+    if not task.avoided:
+        return None
+    table = np.zeros((3, task.game.board.shape[1]), dtype=np.int16)
+    for color, depths in task.avoided.items():
+        for vertex, depth in depths.items():
+            table[color, vertex] = min(depth, np.iinfo(np.int16).max)
+    return table

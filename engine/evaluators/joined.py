@@ -1,0 +1,160 @@
+"""A wrapper that joins the calls of many searches into few large ones.
+
+A search by itself asks for few positions at a time; an evaluator is fast with many. Here calls that come while
+the evaluator is busy wait together, and one of their threads has all of them evaluated at once. Nobody waits
+for company: with a free evaluator a call goes through at once, and alone.
+"""
+
+import threading
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+
+_Key = tuple[int, int, object, float, int]
+
+
+class _Call:
+    """One call of a search. group: the calls that its thread is to have evaluated, once it was chosen for that."""
+
+    def __init__(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self.positions, self.count, self.out = positions, count, out
+        self.group: list[_Call] = []
+        self.failure: BaseException | None = None
+        self.woken = threading.Event()
+
+    def key(self) -> _Key:
+        """Return what all positions of one batch have in common."""
+        positions = self.positions
+        return (positions.width, positions.height, positions.rules, positions.playout_doubling, id(positions.metadata))
+
+
+class JoinedEvaluator:
+    """Answers calls from many threads by few calls of another evaluator, at most `concurrent` at a time.
+
+    calls, rows: those of the inner evaluator and their positions, since it was made.
+    """
+
+    def __init__(self, inner: Evaluator) -> None:
+        self.attributes = replace(inner.attributes, name=f"joined {inner.attributes.name}")
+        self.calls = self.rows = 0
+        self._inner = inner
+        self._waiting: deque[_Call] = deque()
+        self._running = 0
+        self._lock = threading.Lock()
+        self._buffers: list[tuple[PositionBatch, Evaluation]] = []
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the evaluation of rows 0..count-1, which other calls' rows may share a batch with.
+
+        Raises ValueError when count exceeds `max_batch`, and what the inner evaluator does.
+        """
+        if count > self.attributes.max_batch:
+            raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
+        call = _Call(positions, count, out)
+        with self._lock:
+            if self._running < self.attributes.concurrent and not self._waiting:
+                self._running += 1
+                call.group = [call]
+            else:
+                self._waiting.append(call)
+        if not call.group:
+            call.woken.wait()
+        if call.group:
+            self._lead(call.group)
+        if call.failure is not None:
+            raise call.failure
+
+    def _lead(self, group: list[_Call]) -> None:
+        """Have a group evaluated, wake its threads, and the one that leads the next group."""
+        failure: BaseException | None = None
+        try:
+            self._evaluate(group)
+        except BaseException as error:  # noqa: BLE001 - raised again in the threads of the calls
+            failure = error
+        with self._lock:
+            self.calls += 1
+            self.rows += sum(each.count for each in group)
+            self._running -= 1
+            following = self._next_group()
+            if following:
+                self._running += 1
+                following[0].group = following
+        if following:
+            following[0].woken.set()
+        for each in group:
+            each.failure = failure
+            each.woken.set()
+
+    def _next_group(self) -> list[_Call]:
+        """Take a fair share of the calls that wait, oldest first and of one kind, off the queue."""
+        if not self._waiting:
+            return []
+        attributes, key = self.attributes, self._waiting[0].key()
+        alike = [each for each in self._waiting if each.key() == key]
+        share = -(-sum(each.count for each in alike) // attributes.concurrent)
+        room = min(attributes.max_batch, max(attributes.preferred_batch, share))
+        group: list[_Call] = []
+        for each in alike:
+            if group and each.count > room:
+                break
+            group.append(each)
+            room -= each.count
+        taken = {id(each) for each in group}
+        self._waiting = deque(each for each in self._waiting if id(each) not in taken)
+        return group
+
+    def _evaluate(self, group: list[_Call]) -> None:
+        if len(group) == 1:
+            self._inner.evaluate(group[0].positions, group[0].count, group[0].out)
+            return
+        positions, out = self._take_buffers(group[0].positions)
+        try:
+            count = _gather(group, positions)
+            self._inner.evaluate(positions, count, out)
+            _scatter(group, out)
+        finally:
+            with self._lock:
+                self._buffers.append((positions, out))
+
+    def _take_buffers(self, like: PositionBatch) -> tuple[PositionBatch, Evaluation]:
+        """Return memory for a batch that no call uses; that for other boards is given up."""
+        size = (like.width, like.height)
+        with self._lock:
+            self._buffers = [each for each in self._buffers if (each[0].width, each[0].height) == size]
+            if self._buffers:
+                return self._buffers.pop()
+        capacity = self.attributes.max_batch
+        return PositionBatch(capacity, *size), Evaluation(capacity, *size)
+
+    def close(self) -> None:
+        """Close the inner evaluator."""
+        self._inner.close()
+
+
+def _gather(group: list[_Call], batch: PositionBatch) -> int:
+    """Copy the positions of all calls into one batch and return how many they are."""
+    first = group[0].positions
+    batch.rules, batch.playout_doubling, batch.metadata = first.rules, first.playout_doubling, first.metadata
+    for name, value in vars(batch).items():
+        if isinstance(value, np.ndarray) and name != "metadata":
+            parts = [getattr(each.positions, name)[: each.count] for each in group]
+            np.concatenate(parts, out=value[: sum(each.count for each in group)])
+    return sum(each.count for each in group)
+
+
+def _scatter(group: list[_Call], out: Evaluation) -> None:
+    """Copy the evaluation of a joint batch to the calls it came from."""
+    row = 0
+    for each in group:
+        rows = slice(row, row + each.count)
+        for source, target in zip(_parts(out), _parts(each.out), strict=True):
+            target[: each.count] = source[rows]
+        row += each.count
+
+
+def _parts(out: Evaluation) -> tuple[NDArray[np.float32] | NDArray[np.int8], ...]:
+    return out.policy, out.value, out.score, out.ownership, out.first_play, out.details

@@ -1,0 +1,162 @@
+"""The JSON of answers: fields, order and digits are KataGo's. Knows no search and no stream."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from engine.color import WHITE, for_color
+from engine.vertex import NO_POINT, format_vertex, points, row_column
+from gtp.json_analysis.query import Asked
+
+if TYPE_CHECKING:
+    from engine.analysis_server.task import Report
+    from engine.evaluators.base import Evaluation
+    from engine.game import Game
+    from engine.search.analysis import MoveInfo, RootInfo
+
+Object = dict[str, Any]
+
+_DIGITS = 9
+"""Significant ones, of every number but those of ownership."""
+_OWNER_DECIMALS = 8
+_HASH_BYTES = 16
+_NOT_LEGAL = -1.0
+
+
+def to_line(answer: Object) -> str:
+    """Return an answer as one line: keys sorted, no spaces, text as it is."""
+    return json.dumps(answer, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def answer_to(asked: Asked, report: "Report", view: int) -> Object:
+    """Return the answer that a report makes. view: the color whose chances are told."""
+    answer: Object = {"id": asked.id, "turnNumber": asked.turn, "isDuringSearch": not report.is_final}
+    if report.analysis is None:
+        return answer | {"noResults": True}
+    answer["moveInfos"] = [_move_info(asked, move) for move in report.analysis.moves]
+    answer["rootInfo"] = _root_info(asked, report.analysis.root, report.root, view)
+    if asked.policy and report.root is not None:
+        answer["policy"] = _policy(asked.game, asked.color, report.root)
+    root = report.analysis.root
+    return answer | _owners(root, mean=asked.ownership, stdev=asked.ownership_stdev)
+
+
+def _move_info(asked: Asked, move: "MoveInfo") -> Object:
+    width, height = asked.game.width, asked.game.height
+    info: Object = {
+        "move": format_vertex(move.vertex, width, height),
+        "visits": move.visits,
+        "edgeVisits": move.edge_visits,
+        "weight": rounded(move.weight),
+        "edgeWeight": rounded(move.edge_weight),
+        "utility": rounded(move.utility),
+        "winrate": rounded(move.winrate),
+        "prior": rounded(move.prior),
+        "lcb": rounded(move.lcb),
+        "utilityLcb": rounded(move.utility_lcb),
+        "order": move.order,
+        "playSelectionValue": rounded(move.play_selection),
+        "pv": [format_vertex(vertex, width, height) for vertex in move.pv],
+        # The lead, under the name that it had first.
+        "scoreMean": rounded(move.lead),
+    }
+    info |= _scores(move)
+    if asked.no_result:
+        info["noResultValue"] = rounded(move.no_result)
+    if move.is_symmetry_of != NO_POINT:
+        info["isSymmetryOf"] = format_vertex(move.is_symmetry_of, width, height)
+    if asked.pv_visits:
+        info |= {"pvVisits": list(move.pv_visits), "pvEdgeVisits": list(move.pv_edge_visits)}
+    return info | _owners(move, mean=asked.moves_ownership, stdev=asked.moves_ownership_stdev)
+
+
+def _root_info(asked: Asked, root: "RootInfo", raw: "Evaluation | None", view: int) -> Object:
+    this, symmetric = position_hashes(asked.game, asked.color)
+    info: Object = {
+        "currentPlayer": "W" if asked.color == WHITE else "B",
+        "visits": root.visits,
+        "weight": rounded(root.weight),
+        "utility": rounded(root.utility),
+        "winrate": rounded(root.winrate),
+        "thisHash": this,
+        "symHash": symmetric,
+    }
+    return info | _scores(root) | ({} if raw is None else _raw(raw, asked.color, view))
+
+
+def _scores(info: "MoveInfo | RootInfo") -> Object:
+    return {
+        "scoreLead": rounded(info.lead),
+        "scoreSelfplay": rounded(info.score_mean),
+        "scoreStdev": rounded(info.score_stdev),
+    }
+
+
+def _raw(raw: "Evaluation", color: int, view: int) -> Object:
+    """Return what the evaluator said of the position before any search. raw: row 0 is the side to move's."""
+    sign = for_color(1.0, color) * for_color(1.0, view)
+    value_error = float(raw.value_error[0])
+    return {
+        "rawWinrate": rounded(0.5 + 0.5 * sign * float(raw.value[0])),
+        "rawLead": rounded(sign * float(raw.score[0])),
+        "rawScoreSelfplay": rounded(sign * float(raw.score_mean[0])),
+        "rawScoreSelfplayStdev": rounded(float(raw.score_stdev[0])),
+        "rawNoResultProb": rounded(float(raw.no_result[0])),
+        "rawStWrError": rounded(value_error if value_error < 0 else 0.5 * value_error),
+        "rawStScoreError": rounded(float(raw.score_error[0])),
+        "rawVarTimeLeft": rounded(float(raw.variance_time[0])),
+    }
+
+
+def _policy(game: "Game", color: int, raw: "Evaluation") -> list[float]:
+    """Return the evaluator's probabilities, row by row from the top, pass last, -1 where a move is illegal."""
+    import numpy as np
+
+    from engine.evaluators.base import legality_of
+
+    legal, _, _ = legality_of(game, color)
+    return [rounded(each) for each in np.where(legal, raw.policy[0], _NOT_LEGAL).tolist()]
+
+
+def _owners(info: "MoveInfo | RootInfo", *, mean: bool, stdev: bool) -> Object:
+    found: Object = {}
+    if mean and info.ownership is not None:
+        found["ownership"] = info.ownership.round(_OWNER_DECIMALS).tolist()
+    if stdev and info.ownership_stdev is not None:
+        found["ownershipStdev"] = info.ownership_stdev.round(_OWNER_DECIMALS).tolist()
+    return found
+
+
+def rounded(number: float) -> float:
+    """Return a number with as many digits as KataGo tells."""
+    # Adding 0 leaves no negative zero.
+    return float(f"{number:.{_DIGITS}g}") + 0.0
+
+
+def position_hashes(game: "Game", color: int) -> tuple[str, str]:
+    """Return two texts of 32 hexadecimal digits, the second one the same for all turned and mirrored positions.
+
+    They tell positions apart by size, stones, side to move and the point that a ko forbids.
+    """
+    from engine.board.layout import COLOR, HEADER, KO_POINT
+
+    width, height = game.width, game.height
+    colors = [int(game.board[COLOR, vertex]) for vertex in points(width, height)]
+    ko = int(game.board[HEADER, KO_POINT]) if color == game.to_play else NO_POINT
+    if ko != NO_POINT:
+        row, column = row_column(ko, width)
+        colors[row * width + column] = 3
+    rows = [colors[row * width : (row + 1) * width] for row in range(height)]
+    hashes = []
+    for _ in range(2):
+        for _ in range(4):
+            hashes.append(_hash(rows, color))
+            rows = [list(column) for column in zip(*rows[::-1], strict=True)]
+        rows = [row[::-1] for row in rows]
+    return hashes[0], min(hashes)
+
+
+def _hash(rows: Sequence[Sequence[int]], color: int) -> str:
+    data = bytes([len(rows), color, *(each for row in rows for each in row)])
+    return blake2b(data, digest_size=_HASH_BYTES).hexdigest().upper()

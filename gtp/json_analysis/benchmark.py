@@ -1,0 +1,59 @@
+"""The benchmark of `keima analysis`: queries from a file, figures as text."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import GoError
+from gtp.json_analysis.fields import QueryError
+from gtp.json_analysis.query import Asked, parse_query
+from gtp.json_analysis.settings import Settings
+
+if TYPE_CHECKING:
+    from engine.analysis_server.bench import Comparison, Way
+    from engine.analysis_server.task import Report, Task
+
+
+def read_tasks(file: Path, settings: Settings, sizes: tuple[int, int]) -> "list[Task]":
+    """Return the positions that the queries of a file ask for, one query a line. Raises GoError naming the line."""
+    tasks = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            given = {"id": str(number)} | json.loads(line)
+            tasks += parse_query(given, settings, sizes, _ignore, _ignore_report)
+        except (ValueError, TypeError) as error:
+            raise GoError(f"{file}, line {number}: expected a JSON object: {error}") from None
+        except QueryError as error:
+            raise GoError(f"{file}, line {number}: {error.field}: {error}") from None
+    if not tasks:
+        raise GoError(f"{file}: expected a query on each line, got none")
+    return tasks
+
+
+def _ignore(field: str, message: str) -> None:
+    """Pass over a warning."""
+
+
+def _ignore_report(asked: Asked, task: "Task", report: "Report") -> None:
+    """Pass over an answer."""
+
+
+def table(found: "Comparison") -> str:
+    """Return the figures as lines of text."""
+    return "\n".join(
+        [
+            f"{found.positions} positions",
+            _row("one by one", found.one_by_one),
+            _row(f"{found.together.threads} at a time", found.together),
+            f"together {found.gain:.2f} times as many positions a second",
+        ]
+    )
+
+
+def _row(name: str, way: "Way") -> str:
+    return (
+        f"{name:<14} {way.positions_per_second:8.1f} positions/s {way.visits_per_second:9.0f} visits/s, "
+        f"{way.batch:.1f} positions a call"
+    )

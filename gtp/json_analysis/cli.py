@@ -1,0 +1,233 @@
+"""`keima analysis`: KataGo's JSON analysis protocol on stdin and stdout, with KataGo's options beside Keima's.
+
+KataGo writes long options with one dash; both spellings mean the same here. Imports nothing heavy before it runs.
+"""
+
+import logging
+import os
+import sys
+from dataclasses import replace
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.errors import GoError
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, network_named, refuse_lonely_profile, threads_option
+from engine.option_types import read_settings, search_params
+from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
+from gtp.state import DEFAULT_ANALYSIS_NOISE
+
+if TYPE_CHECKING:
+    from gtp.json_analysis.server import Equipment
+
+_LOG_LEVELS = ["error", "warning", "info", "debug"]
+_READY = "Started, ready to begin handling requests"
+"""Said on stderr, in KataGo's words."""
+_ROUNDS = 3
+_WARM_UP_SIZE = 7
+_FALSE = "false"
+
+Assignments = dict[str, str]
+
+
+@click.command()
+@click.option(
+    "--net",
+    "-model",
+    "--model",
+    "net",
+    metavar="FILE|FOLDER|none",
+    help="A network file, or a folder whose newest one is taken; none analyzes by rollouts.",
+)
+@computing_options
+@threads_option
+@click.option(
+    "--config",
+    "-config",
+    "config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A configuration of KataGo's analysis engine. Keys that mean nothing here are listed on stderr.",
+)
+@click.option(
+    "--override-config", "-override-config", multiple=True, metavar="KEY=VALUE,..", help="More lines of that file."
+)
+@click.option(
+    "--analysis-threads",
+    "-analysis-threads",
+    type=click.IntRange(1, 16384),
+    help="Positions analyzed at a time; as many as keep the evaluator busy if not given.",
+)
+@click.option("--quit-without-waiting", "-quit-without-waiting", is_flag=True, help="Quit at the end of input at once.")
+@click.option("--visits", type=click.IntRange(min=1), help="Visits of a query that names none; 500 if not given.")
+@click.option("--time", "seconds", type=click.FloatRange(min=0, min_open=True), help="The most seconds a position.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
+)
+@click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of all search trees together.")
+@click.option("--seed", type=int, help="Seed of all random numbers; without it every run draws others.")
+@click.option(
+    "--benchmark",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Analyze the queries of a file, one a line, one by one and together, and tell how fast that was.",
+)
+@click.option("--human-model", "-human-model", hidden=True, metavar="FILE")
+@click.option("--log-level", type=click.Choice(_LOG_LEVELS), default="warning", show_default=True)
+def analysis(**options: Any) -> None:
+    """Speak KataGo's JSON analysis protocol on stdin and stdout, as KaTrain and Ogatak do.
+
+    Many positions are analyzed at the same time, and their leaves evaluated together. Chances are told in the view
+    of Black unless reportAnalysisWinratesAs says otherwise.
+    """
+    from gtp.session import take_stdout
+
+    logging.basicConfig(
+        stream=sys.stderr, level=options["log_level"].upper(), format="keima: %(levelname)s: %(name)s: %(message)s"
+    )
+    refuse_lonely_profile(options["net"], options["profile"])
+    with one_line_errors():
+        given = _assignments(options)
+        settings = _settings(given, options)
+        if options["benchmark"] is not None:
+            sys.exit(_benchmark(_equipment(given, settings, options), options["benchmark"]))
+        sink = take_stdout()
+        equipment = _equipment(given, settings, options)
+        _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])
+
+
+def _assignments(options: dict[str, Any]) -> Assignments:
+    """Return the configuration: of the file, then of the command line."""
+    given = {} if options["config"] is None else read_assignments(options["config"])
+    for text in options["override_config"]:
+        given |= parse_assignments(text)
+    if options["human_model"] is not None:
+        click.echo(
+            "keima: -human-model is not used: analyze by a human network with -model and --human-profile", err=True
+        )
+    return given
+
+
+def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
+    """Return what queries start with. The options of the command line count more than the configuration."""
+    params = search_params(
+        options["net"], {}, options["settings"], seed=options["seed"], max_memory_mib=options["max_memory"]
+    )
+    if "wide_root_noise" not in options["settings"]:
+        params = replace(params, wide_root_noise=DEFAULT_ANALYSIS_NOISE)
+    warns = given.get("warnUnusedFields", "true").lower() != _FALSE
+    settings, unused = overridden(Settings(params, warns_unused=warns), given)
+    unused = [each for each in unused if each not in ("warnUnusedFields", "numAnalysisThreads")]
+    if unused:
+        click.echo(f"keima: these keys of the configuration are not used: {' '.join(unused)}", err=True)
+    limits = {"visits": options["visits"], "seconds": options["seconds"]}
+    return replace(settings, **{name: value for name, value in limits.items() if value is not None})
+
+
+def _equipment(given: Assignments, settings: Settings, options: dict[str, Any]) -> "Equipment":
+    """Load the network, compile the kernels and start the threads. Takes seconds.
+
+    Raises GoError or WeightsError, one line, where the network cannot be used.
+    """
+    from engine.analysis_server.pool import AnalysisPool, default_threads
+    from engine.memory import return_large_blocks
+    from gtp.json_analysis.server import Equipment
+
+    return_large_blocks()
+    evaluator, network, forget = _evaluator(options)
+    threads = options["analysis_threads"] or _thread_count(given) or default_threads(evaluator)
+    pool = AnalysisPool(evaluator, threads, settings.params.max_memory_mib)
+    equipment = Equipment(pool, settings, network, forget)
+    _warm_up(equipment)
+    if network is not None:
+        network.prepare(19, 19)
+    return equipment
+
+
+def _evaluator(options: dict[str, Any]) -> Any:
+    """Return the evaluator, its network if it has one, and what makes it forget."""
+    file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
+    if file is None:
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        return RolloutEvaluator(threads), None, _nothing
+    from engine.evaluators.cache import CachedEvaluator
+    from engine.netfile.network import Computing, open_network
+
+    network = open_network(file, Computing(options["backend"], options["precision"], threads), options["profile"])
+    cached = CachedEvaluator(network.evaluator)
+    return cached, network, cached.clear
+
+
+def _nothing() -> None:
+    """Forget nothing: play-outs are not remembered."""
+
+
+def _thread_count(given: Assignments) -> int | None:
+    text = given.get("numAnalysisThreads")
+    if text is None:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= 16384:
+        raise GoError(f"numAnalysisThreads: expected an integer from 1 to 16384, got {text!r}")
+    return int(text)
+
+
+def _warm_up(equipment: "Equipment") -> None:
+    """Analyze a position of a small board, so that every kernel is there."""
+    import threading
+
+    from engine.analysis_server.task import Task
+    from engine.game import Game
+    from engine.search.analysis import Wanted
+
+    done = threading.Event()
+    least, most = equipment.sizes
+    game = Game(min(max(_WARM_UP_SIZE, least), most))
+    wanted = Wanted(ownership=True, moves_ownership=True)
+    task = Task(
+        game=game,
+        color=game.to_play,
+        view=game.to_play,
+        params=equipment.settings.params,
+        visits=4,
+        wanted=wanted,
+        tell=lambda task, report: done.set(),
+    )
+    equipment.pool.submit([task])
+    done.wait()
+
+
+def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None:
+    """Hold the session of the process."""
+    from gtp.json_analysis.server import AnalysisServer
+
+    click.echo(f"{_READY}: {equipment.pool.threads} positions at a time", err=True)
+    # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
+    source = FileIO(sys.stdin.fileno(), closefd=False)
+    try:
+        AnalysisServer(equipment, sink).run(source, quits_at_once=quits_at_once)
+    except KeyboardInterrupt:
+        equipment.pool.close(wait=False)
+        sys.exit(130)
+    equipment.pool.evaluator.close()
+
+
+def _benchmark(equipment: "Equipment", file: Path) -> int:
+    """Print how fast the queries of a file are analyzed. Raises GoError for a query that cannot be."""
+    from engine.analysis_server.bench import compare
+    from gtp.json_analysis.benchmark import read_tasks, table
+
+    pool = equipment.pool
+    pool.close()
+    found = compare(
+        pool.inner,
+        lambda: read_tasks(file, equipment.settings, equipment.sizes),
+        pool.threads,
+        equipment.settings.params.max_memory_mib,
+        rounds=_ROUNDS,
+        forget=equipment.clear_cache,
+    )
+    click.echo(table(found))
+    return 0

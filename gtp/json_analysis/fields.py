@@ -1,0 +1,115 @@
+"""Reading the fields of a query. What is wrong with one is said in KataGo's words."""
+
+import math
+import re
+from typing import Any
+
+from engine.color import BLACK, WHITE
+from engine.errors import BadVertex
+from engine.vertex import PASS, parse_vertex, point_at
+
+Object = dict[str, Any]
+
+_COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+_COORDINATES = re.compile(r"\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)", re.ASCII)
+_PAIRS = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'
+_VERTICES = "Must be an array of GTP board vertices"
+
+
+class QueryError(Exception):
+    """What is wrong with which field of a query."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def integer(given: Object, field: str, least: int, most: int, message: str) -> int:
+    """Return a field that is an integer within bounds."""
+    value = given.get(field)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise QueryError(field, message)
+    return value
+
+
+def real(given: Object, field: str, least: float, most: float, message: str) -> float:
+    """Return a field that is a number within bounds."""
+    value = given.get(field)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise QueryError(field, message)
+    return float(value)
+
+
+def truth(given: Object, field: str) -> bool:
+    """Return a field that is true or false, False if it is not there."""
+    value = given.get(field, False)
+    if not isinstance(value, bool):
+        raise QueryError(field, "Must be a boolean")
+    return value
+
+
+def integers(given: Object, field: str, message: str) -> list[int]:
+    """Return a field that is an array of integers."""
+    value = given.get(field)
+    if not isinstance(value, list) or not all(_is_integer(each) for each in value):
+        raise QueryError(field, message)
+    return value
+
+
+def player(given: Object, field: str) -> int:
+    """Return a field that names a color."""
+    value = given.get(field)
+    color = _COLORS.get(value.lower()) if isinstance(value, str) else None
+    if color is None:
+        raise QueryError(field, 'Must be "b" or "w"')
+    return color
+
+
+def vertices(given: Object, field: str, size: tuple[int, int], within: str) -> list[int]:
+    """Return a field of an object in the field `within` that is an array of vertices, passes included."""
+    value = given.get(field)
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise QueryError(field, _VERTICES)
+    return [_vertex(each, size, within) for each in value]
+
+
+def moves(given: Object, field: str, size: tuple[int, int], *, may_pass: bool) -> list[tuple[int, int]]:
+    """Return a field that is an array of [player, vertex], each as (color, vertex)."""
+    value = given.get(field)
+    if not isinstance(value, list):
+        raise QueryError(field, _PAIRS)
+    found = []
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
+            raise QueryError(field, _PAIRS)
+        color = _COLORS.get(pair[0].lower())
+        if color is None:
+            raise QueryError(field, f"Could not parse player: {pair[0]}")
+        vertex = _vertex(pair[1], size, field)
+        if vertex == PASS and not may_pass:
+            raise QueryError(field, f"Could not parse board location: {pair[1]}")
+        found.append((color, vertex))
+    return found
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _vertex(text: str, size: tuple[int, int], field: str) -> int:
+    """Return the vertex that "Q16", "pass" or "(15,3)" names; the latter counts from the top left corner."""
+    coordinates = _COORDINATES.fullmatch(text.strip())
+    if coordinates:
+        column, row = (int(each) for each in coordinates.groups())
+        if column < size[0] and row < size[1]:
+            return point_at(row, column, size[0])
+        raise QueryError(field, f"Could not parse board location: {text}")
+    try:
+        return parse_vertex(text.strip(), *size)
+    except BadVertex:
+        raise QueryError(field, f"Could not parse board location: {text}") from None
+
+
+def is_half(komi: float) -> bool:
+    """True for a multiple of a half."""
+    return math.isfinite(komi) and (2.0 * komi).is_integer()

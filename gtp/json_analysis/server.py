@@ -1,0 +1,222 @@
+"""The session of the analysis protocol: reads queries and actions, has positions searched, writes answers.
+
+Reading, searching and writing are threads of their own: a query may come at any time, and a client that does not
+read delays nobody. Knows no network and no file.
+"""
+
+import json
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine import __version__
+from engine.vertex import MAX_SIZE
+from gtp.json_analysis.answer import answer_to, to_line
+from gtp.json_analysis.fields import Object, QueryError, integers
+from gtp.json_analysis.query import Asked, parse_query
+from gtp.json_analysis.settings import Settings
+from gtp.session import ByteSink, ByteSource, Disconnected, Writer, read_lines
+
+if TYPE_CHECKING:
+    from engine.analysis_server.pool import AnalysisPool
+    from engine.analysis_server.task import Report, Task
+    from engine.evaluators.raw import RawNetwork
+
+log = logging.getLogger(__name__)
+_BACKLOG = 1000
+"""Lines that wait for a client to read them, from which on it gets no more reports of unfinished searches."""
+_REVISION = "<omitted>"
+"""What KataGo, too, tells where the revision of its source is not known."""
+_ACTIONS = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
+_TURNS = "If provided, must be an array of integers indicating turns to terminate"
+_NO_TARGET = 'Requests for a terminate action must have a string "terminateId" field'
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What a session works with.
+
+    network: what evaluates, None for play-outs. clear_cache: forgets all evaluations.
+    """
+
+    pool: "AnalysisPool"
+    settings: Settings
+    network: "RawNetwork | None" = None
+    clear_cache: Callable[[], None] = lambda: None
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Smallest and largest side of the boards that can be analyzed."""
+        return (1, MAX_SIZE) if self.network is None else self.network.facts.board_sizes
+
+
+class Output:
+    """Writes lines in the order of `send`, by a thread of its own; `send` never waits.
+
+    is_closed: nobody reads any more, or `close` was called. on_lost: called if nobody reads any more.
+    """
+
+    def __init__(self, sink: ByteSink, on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
+        self._writer = Writer(sink)
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.is_closed = threading.Event()
+        self._thread = threading.Thread(target=self._write, name="analysis-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def backlog(self) -> int:
+        """Lines that wait to be written."""
+        return self._lines.qsize()
+
+    def send(self, answer: Object) -> None:
+        """Queue one line."""
+        if not self.is_closed.is_set():
+            self._lines.put(to_line(answer))
+
+    def _write(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                self._writer.write(line)
+        except Disconnected as error:
+            log.info("output closed: %s", error)
+            self.is_closed.set()
+            self._on_lost()
+
+    def close(self) -> None:
+        """Write what was sent, and nothing that is sent from now on."""
+        self.is_closed.set()
+        self._lines.put(None)
+        self._thread.join()
+
+
+class AnalysisServer:
+    """One conversation on one pair of streams."""
+
+    def __init__(self, equipment: Equipment, sink: ByteSink) -> None:
+        self._equipment = equipment
+        self._output = Output(sink, lambda: equipment.pool.give_up(lambda task: True))
+
+    def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
+        """Answer until the end of input; then finish what was asked for, unless it quits at once."""
+        pool, output = self._equipment.pool, self._output
+        for raw in read_lines(source):
+            if output.is_closed.is_set():
+                break
+            self._answer(raw)
+        if quits_at_once or output.is_closed.is_set():
+            output.close()
+            pool.close(wait=False)
+        else:
+            pool.close()
+            output.close()
+
+    def _answer(self, raw: bytes) -> None:
+        """Answer one line. No failure ends the session."""
+        if not raw.strip():
+            return
+        text = raw.decode("utf-8", "replace").strip()
+        try:
+            given = _parse(raw)
+        except (ValueError, RecursionError) as error:
+            self._error(f"{error} - could not parse input line as json request: {text}")
+            return
+        if not isinstance(given, dict):
+            self._error(f"Request line was valid json but was not an object, ignoring: {text}")
+        elif not isinstance(given.get("id"), str):
+            self._error('Request must have a string "id" field')
+        else:
+            try:
+                self._obey(given)
+            except QueryError as error:
+                self._error(str(error), field=error.field, id=given["id"])
+            except Exception as error:
+                log.exception("a query failed")
+                self._error(f"internal error: {error!r}", id=given["id"])
+
+    def _error(self, message: str, **where: str) -> None:
+        self._output.send({"error": message} | where)
+
+    def _obey(self, given: Object) -> None:
+        """Act on a query or an action. Raises QueryError."""
+        if isinstance(given.get("action"), str):
+            self._act(given)
+            return
+
+        def warn(field: str, message: str) -> None:
+            self._output.send({"warning": message, "field": field, "id": given["id"]})
+
+        equipment = self._equipment
+        tasks = parse_query(given, equipment.settings, equipment.sizes, warn, self._tell)
+        if tasks and equipment.network is not None:
+            equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
+        equipment.pool.submit(tasks)
+
+    def _act(self, given: Object) -> None:
+        match given["action"]:
+            case "query_version":
+                given |= {"version": __version__, "git_hash": _REVISION}
+            case "query_models":
+                given["models"] = self._models()
+            case "clear_cache":
+                self._equipment.clear_cache()
+            case "terminate":
+                target = given.get("terminateId")
+                if not isinstance(target, str):
+                    raise QueryError("terminateId", _NO_TARGET)
+                self._give_up(given, target)
+            case "terminate_all":
+                self._give_up(given, None)
+            case _:
+                self._error(_ACTIONS)
+                return
+        self._output.send(given)
+
+    def _give_up(self, given: Object, target: str | None) -> None:
+        """End the searches of a query, None for all, at some turns or at every turn."""
+        turns = set(integers(given, "turnNumbers", _TURNS)) if "turnNumbers" in given else None
+
+        def is_meant(task: "Task") -> bool:
+            asked = task.subject
+            assert isinstance(asked, Asked)
+            return (target is None or asked.id == target) and (turns is None or asked.turn in turns)
+
+        self._equipment.pool.give_up(is_meant)
+
+    def _models(self) -> list[Object]:
+        network = self._equipment.network
+        if network is None:
+            return []
+        facts = network.facts
+        return [
+            {
+                "name": facts.file,
+                "internalName": facts.name,
+                "maxBatchSize": facts.max_batch,
+                "usesHumanSLProfile": facts.imitates,
+                "version": facts.version,
+                "usingFP16": str(facts.precision in ("fp16", "bf16")).lower(),
+            }
+        ]
+
+    def _tell(self, asked: Asked, task: "Task", report: "Report") -> None:
+        """Send the answer that a report makes; called by the threads that search."""
+        if report.failure:
+            self._error(report.failure, id=asked.id)
+        elif report.is_final or self._output.backlog < _BACKLOG:
+            self._output.send(answer_to(asked, report, task.view))
+
+
+def _parse(raw: bytes) -> Any:
+    """Return the value of a line of JSON. Raises ValueError, RecursionError."""
+    value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    # Half of a pair of surrogates can be written, and 1e999, but neither can be answered.
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
