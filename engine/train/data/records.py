@@ -11,6 +11,7 @@ of 7 or more, Japanese ones with a smaller one; 7.5 or 6.5 points, and 0.5 with 
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -255,7 +256,10 @@ _reader: RecordReader | None = None
 
 def _start_worker(options: RecordOptions) -> None:
     global _reader
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    # Ctrl-C, and whatever else is sent to the whole group, is the parent's to answer.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform != "win32":
+        os.setpgrp()
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     _reader = RecordReader(options)
 

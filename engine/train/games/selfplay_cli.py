@@ -1,9 +1,7 @@
 """`keima selfplay`: games of a network against itself in a folder. Imports nothing heavy at once."""
 
 import json
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +12,7 @@ import click
 
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, network_named, threads_option
+from engine.train.stopping import stopping
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
@@ -80,7 +79,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
         raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
     name, evaluator = make_evaluator(options, settings.encoder)
     rates: list[float] = []
-    with closing(evaluator), _adviser(options["teacher"]) as adviser, _stopping() as stop, _progress(stderr) as show:
+    with closing(evaluator), _adviser(options["teacher"]) as adviser, stopping() as stop, _progress(stderr) as show:
         if options["measures"]:
             rates.append(raw_rate(evaluator, settings))
         stats = play(
@@ -157,18 +156,6 @@ def raw_rate(evaluator: "Evaluator", settings: "SelfplaySettings") -> float:
     side, attributes = settings.sizes[0], evaluator.attributes
     batch = settings.leaves * -(-settings.games_at_once // (settings.batches or attributes.concurrent))
     return Measured(evaluator, side, side).per_second(_RAW_SECONDS, min(batch, max(BATCHES), attributes.max_batch))
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C sets, and SIGTERM: what is finished is then put in order before the end."""
-    stop = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _percent(share: float | None) -> str:

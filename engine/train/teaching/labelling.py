@@ -16,7 +16,7 @@ from engine.rules import Rules
 from engine.sgf import Record, load_sgf
 from engine.train.data.final_scoring import FinalJudge
 from engine.train.data.heldout import game_hash
-from engine.train.data.records import play_record
+from engine.train.data.records import drawn_plies, play_record
 from engine.train.data.samples import OWNERSHIP_SCALE, Samples, empty_samples, packed_inputs
 from engine.train.data.targets import FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
@@ -67,14 +67,7 @@ class GameReader:
 
     def positions(self, record: Record, key: int) -> list[Position]:
         """Return the positions of a record whose samples are known by `key`. Raises BadSgf."""
-
-        def chosen(plies: int) -> Iterable[int]:
-            if self._per_game is None or self._per_game >= plies:
-                return range(plies)
-            drawn: list[int] = np.random.default_rng([self._seed, key]).choice(plies, self._per_game, False).tolist()
-            return drawn
-
-        played = play_record(record, chosen, self._judge, passes=True)
+        played = play_record(record, drawn_plies(self._per_game, self._seed, key), self._judge, passes=True)
         return [
             Position(each.game, each.move.vertex, None if each.reply is None else each.reply.vertex, played.result, key)
             for each in played.positions
