@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-binary lint perft bench match solve stress soak fuzz clients binary clean
+.PHONY: help install run test test-nojit test-golden test-binary lint perft bench ablation match solve stress soak fuzz clients binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ perft: $(VENV)/installed-dev ## count legal positions, compare random games with
 
 bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
 	@$(BIN)/keima bench $(ARGS)
+
+ablation: $(VENV)/installed-dev ## play the search against itself without each of its parts: ARGS='--net FILE --games 200'
+	@$(BIN)/python -m tests.ablation $(ARGS)
 
 match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
 	@$(BIN)/keima match $(ARGS)
