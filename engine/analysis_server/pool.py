@@ -124,7 +124,7 @@ class AnalysisPool:
         if task.given_up.is_set():
             task.tell(task, Report(None))
             return
-        params = replace(task.params, max_memory_mib=self._memory_of(task))
+        params = replace(task.params, max_memory_mib=self.memory_of(task))
         search = Search(self.evaluator, params, self._most_in_flight)
         try:
             search.begin(task.game, task.color, safe_vertices(task.game, task.color), avoid=_avoid_table(task))
@@ -138,7 +138,7 @@ class AnalysisPool:
         finally:
             search.close()
 
-    def _memory_of(self, task: Task) -> int:
+    def memory_of(self, task: Task) -> int:
         """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
         if task.visits is None:
             return self._share_mib

@@ -47,6 +47,11 @@ class JoinedEvaluator:
         self._lock = threading.Lock()
         self._buffers: list[tuple[PositionBatch, Evaluation]] = []
 
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for others to end."""
+        return len(self._waiting)
+
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1, which other calls' rows may share a batch with.
 

@@ -74,7 +74,9 @@ Assignments = dict[str, str]
     metavar="FILE",
     help="Analyze the queries of a file, one a line, one by one and together, and tell how fast that was.",
 )
-@click.option("--human-model", "-human-model", hidden=True, metavar="FILE")
+@click.option(
+    "--human-model", "-human-model", metavar="FILE", help="Not used, but controllers of KataGo's may pass it."
+)
 @click.option("--log-level", type=click.Choice(_LOG_LEVELS), default="warning", show_default=True)
 def analysis(**options: Any) -> None:
     """Speak KataGo's JSON analysis protocol on stdin and stdout, as KaTrain and Ogatak do.
@@ -91,10 +93,11 @@ def analysis(**options: Any) -> None:
     with one_line_errors():
         given = _assignments(options)
         settings = _settings(given, options)
+        threads = options["analysis_threads"] or _thread_count(given)
         if options["benchmark"] is not None:
-            sys.exit(_benchmark(_equipment(given, settings, options), options["benchmark"]))
+            sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
         sink = take_stdout()
-        equipment = _equipment(given, settings, options)
+        equipment = _equipment(settings, threads, options)
         _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])
 
 
@@ -126,9 +129,10 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
     return replace(settings, **{name: value for name, value in limits.items() if value is not None})
 
 
-def _equipment(given: Assignments, settings: Settings, options: dict[str, Any]) -> "Equipment":
+def _equipment(settings: Settings, threads: int | None, options: dict[str, Any]) -> "Equipment":
     """Load the network, compile the kernels and start the threads. Takes seconds.
 
+    threads: positions at a time, None for as many as keep the evaluator busy.
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
     from engine.analysis_server.pool import AnalysisPool, default_threads
@@ -137,8 +141,8 @@ def _equipment(given: Assignments, settings: Settings, options: dict[str, Any]) 
 
     return_large_blocks()
     evaluator, network, forget = _evaluator(options)
-    threads = options["analysis_threads"] or _thread_count(given) or default_threads(evaluator)
-    pool = AnalysisPool(evaluator, threads, settings.params.max_memory_mib)
+    count = threads or default_threads(evaluator)
+    pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)
     equipment = Equipment(pool, settings, network, forget)
     _warm_up(equipment)
     if network is not None:

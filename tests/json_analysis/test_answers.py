@@ -1,0 +1,189 @@
+"""Answers have KataGo's fields, in the view that was asked for."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.color import BLACK, WHITE
+from engine.game import Game
+from engine.vertex import parse_vertex
+from gtp.json_analysis.answer import position_hashes, rounded, to_line
+from tests.json_analysis.talk import Object, answers, query
+
+MOVE = {"move", "visits", "edgeVisits", "weight", "edgeWeight", "utility", "winrate", "prior", "lcb", "utilityLcb"}
+MOVE |= {"order", "playSelectionValue", "pv", "scoreMean", "scoreLead", "scoreSelfplay", "scoreStdev"}
+ROOT = {"currentPlayer", "visits", "weight", "utility", "winrate", "thisHash", "symHash", "scoreLead", "scoreSelfplay"}
+ROOT |= {"scoreStdev", "rawWinrate", "rawLead", "rawScoreSelfplay", "rawScoreSelfplayStdev", "rawNoResultProb"}
+ROOT |= {"rawStWrError", "rawStScoreError", "rawVarTimeLeft"}
+MOVES = [["B", "C3"], ["W", "C4"], ["B", "D3"]]
+
+
+def one(**fields: Any) -> Object:
+    """Return the only answer to a query."""
+    (answer,) = answers(query(**fields))
+    return answer
+
+
+def test_a_plain_answer_has_these_fields() -> None:
+    answer = one(moves=MOVES, maxVisits=10)
+    assert answer.keys() == {"id", "turnNumber", "isDuringSearch", "moveInfos", "rootInfo"}
+    assert (answer["id"], answer["turnNumber"], answer["isDuringSearch"]) == ("q", 3, False)
+    assert answer["rootInfo"].keys() == ROOT
+    assert (answer["rootInfo"]["visits"], answer["rootInfo"]["currentPlayer"]) == (10, "W")
+    assert all(each.keys() == MOVE for each in answer["moveInfos"])
+    assert [each["order"] for each in answer["moveInfos"]] == list(range(len(answer["moveInfos"])))
+    assert all(each["pv"][0] == each["move"] for each in answer["moveInfos"])
+    assert all(each["scoreMean"] == each["scoreLead"] for each in answer["moveInfos"])
+
+
+@pytest.mark.parametrize(
+    ("flag", "field", "length"),
+    [
+        ("includeOwnership", "ownership", 25),
+        ("includeOwnershipStdev", "ownershipStdev", 25),
+        ("includePolicy", "policy", 26),
+    ],
+)
+def test_a_flag_adds_a_field(flag: str, field: str, length: int) -> None:
+    assert field not in one(**{flag: False})
+    assert len(one(**{flag: True})[field]) == length
+
+
+@pytest.mark.parametrize(
+    ("flag", "fields"),
+    [
+        ("includeMovesOwnership", {"ownership"}),
+        ("includeMovesOwnershipStdev", {"ownershipStdev"}),
+        ("includePVVisits", {"pvVisits", "pvEdgeVisits"}),
+        ("includeNoResultValue", {"noResultValue"}),
+    ],
+)
+def test_a_flag_adds_fields_to_each_move(flag: str, fields: set[str]) -> None:
+    infos = one(moves=MOVES, **{flag: True})["moveInfos"]
+    assert infos
+    assert all(each.keys() == MOVE | fields for each in infos)
+
+
+def test_the_visits_of_a_variation_go_with_its_moves() -> None:
+    infos = one(moves=MOVES, maxVisits=20, includePVVisits=True)["moveInfos"]
+    assert all(len(each["pvVisits"]) == len(each["pv"]) == len(each["pvEdgeVisits"]) for each in infos)
+    assert all(each["pvVisits"][0] == each["visits"] for each in infos)
+
+
+def test_the_policy_of_an_illegal_move_is_minus_one_and_the_others_sum_to_one() -> None:
+    policy = one(moves=MOVES, includePolicy=True)["policy"]
+    illegal = [index for index, each in enumerate(policy) if each == -1]
+    assert illegal == [1 * 5 + 2, 2 * 5 + 2, 2 * 5 + 3]
+    assert sum(each for each in policy if each >= 0) == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("moves", [MOVES, [["B", "C3"], ["W", "pass"]]])
+def test_chances_are_blacks_unless_told_otherwise(moves: list[list[str]]) -> None:
+    by_view = {
+        view: one(moves=moves, maxVisits=12, overrideSettings={"reportAnalysisWinratesAs": view})
+        for view in ("BLACK", "WHITE", "SIDETOMOVE")
+    }
+    black, white = by_view["BLACK"], by_view["WHITE"]
+    assert one(moves=moves, maxVisits=12) == black
+    assert by_view["SIDETOMOVE"] == (white if len(moves) % 2 else black)
+    pairs = [(black["rootInfo"], white["rootInfo"]), *zip(black["moveInfos"], white["moveInfos"], strict=True)]
+    for one_side, other in pairs:
+        assert one_side["winrate"] + other["winrate"] == pytest.approx(1.0)
+        assert one_side["scoreLead"] == pytest.approx(-other["scoreLead"])
+        assert one_side["utility"] == pytest.approx(-other["utility"])
+    for one_side, other in zip(black["moveInfos"], white["moveInfos"], strict=True):
+        assert one_side["lcb"] + other["lcb"] == pytest.approx(1.0)
+        assert one_side["utilityLcb"] == pytest.approx(-other["utilityLcb"])
+    assert black["rootInfo"]["rawWinrate"] + white["rootInfo"]["rawWinrate"] == pytest.approx(1.0)
+    assert black["rootInfo"]["rawLead"] == -white["rootInfo"]["rawLead"] != 0
+
+
+def test_every_turn_asked_for_is_answered_once() -> None:
+    found = answers(query(moves=MOVES, analyzeTurns=[3, 0, 1, 1]))
+    assert sorted(each["turnNumber"] for each in found) == [0, 1, 3]
+    assert {each["turnNumber"]: each["rootInfo"]["currentPlayer"] for each in found} == {0: "B", 1: "W", 3: "W"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "player"),
+    [
+        ({}, "B"),
+        ({"initialPlayer": "w"}, "W"),
+        ({"moves": [["W", "A1"]], "analyzeTurns": [0]}, "W"),
+        ({"initialStones": [["B", "C3"]]}, "B"),
+        ({"initialStones": [["B", "C3"], ["B", "D4"]]}, "W"),
+        ({"initialStones": [["B", "C3"], ["B", "D4"], ["W", "A1"]]}, "B"),
+        ({"moves": [["B", "C3"], ["B", "D4"]]}, "W"),
+    ],
+)
+def test_whose_turn_it_is(fields: Object, player: str) -> None:
+    assert one(**fields)["rootInfo"]["currentPlayer"] == player
+
+
+def test_a_move_can_be_named_by_its_coordinates_from_the_top_left_corner() -> None:
+    by_name = one(moves=[["black", "b4"], ["W", "Pass"]])
+    by_place = one(moves=[["B", "(1,1)"], ["w", "pass"]])
+    assert by_name == by_place
+
+
+@pytest.mark.parametrize("rules", ["new zealand", "stone_scoring", "Chinese", {"ko": "SIMPLE", "komi": 5.5}])
+def test_rules_are_read_as_controllers_write_them(rules: object) -> None:
+    assert one(rules=rules)["rootInfo"]["visits"] == 4
+
+
+@pytest.mark.parametrize(("rules", "komi"), [("chinese", 7.5), ("japanese", 6.5), ("aga-button", 7.0)])
+def test_komi_that_is_not_told_follows_from_the_rules(rules: str, komi: float) -> None:
+    given = query(rules=rules)
+    del given["komi"]
+    assert answers(given) == answers(given | {"komi": komi})
+
+
+def test_moves_to_avoid_are_not_told() -> None:
+    avoided = [{"player": "B", "moves": ["C3", "pass"], "untilDepth": 1}]
+    allowed = [{"player": "B", "moves": ["A1", "B2"], "untilDepth": 1}]
+    told = {each["move"] for each in one(maxVisits=40, avoidMoves=avoided)["moveInfos"]}
+    assert told
+    assert not told & {"C3", "pass"}
+    assert {each["move"] for each in one(maxVisits=40, allowMoves=allowed)["moveInfos"]} == {"A1", "B2"}
+
+
+def test_a_query_overrides_settings_and_its_own_fields_count_more() -> None:
+    changes = {"maxVisits": 7, "analysisPVLen": 1}
+    answer = one(moves=MOVES, overrideSettings=changes)
+    assert answer["rootInfo"]["visits"] == 7
+    assert {len(each["pv"]) for each in answer["moveInfos"]} == {1}
+    assert one(moves=MOVES, maxVisits=9, overrideSettings=changes)["rootInfo"]["visits"] == 9
+
+
+def test_a_time_limit_ends_a_search() -> None:
+    answer = one(maxVisits=10**12, overrideSettings={"maxTime": 0.05})
+    assert 1 < answer["rootInfo"]["visits"] < 10**6
+
+
+def test_a_finished_game_is_analyzed_all_the_same() -> None:
+    assert one(moves=[["B", "C3"], ["W", "pass"], ["B", "pass"]], maxVisits=6)["moveInfos"]
+
+
+def test_hashes_tell_positions_apart_and_the_second_not_their_symmetries() -> None:
+    def hashes(name: str, color: int = WHITE) -> tuple[str, str]:
+        game = Game(5)
+        game.play(BLACK, parse_vertex(name, 5, 5))
+        return position_hashes(game, color)
+
+    corners = [hashes(name) for name in ("A2", "B1", "D1", "E2", "E4", "D5", "B5", "A4")]
+    assert len({this for this, _ in corners}) == 8
+    assert len({symmetric for _, symmetric in corners}) == 1
+    assert hashes("A2", BLACK)[1] != corners[0][1] != hashes("A3")[1]
+    assert all(len(each) == 32 and int(each, 16) >= 0 and each.upper() == each for each in hashes("A2"))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0.12345678987, "0.12345679"), (-0.0, "0.0"), (1234.5678987, "1234.5679"), (1e-9, "1e-09")]
+)
+def test_numbers_have_nine_digits(number: float, text: str) -> None:
+    assert json.dumps(rounded(number)) == text
+
+
+def test_a_line_is_written_as_katago_writes_it() -> None:
+    assert to_line({"id": "ä\n", "b": [1, 0.5], "a": True}) == '{"a":true,"b":[1,0.5],"id":"ä\\n"}\n'

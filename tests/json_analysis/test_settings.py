@@ -1,0 +1,126 @@
+"""Configurations of KataGo's analysis engine are read, and its command line is understood."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from engine.errors import GoError
+from gtp.json_analysis.cli import analysis
+from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
+from gtp.state import Perspective
+from tests.json_analysis.talk import SETTINGS, query
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CONFIG = """\
+# A comment
+logDir = analysis_logs  # and another
+reportAnalysisWinratesAs = SIDETOMOVE
+maxVisits = 3
+numAnalysisThreads=2
+
+cpuctExploration = "1.25"
+"""
+
+
+def test_a_configuration_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "analysis.cfg"
+    file.write_text(CONFIG)
+    given = read_assignments(file)
+    assert given["numAnalysisThreads"] == "2"
+    settings, unused = overridden(SETTINGS, given)
+    assert (settings.visits, settings.perspective, settings.params.c_puct) == (3, Perspective.SIDETOMOVE, 1.25)
+    assert unused == ["logDir", "numAnalysisThreads"]
+
+
+def test_what_a_session_alone_knows_means_nothing_in_a_query() -> None:
+    settings, unused = overridden(SETTINGS, {"ponderingEnabled": "true", "lagBuffer": "1"})
+    assert (settings, unused) == (SETTINGS, ["ponderingEnabled", "lagBuffer"])
+
+
+def test_the_defaults_are_those_of_katagos_example() -> None:
+    settings = Settings(SETTINGS.params)
+    assert (settings.visits, settings.perspective, settings.pv_length) == (500, Perspective.BLACK, 15)
+
+
+def test_the_command_line_adds_lines() -> None:
+    assert parse_assignments("maxVisits=5, wideRootNoise = 0.1") == {"maxVisits": "5", "wideRootNoise": "0.1"}
+
+
+@pytest.mark.parametrize("text", ["maxVisits", "= 5", "[search]"])
+def test_a_line_that_assigns_nothing_is_an_error(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "analysis.cfg"
+    file.write_text(f"# first\n{text}\n")
+    with pytest.raises(GoError, match="line 2: expected key = value"):
+        read_assignments(file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-config", "absent.cfg"], "absent.cfg"),
+        (["-override-config", "cpuctExploration=much"], "cpuctExploration 'much'"),
+        (["-override-config", "numAnalysisThreads=0"], "numAnalysisThreads: expected an integer from 1 to 16384"),
+        (["-analysis-threads", "0"], "analysis-threads"),
+        (["--set", "nonsense=1"], "unknown setting 'nonsense'"),
+        (["--human-profile", "rank_5k"], "--human-profile is for human networks"),
+    ],
+)
+def test_a_wrong_option_is_one_line(arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(analysis, arguments)
+    assert result.exit_code != 0
+    assert message in result.output
+    assert "Traceback" not in result.output
+
+
+def start(*options: str) -> list[str]:
+    """Return the command line of a quick engine."""
+    return [sys.executable, str(ROOT / "keima.py"), "analysis", *options]
+
+
+def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp_path: Path) -> None:
+    config = tmp_path / "analysis.cfg"
+    config.write_text(CONFIG)
+    options = ["-config", str(config), "-override-config", "homeDataDir=x,maxVisits=2", "-quit-without-waiting"]
+    lines = [json.dumps({"id": "v", "action": "query_version"}), json.dumps(query()), json.dumps(query(boardXSize=29))]
+    with subprocess.Popen(
+        start(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdin.write("\n".join(lines) + "\n")
+        program.stdin.flush()
+        found = {(each["id"], "error" in each): each for each in (json.loads(program.stdout.readline()) for _ in lines)}
+        program.stdin.close()
+        assert program.stdout.read() == ""
+        told = program.stderr.read()
+    assert program.returncode == 0
+    assert found["q", False]["rootInfo"]["visits"] == 2
+    assert found["q", True]["field"] == "boardXSize"
+    assert "ready to begin handling requests: 2 positions at a time" in told
+    assert "not used: logDir homeDataDir" in told
+
+
+def test_a_network_that_is_not_there_is_told_on_stderr_and_the_program_ends() -> None:
+    done = subprocess.run(
+        start("-model", "absent.bin.gz"), input="", capture_output=True, text=True, timeout=240, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "absent.bin.gz" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_benchmark_tells_both_ways(tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    file.write_text("\n".join(json.dumps(query(moves=[["B", name]], maxVisits=2)) for name in ("A1", "B2", "C3")))
+    done = subprocess.run(start("--benchmark", str(file)), capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    head, alone, together, gain = done.stdout.splitlines()
+    assert head == "3 positions"
+    assert alone.startswith("one by one")
+    assert "at a time" in together
+    assert float(gain.split()[1]) > 0
