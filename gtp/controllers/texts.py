@@ -132,6 +132,7 @@ GTPEngine:
 _KATRAIN = """\
 {
   "engine": {
+    "backend": "custom",
     "altcommand": $command,
     "max_visits": 500,
     "fast_visits": 25,

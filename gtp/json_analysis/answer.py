@@ -19,7 +19,7 @@ Object = dict[str, Any]
 
 _DIGITS = 9
 """Significant ones, of every number but those of ownership."""
-_OWNER_DECIMALS = 8
+_OWNER_DECIMALS = 6
 _HASH_BYTES = 16
 _NOT_LEGAL = -1.0
 
@@ -96,14 +96,13 @@ def _scores(info: "MoveInfo | RootInfo") -> Object:
 def _raw(raw: "Evaluation", color: int, view: int) -> Object:
     """Return what the evaluator said of the position before any search. raw: row 0 is the side to move's."""
     sign = for_color(1.0, color) * for_color(1.0, view)
-    value_error = float(raw.value_error[0])
     return {
         "rawWinrate": rounded(0.5 + 0.5 * sign * float(raw.value[0])),
         "rawLead": rounded(sign * float(raw.score[0])),
         "rawScoreSelfplay": rounded(sign * float(raw.score_mean[0])),
         "rawScoreSelfplayStdev": rounded(float(raw.score_stdev[0])),
         "rawNoResultProb": rounded(float(raw.no_result[0])),
-        "rawStWrError": rounded(value_error if value_error < 0 else 0.5 * value_error),
+        "rawStWrError": rounded(0.5 * float(raw.value_error[0])),
         "rawStScoreError": rounded(float(raw.score_error[0])),
         "rawVarTimeLeft": rounded(float(raw.variance_time[0])),
     }

@@ -54,7 +54,7 @@ def command_of(name: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_the_command_is_this_installation_with_the_options_given(name: str) -> None:
-    given = [] if CONTROLLERS[name].verb == "analysis" else ["--visits", "400"]
+    given = ["--visits", "400"]
     result = setup(name, *given)
     assert result.exit_code == 0, result.output
     command = command_of(name, result.stdout)
