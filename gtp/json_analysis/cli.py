@@ -27,7 +27,8 @@ _LOG_LEVELS = ["error", "warning", "info", "debug"]
 _READY = "Started, ready to begin handling requests"
 """Said on stderr, in KataGo's words."""
 _ROUNDS = 3
-_WARM_UP_SIZE = 7
+_WARM_UP_SIZE = 19
+"""The board that most queries are about."""
 _FALSE = "false"
 
 Assignments = dict[str, str]
@@ -145,8 +146,6 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)
     equipment = Equipment(pool, settings, network, forget)
     _warm_up(equipment)
-    if network is not None:
-        network.prepare(19, 19)
     return equipment
 
 
@@ -179,7 +178,7 @@ def _thread_count(given: Assignments) -> int | None:
 
 
 def _warm_up(equipment: "Equipment") -> None:
-    """Analyze a position of a small board, so that every kernel is there."""
+    """Analyze a position, so that every kernel and the network of a board are there."""
     import threading
 
     from engine.analysis_server.task import Task

@@ -181,7 +181,8 @@ class AnalysisServer:
 
         def is_meant(task: "Task") -> bool:
             asked = task.subject
-            assert isinstance(asked, Asked)
+            if not isinstance(asked, Asked):
+                return False
             return (target is None or asked.id == target) and (turns is None or asked.turn in turns)
 
         self._equipment.pool.give_up(is_meant)

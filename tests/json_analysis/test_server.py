@@ -1,8 +1,11 @@
 """A session is asynchronous: priorities, reports on the way, ends ahead of time, the end of input."""
 
 import io
+import random
 import threading
 from dataclasses import replace
+
+import pytest
 
 from engine.analysis_server.pool import AnalysisPool
 from engine.analysis_server.task import Task
@@ -123,6 +126,30 @@ def test_a_client_that_left_ends_every_search() -> None:
     source.close()
     thread.join(SECONDS)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_query_ends_exactly_once_whatever_is_terminated_meanwhile(seed: int) -> None:
+    choose = random.Random(seed)
+    conversation = Conversation(equipment(threads=3))
+    asked, echoed = [], []
+    for number in range(80):
+        name = str(choose.randrange(number + 1))
+        match choose.randrange(4):
+            case 0:
+                given = {"id": f"end {number}", "action": "terminate", "terminateId": name}
+            case 1:
+                given = {"id": f"all {number}", "action": choose.choice(["terminate_all", "clear_cache"])}
+            case _:
+                visits, size = choose.choice([1, 20, ENDLESS]), choose.choice([4, 5])
+                given = query(id=str(number), maxVisits=visits, priority=choose.randrange(3), boardXSize=size)
+                asked.append(given["id"])
+        if "action" in given:
+            echoed.append(given["id"])
+        conversation.send(given)
+    conversation.send({"id": "last", "action": "terminate_all"})
+    found = [each["id"] for each in conversation.end()]
+    assert sorted(found) == sorted([*asked, *echoed, "last"])
 
 
 def test_the_version_and_the_models_are_told() -> None:
