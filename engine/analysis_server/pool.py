@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.analysis_server.task import Report, Task
-from engine.evaluators.base import Evaluator
+from engine.evaluators.base import Evaluator, legality_of
 from engine.evaluators.joined import JoinedEvaluator
-from engine.players.moves import safe_vertices
 from engine.search.analysis import snapshot
+from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
 from engine.search.tree import bytes_per_node
+from engine.vertex import from_policy_index
 
 _LOG = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
@@ -97,46 +98,57 @@ class AnalysisPool:
             worker.join()
 
     def _work(self) -> None:
-        while True:
-            with self._change:
-                while not self._tasks:
-                    if self._closing:
-                        return
-                    self._change.wait()
-                task = heapq.heappop(self._tasks)[2]
-                self._searching += 1
+        """Analyze tasks until there are no more, with a search whose memory serves again and again."""
+        search = self._new_search()
+        while (task := self._next_task()) is not None:
             try:
-                self._analyze(task)
+                self._analyze(search, task)
             except Exception as error:  # noqa: BLE001 - told as the answer of the task
                 _LOG.exception("an analysis failed")
                 task.tell(task, Report(None, failure=f"{error}" or repr(error)))
+                search.close()
+                search = self._new_search()
             finally:
                 with self._change:
                     self._searching -= 1
                     self._open.pop(id(task), None)
+        search.close()
+
+    def _new_search(self) -> Search:
+        return Search(self.evaluator, SearchParams(seed=0), self._most_in_flight)
+
+    def _next_task(self) -> Task | None:
+        """Return the next task once there is one, None when there will be no more."""
+        with self._change:
+            while not self._tasks:
+                if self._closing:
+                    return None
+                self._change.wait()
+            self._searching += 1
+            return heapq.heappop(self._tasks)[2]
 
     def _most_in_flight(self) -> int:
         """Return how many leaves one of the present searches may have evaluated at a time."""
         return max(1, self._appetite // max(1, self._searching))
 
-    def _analyze(self, task: Task) -> None:
+    def _analyze(self, search: Search, task: Task) -> None:
         """Search one position and tell what was found."""
         if task.given_up.is_set():
             task.tell(task, Report(None))
             return
-        params = replace(task.params, max_memory_mib=self.memory_of(task))
-        search = Search(self.evaluator, params, self._most_in_flight)
-        try:
-            search.begin(task.game, task.color, safe_vertices(task.game, task.color), avoid=_avoid_table(task))
-            stoppers: list[Stopper] = [EventStopper(task.given_up)]
-            if task.visits is not None:
-                stoppers.append(VisitStopper(task.visits))
-            if task.seconds is not None:
-                stoppers.append(TimeStopper(task.seconds))
-            search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
-            task.tell(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
-        finally:
-            search.close()
+        search.params = replace(task.params, max_memory_mib=self.memory_of(task))
+        search.forget()
+        if task.params.seed:
+            # What is found must not depend on which thread found it.
+            search.restart()
+        search.begin(task.game, task.color, _legal_vertices(task), avoid=_avoid_table(task))
+        stoppers: list[Stopper] = [EventStopper(task.given_up)]
+        if task.visits is not None:
+            stoppers.append(VisitStopper(task.visits))
+        if task.seconds is not None:
+            stoppers.append(TimeStopper(task.seconds))
+        search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
+        task.tell(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
 
     def memory_of(self, task: Task) -> int:
         """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
@@ -164,6 +176,13 @@ class _Reporter:
         analysis = snapshot(self._search, self._task.wanted, self._task.view)
         if analysis is not None:
             self._task.tell(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+
+
+def _legal_vertices(task: Task) -> list[int]:
+    """Return the points that the rules in force allow."""
+    legal, _, _ = legality_of(task.game, task.color)
+    size = task.game.width, task.game.height
+    return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]
 
 
 def _avoid_table(task: Task) -> NDArray[np.int16] | None:
