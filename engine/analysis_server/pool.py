@@ -30,13 +30,17 @@ _LOG = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _NODES_PER_VISIT = 1.1
 """A search by visits needs a node each, and a little more for those whose evaluation is under way at its end."""
-_MOST_THREADS = 64
+_MOST_THREADS = 32
+"""More would wait for each other's Python rather than for the evaluator."""
+_LEAVES = 2
+"""That each position may have evaluated at a time when all threads search: half of the handing over."""
 
 
 def default_threads(evaluator: Evaluator) -> int:
-    """Return how many positions at a time keep an evaluator busy, each with one leaf."""
+    """Return how many positions at a time keep an evaluator busy."""
     attributes = evaluator.attributes
-    return min(_MOST_THREADS, max(2, attributes.concurrent * attributes.preferred_batch))
+    wanted = attributes.concurrent * max(_LEAVES, attributes.preferred_batch // _LEAVES)
+    return min(_MOST_THREADS, wanted)
 
 
 class AnalysisPool:
@@ -115,7 +119,7 @@ class AnalysisPool:
         search.close()
 
     def _new_search(self) -> Search:
-        return Search(self.evaluator, SearchParams(seed=0), self._most_in_flight)
+        return Search(self.evaluator, SearchParams(seed=0), self._share)
 
     def _next_task(self) -> Task | None:
         """Return the next task once there is one, None when there will be no more."""
@@ -127,9 +131,9 @@ class AnalysisPool:
             self._searching += 1
             return heapq.heappop(self._tasks)[2]
 
-    def _most_in_flight(self) -> int:
-        """Return how many leaves one of the present searches may have evaluated at a time."""
-        return max(1, self._appetite // max(1, self._searching))
+    def _share(self) -> int | None:
+        """Return how many leaves each of the present searches may have evaluated at a time, None for a lone one."""
+        return None if self._searching < 2 else max(1, self._appetite // self._searching)
 
     def _analyze(self, search: Search, task: Task) -> None:
         """Search one position and tell what was found."""

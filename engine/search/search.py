@@ -67,18 +67,18 @@ Watch = Callable[[SearchStats], None]
 class Search:
     """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside.
 
-    params may be replaced between searches. most_in_flight: asked before each batch how many positions this search
-    may have evaluated at a time, where it shares the evaluator with others. mirrored: root moves that are not
+    params may be replaced between searches. share: asked before each batch how many positions this search may have
+    evaluated at a time, None if it has the evaluator for itself. mirrored: root moves that are not
     searched because they mirror another one, each with that one. root_evaluation: row 0 is what the evaluator said
     of the last root that was new.
     """
 
     def __init__(
-        self, evaluator: Evaluator, params: SearchParams, most_in_flight: Callable[[], int] | None = None
+        self, evaluator: Evaluator, params: SearchParams, share: Callable[[], int | None] | None = None
     ) -> None:
         self.params = params
         self.root_evaluation: Evaluation | None = None
-        self._most_in_flight = most_in_flight
+        self._share = share or _everything
         self._evaluator = evaluator
         attributes = evaluator.attributes
         self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
@@ -247,11 +247,9 @@ class Search:
     def _load(self) -> Load:
         """Return the load of the next batch."""
         load = self._fixed_load or self._throughput.load(self._visits())
-        if self._most_in_flight is None:
-            return load
-        most = max(1, self._most_in_flight())
-        calls = min(load.calls, most)
-        return Load(calls, min(load.batch, most // calls))
+        most = self._share()
+        # Other searches fill the evaluator while this one waits for its only call.
+        return load if most is None else Load(1, max(1, min(load.calls * load.batch, most)))
 
     def _load_for(self, max_visits: int | None) -> Load | None:
         """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes."""
@@ -300,7 +298,7 @@ class Search:
         positions.rules = self._rules
         positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
         positions.optimism[:count] = optimism
-        if self._most_in_flight is not None and self._most_in_flight() == 1:
+        if self._share() is not None:
             # This search would wait for the answer in any case, and handing it to another thread takes time.
             slot.future = Future()
             self._evaluator.evaluate(positions, count, slot.evaluation)
@@ -424,6 +422,10 @@ class Search:
     def close(self) -> None:
         """Stop the evaluation threads."""
         self._workers.shutdown()
+
+
+def _everything() -> None:
+    """Share the evaluator with nobody."""
 
 
 def _is_over(stoppers: Sequence[Stopper], stats: SearchStats) -> bool:
