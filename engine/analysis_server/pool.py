@@ -32,15 +32,12 @@ _NODES_PER_VISIT = 1.1
 """A search by visits needs a node each, and a little more for those whose evaluation is under way at its end."""
 _MOST_THREADS = 32
 """More would wait for each other's Python rather than for the evaluator."""
-_LEAVES = 2
-"""That each position may have evaluated at a time when all threads search: half of the handing over."""
 
 
 def default_threads(evaluator: Evaluator) -> int:
-    """Return how many positions at a time keep an evaluator busy."""
+    """Return how many positions at a time keep an evaluator busy, each with one leaf."""
     attributes = evaluator.attributes
-    wanted = attributes.concurrent * max(_LEAVES, attributes.preferred_batch // _LEAVES)
-    return min(_MOST_THREADS, wanted)
+    return min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
 
 
 class AnalysisPool:
