@@ -75,6 +75,11 @@ class Store:
                 raise MatchError(f"{directory} has results but no settings.json")
             write_atomically(path, json.dumps(wanted, indent=1) + "\n")
 
+    def reload(self) -> None:
+        """Take over what the files hold: an interrupt may come after a game is written and before it is remembered."""
+        if self._directory is not None:
+            self.records = _read_records(self._directory / "results.jsonl")
+
     def sgf_name(self, number: int) -> str:
         """Return the file name of a game's record."""
         return f"game-{number:05d}.sgf"

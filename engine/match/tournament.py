@@ -51,7 +51,7 @@ def run_match(
     """
     store = Store(settings, directory, resume)
     fixtures = settings.fixtures()
-    finished = {each.number: store.records[each.number] for each in fixtures if each.number in store.records}
+    finished = _finished(store, fixtures)
     missing = [each for each in fixtures if each.number not in finished]
     report = on_game or (lambda records: None)
     report(_in_order(finished))
@@ -65,6 +65,8 @@ def run_match(
             report(_in_order(finished))
     except KeyboardInterrupt:
         interrupted = True
+        store.reload()
+        finished = _finished(store, fixtures)
     finally:
         tables.stop()
     return MatchResult(_in_order(finished), interrupted)
@@ -185,6 +187,10 @@ class _Crew:
 
     def _command(self, label: str) -> str:
         return next(seat.command for seat in self._seats() if seat.label == label)
+
+
+def _finished(store: Store, fixtures: list[Fixture]) -> dict[int, GameRecord]:
+    return {each.number: store.records[each.number] for each in fixtures if each.number in store.records}
 
 
 def _in_order(records: dict[int, GameRecord]) -> list[GameRecord]:

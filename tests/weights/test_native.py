@@ -288,7 +288,7 @@ def test_a_file_of_another_format_names_what_is_known(tmp_path: Path) -> None:
     (tmp_path / "net").write_bytes(b"\x1f\x8b\x08 and more")
     with pytest.raises(WeightsError) as caught:
         load(tmp_path / "net")
-    known = "Keima network (safetensors) or Leela Zero network or KataGo network"
+    known = "Keima network (safetensors) or Keras network (npz) or Leela Zero network or KataGo network"
     got = "bytes 1f 8b 08 20 61 6e 64 20 6d 6f 72 65"
     assert str(caught.value) == f"{tmp_path / 'net'}: byte 0: no known network format, expected {known}, got {got}"
 
