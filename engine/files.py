@@ -1,7 +1,12 @@
 """Files that outlive a crash: written whole or not at all, or a line at a time."""
 
+import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from engine.errors import GoError
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -33,3 +38,16 @@ def whole_lines(path: Path) -> list[str]:
     if torn:
         write_atomically(path, whole + "\n" if whole else "")
     return whole.splitlines()
+
+
+def require_same_settings(path: Path, wanted: Mapping[str, Any]) -> None:
+    """Raise GoError, naming file and setting, unless a JSON object in a file has all the wanted settings."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise GoError(f"{path}: no valid JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise GoError(f"{path}: expected a JSON object, got {found!r}")
+    for name, value in wanted.items():
+        if found.get(name) != value:
+            raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")

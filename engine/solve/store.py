@@ -6,10 +6,9 @@ moment goes on where it stopped.
 
 import json
 from pathlib import Path
-from typing import Any
 
 from engine.errors import GoError
-from engine.files import append_line, whole_lines, write_atomically
+from engine.files import append_line, require_same_settings, whole_lines, write_atomically
 from engine.solve.options import SolveSettings
 from engine.solve.solver import Answer
 
@@ -28,7 +27,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         path, wanted = folder / "settings.json", FORMAT | settings.to_json()
         if path.exists():
-            _require_same(path, wanted)
+            require_same_settings(path, wanted)
             self.answers = _read_answers(folder / "results.jsonl")
         elif (folder / "results.jsonl").exists():
             raise GoError(f"{folder} has results but no settings.json")
@@ -40,18 +39,6 @@ class Store:
         if self._folder is not None:
             append_line(self._folder / "results.jsonl", json.dumps(answer.to_json()))
         self.answers[answer.name] = answer
-
-
-def _require_same(path: Path, wanted: dict[str, Any]) -> None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise GoError(f"{path}: no valid JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise GoError(f"{path}: expected a JSON object, got {found!r}")
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")
 
 
 def _read_answers(path: Path) -> dict[str, Answer]:

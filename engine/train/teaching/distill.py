@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
-from engine.files import append_line, whole_lines, write_atomically
+from engine.files import append_line, require_same_settings, whole_lines, write_atomically
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.teaching.hints import ShapingSettings
 from engine.train.teaching.labelling import Mixture, Position, SampleMaker, asked, batches
@@ -105,7 +105,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         path, wanted = folder / "settings.json", FORMAT | settings.to_json()
         if path.exists():
-            _require_same(path, wanted)
+            require_same_settings(path, wanted)
             for chunk in _read_chunks(self._lines):
                 self.total.add(chunk)
                 self._chunks += 1
@@ -131,18 +131,6 @@ class Store:
         append_line(self._lines, json.dumps(asdict(chunk)))
         self._chunks += 1
         self.total.add(chunk)
-
-
-def _require_same(path: Path, wanted: dict[str, Any]) -> None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise GoError(f"{path}: no valid JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise GoError(f"{path}: expected a JSON object, got {found!r}")
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")
 
 
 def _read_chunks(path: Path) -> Iterator[Chunk]:
