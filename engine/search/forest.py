@@ -42,11 +42,8 @@ from engine.search.tree import (
 )
 from engine.search.values import Values
 from engine.search.walk import Conduct, plant
-from engine.symmetry import applicable
 from engine.vertex import points
 
-_SYMMETRY_BITS = 48
-_HASH_MIX = 0x9E3779B97F4A7C15
 _KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
 _KEYS_LOAD = 4
 """Places of a set of keys for each of them."""
@@ -103,12 +100,11 @@ class Forest:
         with_rave: bool = False,
         seed: int = 1,
     ) -> None:
-        self._evaluator, self._seed = evaluator, np.uint64(seed)
+        self._evaluator, self._seed = evaluator, seed
         self._size, self._rules = (game.width, game.height), game.rules
         self._area, self._points = game.width * game.height, points(game.width, game.height)
         attributes = evaluator.attributes
         self._has_details = attributes.has_details
-        self._symmetries = len(applicable(*self._size)) if attributes.has_symmetries else 1
         template = new_tree(nodes, self._area, rave=with_rave and attributes.has_first_play, ownership=False)
         self._trees = _stacked(template, count)
         self.trees = [Tree(*(array[each] for array in self._trees)) for each in range(count)]
@@ -268,10 +264,9 @@ class Forest:
         positions, rows = slot.positions, slot.rows
         owners, is_root = slot.owners[:rows], slot.batch.length[:rows] == 0
         positions.symmetry[:rows] = 0
-        if self._symmetries > 1:
-            mixed = (positions.hashes[:rows] ^ self._seed) * np.uint64(_HASH_MIX)
-            drawn = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(self._symmetries)
-            positions.symmetry[:rows] = np.where(self._symmetric[owners], drawn, 0)
+        if self._evaluator.attributes.has_symmetries:
+            slot.draw_symmetries(rows, self._seed)
+            positions.symmetry[:rows] *= self._symmetric[owners]
         positions.rules = self._rules
         positions.optimism[:rows] = self._optimism[is_root.astype(np.int64), owners]
         self.evaluations += rows

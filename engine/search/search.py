@@ -58,8 +58,6 @@ _IDLE_STEPS = 2
 _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
 _LARGEST_BATCH = 64
-_SYMMETRY_BITS = 48
-_HASH_MIX = 0x9E3779B97F4A7C15
 
 Watch = Callable[[SearchStats], None]
 
@@ -283,12 +281,9 @@ class Search:
 
     def _send(self, slot: Slot, rows: int) -> None:
         """Start the evaluation of a slot's rows."""
-        positions = slot.positions
-        positions.symmetry[:rows] = 0
+        slot.positions.symmetry[:rows] = 0
         if self.params.random_symmetries and self._evaluator.attributes.has_symmetries:
-            mixed = (positions.hashes[:rows] ^ np.uint64(self._seed)) * np.uint64(_HASH_MIX)
-            count = len(applicable(positions.width, positions.height))
-            positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
+            slot.draw_symmetries(rows, self._seed)
         self._ask(slot, rows, self.params.policy_optimism)
         slot.company = len(self._in_flight)
 

@@ -8,7 +8,10 @@ from engine.evaluators.base import Evaluation, PositionBatch
 from engine.game import Game
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
+from engine.symmetry import applicable
 
+_SYMMETRY_BITS = 48
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
 _WALK = ((MAX_DEPTH,), (MAX_DEPTH,), ())
 """Shapes of a row of the last fields of a `Batch`, which are not those of a `PositionBatch`."""
 
@@ -30,6 +33,13 @@ class Slot:
         self.future: Future[None] | None = None
         shared = (getattr(self.positions, name) for name in Batch._fields[: -len(_WALK)])
         self.batch = Batch(*shared, *(np.empty((capacity, *shape), dtype=np.int32) for shape in _WALK))
+
+    def draw_symmetries(self, rows: int, seed: int) -> None:
+        """Let the evaluator see each of the first rows under a symmetry that position and seed decide."""
+        positions = self.positions
+        mixed = (positions.hashes[:rows] ^ np.uint64(seed)) * _HASH_MIX
+        count = len(applicable(positions.width, positions.height))
+        positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
 
     def finish(self) -> None:
         """Wait until nothing writes to the slot any more."""
