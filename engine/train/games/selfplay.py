@@ -96,6 +96,15 @@ class SelfplayStats:
             "false_resign_rate": _ratio(self.false_resigns, self.would_resign),
         }
 
+    def progress(self) -> str:
+        """Return how far a run is, in one line."""
+        figures = self.to_json()
+        of = "" if self.to_play is None else f" of {self.to_play}"
+        return (
+            f"{self.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
+            f"{figures['evaluations_per_s'] or 0:,.0f} evaluations/s, busy {figures['busy_share'] or 0:.1%}"
+        )
+
 
 def _ratio(part: float, whole: float) -> float | None:
     return round(part / whole, 4) if whole else None

@@ -162,16 +162,6 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f} %"
 
 
-def progress_text(stats: "SelfplayStats") -> str:
-    """Return how far a run is, in one line."""
-    figures = stats.to_json()
-    of = "" if stats.to_play is None else f" of {stats.to_play}"
-    return (
-        f"{stats.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
-        f"{figures['evaluations_per_s'] or 0:.0f} evaluations/s, busy {_percent(figures['busy_share'])}"
-    )
-
-
 def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
     """Return all statistics. raw: evaluations a second of the evaluator alone, None if that was not measured."""
     figures = stats.to_json()
@@ -185,7 +175,7 @@ def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
     """Return the statistics in words, some lines. raw: see `_figures`."""
     figures = _figures(stats, raw)
     lines = [
-        f"{progress_text(stats)}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",
+        f"{stats.progress()}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",
         f"{stats.games} games of {figures['mean_length'] or 0:.1f} moves, {stats.samples} samples: "
         f"Black won {_percent(figures['black_win_rate'])}, {stats.draws} draws, {stats.no_results} without a result, "
         f"{stats.unfinished} counted as they stood",
@@ -206,7 +196,7 @@ def _progress(stream: IO[str]) -> Iterator[Callable[["SelfplayStats"], None]]:
         def write(stats: "SelfplayStats") -> None:
             if time.monotonic() - last[0] >= _LINE_SECONDS:
                 last[0] = time.monotonic()
-                stream.write(progress_text(stats) + "\n")
+                stream.write(stats.progress() + "\n")
                 stream.flush()
 
         yield write
@@ -219,6 +209,6 @@ def _progress(stream: IO[str]) -> Iterator[Callable[["SelfplayStats"], None]]:
         task = bar.add_task("", total=None)
 
         def update(stats: "SelfplayStats") -> None:
-            bar.update(task, completed=stats.done, total=stats.to_play, description=progress_text(stats))
+            bar.update(task, completed=stats.done, total=stats.to_play, description=stats.progress())
 
         yield update

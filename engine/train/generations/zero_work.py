@@ -129,11 +129,7 @@ class LocalWork:
         return replace(settings, komi=run.next_komi(last.get("komi"), last.get("black_win_rate"), most))
 
     def _show_play(self, stats: SelfplayStats) -> None:
-        figures = stats.to_json()
-        self._show(
-            f"{stats.done} of {stats.to_play} games, {figures['games_per_s'] or 0:.2f} games/s, "
-            f"{figures['evaluations_per_s'] or 0:,.0f} evaluations/s"
-        )
+        self._show(stats.progress())
 
     def _collect(self, fleet: Fleet, state: State, games: int, seed: int) -> Figures:
         """Let the workers of a cluster play with the best network, and take their games until there are enough."""
