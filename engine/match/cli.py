@@ -41,7 +41,8 @@ def _show(screen: IO[str], settings: MatchSettings, records: list[GameRecord]) -
     from rich.console import Console
 
     games = f"{len(records)} of {len(settings.fixtures())} games"
-    board = f"{settings.width}x{settings.height}, komi {settings.komi:g}, {settings.rules}"
+    handicap = f"handicap {settings.handicap}, " if settings.handicap else ""
+    board = f"{settings.width}x{settings.height}, {handicap}komi {settings.komi:g}, {settings.rules}"
     clock = "" if settings.time is None else f", {clock_text(settings.time)}"
     console = Console(file=screen, width=None if screen.isatty() else 120)
     for table in tables(records, settings, f"{games}, {board}{clock}"):

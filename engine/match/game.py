@@ -43,7 +43,7 @@ class Ending:
 
 
 class RefereedGame:
-    """One game from an empty board, or an opening, to its record."""
+    """One game from an empty board, handicap stones or an opening to its record."""
 
     def __init__(
         self,
@@ -56,6 +56,8 @@ class RefereedGame:
     ) -> None:
         """Seat the programs by color; `stopping` is asked before each move of theirs."""
         self.game = Game(settings.width, settings.height, rules=settings.parsed_rules(), komi=settings.komi)
+        if settings.handicap:
+            self.game.place_handicap(settings.handicap_points)
         self._settings = settings
         self._number = number
         self._seats = seats

@@ -31,6 +31,7 @@ class MatchOptions:
     games: int = 1
     size: int | tuple[int, int] = 19
     komi: float = 7.5
+    handicap: int = 0
     rules: str = "tromp-taylor"
     alternate: bool = False
     openings: Sequence[Path] = ()
@@ -60,6 +61,7 @@ class MatchOptions:
             width=width,
             height=height,
             komi=self.komi,
+            handicap=self.handicap,
             rules=self.rules,
             alternate=self.alternate or bool(self.engines),
             openings=self._openings(width, height),

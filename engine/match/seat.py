@@ -14,6 +14,7 @@ from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
 from engine.match.program import Program, ProgramFailure, Reply, Trouble
 from engine.match.settings import MatchSettings
 from engine.rules import KGS_PRESETS, Rules, preset_name
+from engine.vertex import format_vertex
 
 log = logging.getLogger(__name__)
 
@@ -99,13 +100,14 @@ class Seat:
         return command in self._commands
 
     def new_game(self, settings: MatchSettings, rules: Rules) -> None:
-        """Set size, komi, rules, an empty board and the clock. Raises Forfeit or Refusal."""
+        """Set size, komi, rules, an empty board, handicap stones and the clock. Raises Forfeit or Refusal."""
         self.moves, self.seconds, self.longest = 0, 0.0, 0.0
         self.clock = None if settings.time is None else Clock(settings.time)
         self._size(settings)
         self._need(f"komi {settings.komi:g}")
         self._set_rules(rules)
         self._need("clear_board")
+        self._place_handicap(settings)
         self.set_time(settings.time)
 
     def set_time(self, settings: TimeSettings | None) -> None:
@@ -205,10 +207,26 @@ class Seat:
         square = settings.width == settings.height
         self._need(f"boardsize {settings.width}" if square else f"boardsize {settings.width} {settings.height}")
 
-    def _need(self, command: str) -> None:
+    def _place_handicap(self, settings: MatchSettings) -> None:
+        """Put the handicap stones where the standard has them, in the first way that the program lists."""
+        names = [format_vertex(vertex, settings.width, settings.height) for vertex in settings.handicap_points]
+        if not names:
+            return
+        if self.lists("fixed_handicap"):
+            placed = self._need(f"fixed_handicap {settings.handicap}").upper().split()
+            if sorted(placed) != sorted(names):
+                raise Refusal(f"{self.name} ({self.command}) puts the handicap on {placed} instead of {names}")
+        elif self.lists("set_free_handicap"):
+            self._need(f"set_free_handicap {' '.join(names)}")
+        else:
+            for name in names:
+                self._need(f"play black {name}")
+
+    def _need(self, command: str) -> str:
         reply = self.ask(command)
         if not reply.ok:
             raise Refusal(f"{self.name} ({self.command}) refuses {command!r}: {reply.text}")
+        return reply.text
 
     def _set_rules(self, rules: Rules) -> None:
         """Tell the rules in the first of the two ways that the program lists, or not at all."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.clock import TimeSettings
 from engine.errors import BadRules
+from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.match.clock import check_clock, clock_text
 from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook
@@ -41,9 +42,10 @@ class MatchSettings:
 
     games: for each pairing. alternate: change colors after every game; without it the earlier
     entrant plays Black. More than two entrants, and openings, which are played with either color,
-    always alternate. referee: a shell-split command. rules: a shorthand or JSON object.
-    time: None plays without a clock. hang: the longest wait for any answer that no clock limits.
-    max_moves: 0 stands for three times the number of points.
+    always alternate. handicap: 0, or how many stones on the fixed points every Black begins with.
+    referee: a shell-split command. rules: a shorthand or JSON object. time: None plays without a
+    clock. hang: the longest wait for any answer that no clock limits. max_moves: 0 stands for three
+    times the number of points.
     """
 
     entrants: tuple[Entrant, ...]
@@ -51,6 +53,7 @@ class MatchSettings:
     width: int = 19
     height: int = 19
     komi: float = 7.5
+    handicap: int = 0
     rules: str = "tromp-taylor"
     alternate: bool = False
     openings: OpeningBook | None = None
@@ -73,7 +76,10 @@ class MatchSettings:
         self._check(self.hang > 0, "hang", self.hang, "more than 0")
         self._check(self.max_moves >= 0, "max_moves", self.max_moves, "0 or more")
         self._check(self.concurrency >= 1, "concurrency", self.concurrency, "1 or more")
+        most = max_fixed_handicap(self.width, self.height)
+        self._check(self.handicap in (0, *range(2, most + 1)), "handicap", self.handicap, f"0, or 2 to {most} here")
         if self.openings is not None:
+            self._check(not self.handicap, "handicap", self.handicap, "none together with openings")
             self._check(self.games % 2 == 0, "games", self.games, "an even number, for openings are played twice")
         if self.time is not None:
             try:
@@ -88,6 +94,11 @@ class MatchSettings:
             return parse_rules(self.rules)
         except BadRules as error:
             raise MatchError(str(error)) from error
+
+    @property
+    def handicap_points(self) -> list[int]:
+        """The vertices of the handicap stones."""
+        return fixed_handicap_points(self.handicap, self.width, self.height) if self.handicap else []
 
     @property
     def labels(self) -> list[str]:
@@ -130,6 +141,8 @@ class MatchSettings:
             fields[f"name {entrant.label}"] = entrant.name
         return fields | {
             "alternate": self.alternates,
+            # As in the folders of matches that were played before there was a handicap.
+            "handicap": self.handicap or None,
             "openings": None if self.openings is None else self.openings.to_json(),
             "time": None if self.time is None else clock_text(self.time),
         }
