@@ -117,6 +117,11 @@ PRESETS: dict[str, Rules] = {
     "ing": GOE,
 }
 
+SERVER_PRESETS: dict[str, Rules] = {
+    "cgos": replace(TROMP_TAYLOR, suicide=False),
+}
+"""Rules of servers that KataGo has no name for: known here, told to other programs by their fields."""
+
 KGS_PRESETS: dict[str, Rules] = {
     "chinese": CHINESE_KGS,
     "japanese": JAPANESE,
@@ -143,9 +148,10 @@ def parse_rules(text: str) -> Rules:
             base = replace(base, tax=Tax.SEKI)
         return _from_mapping(given, base)
     name = stripped.lower().replace("_", "-")
-    if name not in PRESETS:
-        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(PRESETS)}, or a JSON object")
-    return PRESETS[name]
+    known = PRESETS | SERVER_PRESETS
+    if name not in known:
+        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(known)}, or a JSON object")
+    return known[name]
 
 
 def preset_name(rules: Rules) -> str | None:

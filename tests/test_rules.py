@@ -10,6 +10,7 @@ from engine.errors import BadRules
 from engine.rules import (
     KGS_PRESETS,
     PRESETS,
+    SERVER_PRESETS,
     TROMP_TAYLOR,
     HandicapBonus,
     Ko,
@@ -80,6 +81,12 @@ def test_all_rules_survive_json_on_one_line(rules: Rules) -> None:
 def test_kgs_rules_are_known_by_the_names_of_kgs() -> None:
     assert set(KGS_PRESETS) == {"chinese", "japanese", "aga", "new_zealand"}
     assert KGS_PRESETS["chinese"].ko is Ko.POSITIONAL
+
+
+def test_cgos_plays_tromp_taylor_without_suicide() -> None:
+    assert parse_rules("cgos") == TROMP_TAYLOR.with_field("suicide", False)
+    assert set(SERVER_PRESETS).isdisjoint(PRESETS)
+    assert preset_name(SERVER_PRESETS["cgos"]) is None  # other programs do not know the name
 
 
 def test_json_starts_from_tromp_taylor() -> None:

@@ -187,7 +187,7 @@ CONTROLLERS: dict[str, Controller] = {
     ),
     "cgos": Controller(
         verb="gtp",
-        options=("--rules", "tromp-taylor"),
+        options=("--rules", "cgos"),
         text=_CGOS,
         write=_for_shell,
         advice=(
