@@ -103,6 +103,13 @@ def test_there_and_back_is_the_same_network(network: Path, tmp_path: Path) -> No
         assert one.tobytes() == other.tobytes(), path
 
 
+def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:
+    target = tmp_path / "named.safetensors"
+    assert invoke("convert", network, target, "--name", "joseki").exit_code == 0
+    assert load(target).name == "joseki"
+    assert load(target).provenance == load(network).provenance
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

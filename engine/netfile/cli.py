@@ -60,8 +60,9 @@ def check(
 @click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @click.option("--to", type=click.Choice(["keima", "katago"]), help="The format; by OUT's suffix if not given.")
+@click.option("--name", help="The network's name in OUT; the one it has if not given.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-def convert(source: str, target: str, to: str | None, force: bool) -> None:
+def convert(source: str, target: str, to: str | None, name: str | None, force: bool) -> None:
     """Write a network in another format: .safetensors is Keima's, .bin.gz KataGo's.
 
     OUT is read back and compared before it takes its place.
@@ -69,4 +70,4 @@ def convert(source: str, target: str, to: str | None, force: bool) -> None:
     with one_line_errors():
         from engine.netfile.convert import cli_convert
 
-        cli_convert(source, target, to=to, force=force)
+        cli_convert(source, target, to=to, name=name, force=force)

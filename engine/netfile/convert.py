@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -20,11 +21,18 @@ _WRITERS: dict[str, Callable[[NetSpec, Path], None]] = {KEIMA: native.write, KAT
 
 
 def cli_convert(
-    source: str, target: str, *, to: str | None = None, force: bool = False, stdout: IO[str] | None = None
+    source: str,
+    target: str,
+    *,
+    to: str | None = None,
+    name: str | None = None,
+    force: bool = False,
+    stdout: IO[str] | None = None,
 ) -> int:
     """Write the network of one file into another and return the exit status 0.
 
-    to: "keima" or "katago"; None goes by the suffix of the target. force: replace an existing target.
+    to: "keima" or "katago"; None goes by the suffix of the target. name: the network's in the new file, its own if
+    None. force: replace an existing target.
     Raises GoError, WeightsError, OSError.
     """
     screen = stdout or sys.stdout
@@ -35,6 +43,8 @@ def cli_convert(
     if path.exists() and not force:
         raise GoError(f"{target} exists already: --force replaces it")
     spec = load(source)
+    if name is not None:
+        spec = replace(spec, name=name)
     try:
         written = _write(spec, kind, path)
     except WeightsError as error:
