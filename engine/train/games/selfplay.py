@@ -308,7 +308,7 @@ class _Table:
         for group in self._groups:
             for tree in group:
                 if tree not in self._games:
-                    self._seat(tree)
+                    self._search(tree, None)
         try:
             while self._games and self._moves < last and not stop.is_set():
                 for group, slot in zip(self._groups, self._slots, strict=True):
@@ -335,13 +335,17 @@ class _Table:
         game.decide(plan, self.forest.trees[tree], self.forest.roots[tree])
         return self._search(tree, game)
 
-    def _search(self, tree: int, game: SelfplayGame) -> bool:
-        """Begin the next search of a game or, when it is over, of the next game; return False if there is none."""
-        plan = game.plan() if not game.is_over else None
-        if plan is None or game.is_over:
-            self._games.pop(tree, None)
-            self._run.finish(game, self._writer)
-            return self._seat(tree)
+    def _search(self, tree: int, game: SelfplayGame | None) -> bool:
+        """Begin the next search of a game or, without one that goes on, of the next; return False if there is none."""
+        plan = None if game is None else game.plan()
+        while game is None or plan is None:
+            if game is not None:
+                self._games.pop(tree, None)
+                self._run.finish(game, self._writer)
+            game = self._next_game()
+            if game is None:
+                return False
+            plan = game.plan()
         self._games[tree] = (game, plan)
         if not self._settings.reuses_trees:
             self.forest.forget(tree)
@@ -349,16 +353,14 @@ class _Table:
         self.forest.search(tree, plan.params, plan.visits, plan.seed, game.generator)
         return True
 
-    def _seat(self, tree: int) -> bool:
-        """Let the next game begin at a tree; return False if there is none."""
-        number = self._run.number_for(self._kind)
+    def _next_game(self) -> SelfplayGame | None:
+        """Return the next game of this board and rules, None if there is none."""
+        run, number = self._run, self._run.number_for(self._kind)
         if number is None:
-            return False
-        generator = generator_of(self._run.seed, number)
+            return None
+        generator = generator_of(run.seed, number)
         draw_kind(self._settings, generator)
-        run = self._run
-        game = SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
-        return self._search(tree, game)
+        return SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
 
     def close(self) -> None:
         """Stop the forest's threads."""

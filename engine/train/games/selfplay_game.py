@@ -107,13 +107,15 @@ class SelfplayGame:
         """Whether the game has ended."""
         return self.ending is not None
 
-    def plan(self) -> Plan:
-        """Return the search for the next ply, after playing what is forced. The game may be over then."""
+    def plan(self) -> Plan | None:
+        """Return the search for the next ply, after playing what is forced; None when the game is over."""
         while not self.is_over and self._opening_left == 0:
             forced = self._exploration.forced_move(self.game)
             if forced is None:
                 break
             self._play(Ply(self.game.to_play, forced, Effort.FORCED))
+        if self.is_over:
+            return None
         settings, generator = self._settings, self.generator
         seed = int(generator.integers(_SEEDS))
         if self._opening_left > 0:

@@ -284,6 +284,13 @@ def test_games_start_from_records(tmp_path: Path) -> None:
         play(tmp_path / "none", 1, starts=(str(tmp_path / "out" / "selfplay.json"),), starts_share=1.0)
 
 
+def test_any_number_of_games_may_be_over_where_they_start(tmp_path: Path) -> None:
+    start = tmp_path / "settled.sgf"
+    start.write_text("(;GM[1]SZ[5]AB[ba][da][ab][bb][cb][db][eb][ac][bc][cc][dc][ec]AW[ad][bd][cd][dd][ed][be][de])")
+    stats = play(tmp_path / "out", 1200, starts=(str(start),), starts_share=1.0)
+    assert (stats.games, stats.samples) == (1200, 0)
+
+
 def test_nobody_plays_where_nothing_can_change(tmp_path: Path) -> None:
     play(tmp_path, 12, exploration=ExplorationSettings(), opening_share=0.0)
     for line in records(tmp_path).values():
