@@ -230,8 +230,11 @@ class _Conversation:
 
     def _counted(self) -> str:
         """Return the score of the position without the stones that the player holds dead."""
-        dead = [vertex for chain in self._player.dead_stones(self._game) for vertex in chain]
-        return format_score(final_score(self._game, dead))
+        dead, seki = (
+            [vertex for chain in chains for vertex in chain]
+            for chains in (self._player.dead_stones(self._game), self._player.seki_stones(self._game))
+        )
+        return format_score(final_score(self._game, dead, seki))
 
     def _name(self, vertex: int) -> str:
         return format_vertex(vertex, self._game.width, self._game.height)

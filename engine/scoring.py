@@ -23,16 +23,16 @@ _SURE_EYE_SIZE = 4
 """An eye space of this many points lives by itself even where its group touches neutral points."""
 
 
-def final_score(game: Game, dead: Collection[int] = ()) -> float:
+def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> float:
     """Return the score of the present position under the rules in force.
 
-    dead: vertices of stones to take off first; whole chains are taken.
+    dead: vertices of stones to take off first; whole chains are taken. seki: see `territory_score`.
     """
     if game.no_result:
         return 0.0
     if game.rules.is_area or game.phase > 0 or game.encore:
         return area_score(game, dead)
-    return territory_score(game, dead)
+    return territory_score(game, dead, seki)
 
 
 def area_score(game: Game, dead: Collection[int] = ()) -> float:
@@ -78,12 +78,14 @@ def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
     return owner, groups
 
 
-def territory_score(game: Game, dead: Collection[int] = ()) -> float:
+def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> float:
     """Return the score by territory and prisoners, as players count a finished game.
 
     Dead stones become prisoners. Territory is an empty region that touches one color alone. Under a
-    seki tax a group that touches neutral points keeps its territory only if it surely has two eyes;
-    under the tax on all groups each living group pays two points besides.
+    seki tax it counts for nothing beside a stone in seki; under the tax on all groups each living
+    group pays two points besides.
+    seki: vertices of the stones that live in seki. With None it is guessed from the board, as if all
+    neutral points were played: of the groups beside one those live in seki that do not surely have two eyes.
     """
     board = without_chains(game.board, dead)
     scratch = new_scratch(board)
@@ -91,7 +93,7 @@ def territory_score(game: Game, dead: Collection[int] = ()) -> float:
     area(board, game.rules.suicide, True, scratch, owner)
     living = {BLACK: 0, WHITE: 0}
     if game.rules.tax is not Tax.NONE:
-        living = _drop_seki_eyes(board, owner)
+        living = _drop_seki_eyes(board, owner, None if seki is None else frozenset(seki))
     territory = np.where(board[COLOR] == EMPTY, owner, EMPTY)
     # A stone left on the board inside the other side's pass-alive territory is a prisoner too.
     enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
@@ -142,7 +144,7 @@ def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
     return region
 
 
-def _drop_seki_eyes(board: Board, owner: Owner) -> dict[int, int]:
+def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> dict[int, int]:
     """Take the territory of groups in seki out of an area map, in place; return the other groups by color."""
     colors = board[COLOR]
     neutral = (colors == EMPTY) & (owner == EMPTY)
@@ -154,14 +156,17 @@ def _drop_seki_eyes(board: Board, owner: Owner) -> dict[int, int]:
         color = int(owner[seed])
         group = _region(seed, owner == color, board)
         seen |= group
-        touches_neutral = any(neutral[neighbor] for vertex in group for neighbor in _neighbors(board, vertex))
-        eyes = _eye_spaces(board, group, colors != color) if touches_neutral else []
-        if touches_neutral and len(eyes) < 2 and not any(len(eye) >= _SURE_EYE_SIZE for eye in eyes):
-            for eye in eyes:
-                for vertex in eye:
-                    owner[vertex] = EMPTY
+        eyes = _eye_spaces(board, group, colors != color)
+        if seki is None:
+            touches_neutral = any(neutral[near] for vertex in group for near in _neighbors(board, vertex))
+            sure = len(eyes) >= 2 or any(len(eye) >= _SURE_EYE_SIZE for eye in eyes)
+            lost, lives = (eyes, False) if touches_neutral and not sure else ([], True)
         else:
-            living[color] += 1
+            lost = [eye for eye in eyes if any(near in seki for vertex in eye for near in _neighbors(board, vertex))]
+            lives = not group & seki
+        for eye in lost:
+            owner[list(eye)] = EMPTY
+        living[color] += lives
     return living
 
 

@@ -215,10 +215,12 @@ class GtpState:
         return self._status
 
     def final_score(self) -> float:
-        """Return the score with dead stones off the board, Black minus White."""
+        """Return the score by the fates that `status` tells, Black minus White."""
         from engine.scoring import final_score
 
-        return final_score(self.game, [vertex for chain in self.status().dead for vertex in chain])
+        status = self.status()
+        dead, seki = ([vertex for chain in chains for vertex in chain] for chains in (status.dead, status.seki))
+        return final_score(self.game, dead, seki)
 
     def require_empty_board(self) -> None:
         """Raise the standard's error unless the board is empty."""

@@ -35,12 +35,14 @@ _NETWORK_VISITS = 64
 class Judgement:
     """What comes of a position if both sides go on playing.
 
-    dead: stones that do not live, of both colors. sure: ownership from which a point counts as decided.
+    dead: stones that do not live, of both colors; seki: stones that live without territory. sure: ownership from
+    which a point counts as decided.
     """
 
     ownership: Ownership
     dead: list[int]
     sure: float = _SURE
+    seki: tuple[int, ...] = ()
 
 
 class Judge:
@@ -110,7 +112,8 @@ class Judge:
         """Return what a player may know of life and death within limits."""
         ownership = self.ownership(game, limits)
         dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
-        return Judgement(ownership, dead, self.sure)
+        seki = tuple(vertex for chain in seki_chains(game, ownership) for vertex in chain)
+        return Judgement(ownership, dead, self.sure, seki)
 
     def final_ownership(self, game: Game) -> Ownership:
         """Return `ownership` without limits, judged once a position, so that all answers about it agree."""

@@ -18,6 +18,11 @@ def agreed_dead(game: Game, judgement: Judgement) -> list[int]:
     return judgement.dead if may_agree else []
 
 
+def agreed_score(game: Game, judgement: Judgement) -> float:
+    """Return the score, Black's view, if the game ended now and the players agreed on what lives."""
+    return final_score(game, agreed_dead(game, judgement), judgement.seki)
+
+
 def nothing_is_left(game: Game, color: int, judgement: Judgement) -> bool:
     """True if `color` can pass for good: every point is decided and none is open. A lost game is over then, too."""
     return is_settled(game, judgement) and not gains_anything(game, color, judgement)
@@ -30,7 +35,7 @@ def gains_anything(game: Game, color: int, judgement: Judgement) -> bool:
 
 def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
     """True if two passes now would win for `color`, however dead stones are judged."""
-    wins_agreed = for_color(final_score(game, agreed_dead(game, judgement)), color) > 0
+    wins_agreed = for_color(agreed_score(game, judgement), color) > 0
     return wins_agreed and (not game.rules.is_area or for_color(final_score(game), color) > 0)
 
 

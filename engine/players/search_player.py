@@ -17,7 +17,7 @@ from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import safe_vertices
-from engine.players.passing import agreed_dead, gains, gains_anything, nothing_is_left, wins_as_it_stands
+from engine.players.passing import agreed_dead, agreed_score, gains, gains_anything, nothing_is_left, wins_as_it_stands
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -136,7 +136,7 @@ class SearchPlayer:
         return min(_JUDGE_SHARE, self.judge.effort(limits) / self._speed / limits.seconds)
 
     def _final_pass(self, game: Game, color: int, judgement: Judgement) -> Decision:
-        lead = for_color(final_score(game, agreed_dead(game, judgement)), color)
+        lead = for_color(agreed_score(game, judgement), color)
         return Decision(PASS, winrate=0.5 if lead == 0 else float(lead > 0), score_lead=lead)
 
     def _consider_passing(

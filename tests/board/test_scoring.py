@@ -108,6 +108,15 @@ def test_taxes_take_eyes_in_seki_or_two_points_a_group(
         assert score_of(drawing, replace(PRESETS["japanese"], tax=tax)) == territory
 
 
+@pytest.mark.parametrize(("seki", "expected"), [("C1 E1", 0), ("", 2 - 1), ("C1", 0 - 1), ("E1", 2), (None, 0)])
+def test_territory_is_lost_beside_stones_that_are_told_to_live_in_seki_and_nowhere_else(
+    seki: str | None, expected: int
+) -> None:
+    game = game_from_diagram(SEKI, rules=PRESETS["japanese"], komi=0)
+    told = None if seki is None else [parse_vertex(name, 6, 1) for name in seki.split()]
+    assert territory_score(game, seki=told) == final_score(game, seki=told) == expected
+
+
 @pytest.mark.parametrize(
     ("score", "text"), [(0.0, "0"), (0.5, "B+0.5"), (-0.5, "W+0.5"), (7.0, "B+7"), (-361.0, "W+361"), (-0.0, "0")]
 )
