@@ -73,7 +73,7 @@ fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000
 stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (ARGS="--cycles 500", ENGINE="keima --net FILE")
 	@$(BIN)/python -m tests.conformity.stress $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
 
-clients: $(VENV)/installed-dev ## play through GoGui, Sabaki's driver and KaTrain's, compare with KataGo, where they are installed
+clients: $(VENV)/installed-dev ## play through GoGui, CGOS, Sabaki's driver and KaTrain's, compare with KataGo, where they are installed
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
 
 binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
