@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-scores test-binary lint perft bench ablation match solve stress soak fuzz clients binary clean
+.PHONY: help install run test test-nojit test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ test-golden: $(VENV)/installed-dev ## check every file of golden records in $$KE
 
 test-scores: $(VENV)/installed-dev ## compare scores and dead stones of finished games: ENGINE="keima --net FILE" ARGS='--second "katago gtp ..."'
 	@$(BIN)/python -m tests.scores $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
+
+test-cleanup: $(VENV)/installed-dev ## take dead stones off finished games by kgs-genmove_cleanup: ENGINE="keima --net FILE --visits 100"
+	@$(BIN)/python -m tests.scores.cleanup $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
 
 test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
 	@$(PYTEST) -rs -m binary tests/binary $(ARGS)

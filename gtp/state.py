@@ -21,6 +21,7 @@ from gtp.seat import PlayerFactory, PlayerSeat
 
 if TYPE_CHECKING:
     from engine.game import Game
+    from engine.players.cleanup import CleanUp
     from gtp.thought import Thought
 
 MIN_SIZE = 2
@@ -103,6 +104,7 @@ class GtpState:
         self.awaits_reply = False
         self.thought: Thought | None = None
         self.trials = 0
+        self._clean_up: CleanUp | None = None
         self.clock = Clock(lag_buffer=config.lag_buffer)
         self.rules = config.rules
         self.komi = config.komi
@@ -119,6 +121,15 @@ class GtpState:
 
             self._game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
         return self._game
+
+    @property
+    def clean_up(self) -> "CleanUp":
+        """What this game's clean-up knows of dead stones."""
+        if self._clean_up is None:
+            from engine.players.cleanup import CleanUp
+
+            self._clean_up = CleanUp()
+        return self._clean_up
 
     @property
     def may_ponder(self) -> bool:
@@ -150,7 +161,7 @@ class GtpState:
         self._replace(game)
 
     def _replace(self, game: "Game | None") -> None:
-        self._game, self._status = game, None
+        self._game, self._status, self._clean_up = game, None, None
         self.awaits_reply, self.thought, self.trials = False, None, 0
         player = self.seat.if_ready()
         if player is not None:

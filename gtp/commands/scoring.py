@@ -1,14 +1,19 @@
 """Commands that judge a finished game: its score, the fate of its chains, and playing on where players differ."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from engine.rules import Scoring, Tax
-from engine.vertex import format_vertex
+from engine.vertex import PASS, format_vertex
 from gtp.args import expect, parse_color, syntax_error
 from gtp.commands.move import decide, play_decision
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
+if TYPE_CHECKING:
+    from engine.players import Decision
+
+_CLEAR_GAIN = 0.5
+"""Points by which a move must seem better than one that takes a liberty."""
 _FATES = ("alive", "seki", "dead")
 
 
@@ -31,13 +36,46 @@ def final_status_list(state: GtpState, command: Command) -> str:
 
 
 def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
-    """Choose a move and play it, a pass only when every dead stone of the opponent is off the board."""
+    """Choose a move and play it, a pass only when every dead stone of the opponent is off the board.
+
+    An opponent that only passes loses its dead stones and nothing else. What it plays is answered as in any game.
+    """
+    from engine.players import Decision
+    from engine.players.cleanup import as_it_stands
+
     expect(command.args, 1)
     color = parse_color(command.args[0])
-    game = state.game.copy()
-    # What stands counts from now on, and own moves within own territory cost nothing.
-    game.set_rules(replace(game.rules, scoring=Scoring.AREA, tax=Tax.NONE, button=False, friendly_pass=False))
-    return play_decision(state, color, replace(decide(state, color, game=game), resign=False))
+    clean_up, goes_on = state.clean_up, state.clean_up.goes_on(state.game)
+    if not goes_on:
+        clean_up.begin(state.game, state.seat.get())
+    if clean_up.left(state.game, color):
+        decision = _take_off(state, color)
+    elif goes_on:
+        decision = Decision(PASS)
+    else:
+        decision = decide(state, color, game=as_it_stands(state.game))
+    text = play_decision(state, color, replace(decision, resign=False))
+    clean_up.remember(state.game)
+    return text
+
+
+def _take_off(state: GtpState, color: int) -> "Decision":
+    """Choose a move against dead stones: on a liberty of theirs unless that harms, else near them, else a pass."""
+    from engine.players import Decision
+    from engine.players.base import all_but
+    from engine.players.cleanup import as_it_stands, liberties_of, moves_around
+
+    game, clean_up = as_it_stands(state.game), state.clean_up
+    dead, found = clean_up.left(game, color), Decision(PASS)
+    for moves in (liberties_of(game, color, dead), moves_around(game, color, dead)):
+        if not moves:
+            continue
+        other = decide(state, color, None, {color: all_but(moves, 1, game.width, game.height)}, game)
+        if found.vertex == PASS or (other.score_lead or 0) > (found.score_lead or 0) + _CLEAR_GAIN:
+            found = other
+        if found.vertex != PASS and not clean_up.seems_to_cost(game, color, found):
+            break
+    return found
 
 
 COMMANDS: dict[str, Handler] = {

@@ -1,25 +1,57 @@
 """Playing on where players differ on dead stones."""
 
+import pytest
+
 from engine.players import Decision, Limits
-from engine.vertex import PASS
+from engine.vertex import PASS, parse_vertex
+from gtp.state import GtpState, SessionConfig
 from tests.gtp.fake_player import FakePlayer
 from tests.gtp.talk import ask, new_state
 
+CORNER = "play w A1|play b A3|play b B3|play b C3|play b C2|play b C1|play w E5"
+"""On 5x5, a white stone with two liberties in Black's corner, and one in nobody's."""
+DEAD = "A1"
 
-class Watched(FakePlayer):
-    """Remembers the rules of the games that it is asked about."""
 
-    def genmove(self, game, color, limits=Limits(), *others):  # type: ignore[no-untyped-def]  # noqa: B008
+class Careful(FakePlayer):
+    """Holds what stands on A1 and nothing else dead, in the positions of which it is asked first: then all lives.
+
+    Plays the first point that it may think of.
+    """
+
+    rules = None
+    verdicts = 1
+
+    def genmove(self, game, color, limits=Limits(), watch=None, avoided=None):  # type: ignore[no-untyped-def]  # noqa: B008
         """Remember the rules, and answer."""
         self.rules = game.rules
-        return super().genmove(game, color, limits, *others)
+        self.avoided = avoided
+        forbidden = avoided.get(color, {}) if avoided else {}
+        if self.script:
+            return super().genmove(game, color, limits, watch, avoided)
+        return Decision(next((v for v in [*game.legal_vertices(color), PASS] if v not in forbidden), PASS))
+
+    def dead_stones(self, game):  # type: ignore[no-untyped-def]
+        """Return the stone on A1 once."""
+        self.judged += 1
+        stone = parse_vertex(DEAD, game.width, game.height)
+        return [[stone]] if self.judged <= self.verdicts and game.color_at(stone) else []
+
+
+def after(lines: str, player: FakePlayer) -> GtpState:
+    """Return a session on 5x5 after some commands."""
+    state = new_state(player, SessionConfig(width=5, height=5))
+    for line in lines.split("|"):
+        assert not ask(state, line).startswith("?")
+    return state
 
 
 def test_cleaning_up_counts_what_stands_and_changes_no_rules() -> None:
-    player = Watched(["c3"])
+    player = Careful(["c3"])
     state = new_state(player)
     ask(state, "kata-set-rules japanese")
     assert ask(state, "kgs-genmove_cleanup b") == "C3"
+    assert player.rules is not None
     assert (player.rules.is_area, player.rules.friendly_pass) == (True, False)
     assert not state.game.rules.is_area
     assert state.game.move_number == 1
@@ -34,3 +66,64 @@ def test_nobody_resigns_while_cleaning_up() -> None:
             return Decision(PASS, resign=True)
 
     assert ask(new_state(Desperate()), "kgs-genmove_cleanup w") == "pass"
+
+
+@pytest.mark.parametrize("rules", ["chinese-kgs", "japanese", "tromp-taylor"])
+def test_dead_stones_lose_their_liberties_one_after_the_other_and_nothing_else_is_played(rules: str) -> None:
+    player = Careful()
+    state = after(f"kata-set-rules {rules}|{CORNER}", player)
+    played = []
+    while not played or played[-1] != "pass":
+        played.append(ask(state, "kgs-genmove_cleanup b"))
+        ask(state, "play w pass")
+    # The verdict of the beginning holds, though nobody asked later finds a dead stone.
+    assert (sorted(played), player.judged) == (["A2", "B1", "pass"], 1)
+    assert ask(state, "list_stones w") == "E5"
+
+
+def test_own_dead_stones_are_left_to_the_opponent() -> None:
+    state = after(f"{CORNER}|play b pass", Careful(["d5"]))
+    assert ask(state, "kgs-genmove_cleanup w") == "D5"
+    ask(state, "play b pass")
+    assert ask(state, "kgs-genmove_cleanup w") == "pass"
+
+
+def test_a_stone_of_the_opponent_is_answered_and_the_dead_are_judged_anew() -> None:
+    player = Careful(["a2", "d4"])
+    state = after(CORNER, player)
+    assert ask(state, "kgs-genmove_cleanup b") == "A2"
+    assert player.avoided is not None
+    ask(state, "play w D5")
+    assert ask(state, "kgs-genmove_cleanup b") == "D4"
+    assert (player.judged, player.avoided) == (2, None)
+
+
+def test_an_undo_or_another_game_begins_a_clean_up_anew() -> None:
+    player = Careful()
+    player.verdicts = 3
+    state = after(CORNER, player)
+    ask(state, "kgs-genmove_cleanup b")
+    ask(state, "undo")
+    ask(state, "kgs-genmove_cleanup b")
+    assert player.judged == 2
+    ask(state, "clear_board")
+    for line in CORNER.split("|"):
+        ask(state, line)
+    assert ask(state, "kgs-genmove_cleanup b") in ("A2", "B1")
+    assert player.judged == 3
+
+
+@pytest.mark.parametrize(("lead", "found"), [(-30.0, "near"), (30.0, "liberty")])
+def test_a_liberty_that_costs_points_is_left_for_a_better_move_near_by(lead: float, found: str) -> None:
+    class Doubtful(Careful):
+        """Expects little of a liberty, and more of any other move."""
+
+        def genmove(self, game, color, limits=Limits(), watch=None, avoided=None):  # type: ignore[no-untyped-def]  # noqa: B008
+            """Play B2, which is no liberty of A1, where that is allowed."""
+            near = parse_vertex("B2", 5, 5)
+            if near not in avoided[color]:
+                return Decision(near, score_lead=lead + 5)
+            return Decision(parse_vertex("A2", 5, 5), score_lead=lead)
+
+    state = after(CORNER, Doubtful())
+    assert ask(state, "kgs-genmove_cleanup b") == {"near": "B2", "liberty": "A2"}[found]

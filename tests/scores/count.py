@@ -16,7 +16,7 @@ def literal_score(game: Game, dead: Collection[int], seki: Collection[int]) -> f
     Area counts the stones left and the empty regions that touch one color. Territory counts those regions, unless they
     touch a stone in seki under rules that tax it, and the prisoners with the dead stones among them.
     """
-    colors = {vertex: EMPTY if vertex in dead else game.color_at(vertex) for vertex in points(game.width, game.height)}
+    colors = _colors(game, dead)
     total = 0
     if game.rules.is_area:
         total += sum(_sign(color) for color in colors.values())
@@ -28,6 +28,17 @@ def literal_score(game: Game, dead: Collection[int], seki: Collection[int]) -> f
         if len(touched) == 1 and not border & taxed:
             total += len(region) * _sign(touched.pop())
     return total - game.fixed_bonus
+
+
+def neutral_points(game: Game, dead: Collection[int]) -> set[int]:
+    """Return the empty points that touch both colors, or none, once the dead stones are off."""
+    colors = _colors(game, dead)
+    regions = ((region, {colors[vertex] for vertex in border}) for region, border in _regions(game, colors))
+    return {vertex for region, touched in regions if len(touched) != 1 for vertex in region}
+
+
+def _colors(game: Game, dead: Collection[int]) -> dict[int, int]:
+    return {vertex: EMPTY if vertex in dead else game.color_at(vertex) for vertex in points(game.width, game.height)}
 
 
 def _sign(color: int) -> int:

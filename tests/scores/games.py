@@ -13,7 +13,7 @@ from engine.color import BLACK, color_letter
 from engine.errors import BadSgf
 from engine.game import Game
 from engine.netfile.records import play_record, read_golden
-from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, SERVER_PRESETS, Rules, preset_name
+from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, Rules, preset_name
 from engine.sgf import Record, load_sgf
 from engine.sgf_source import iterate_sgfl
 from engine.train.data.final_scoring import Ending, recorded_result
@@ -69,7 +69,7 @@ def golden_games(folder: Path, kind: str) -> Iterator[FinishedGame]:
 
 
 def recorded_games(
-    path: Path, wanted: Callable[[Record, bytes], Rules | None], left_out: Counter[str]
+    path: Path, wanted: Callable[[Rules], Rules | None], left_out: Counter[str]
 ) -> Iterator[FinishedGame]:
     """Yield the counted games of a file, in an order that only their moves decide.
 
@@ -84,7 +84,7 @@ def recorded_games(
             continue
         seen.add(digest)
         try:
-            found = _finished(line, load_sgf(line, name=name), wanted)
+            found = _finished(load_sgf(line, name=name), wanted)
         except BadSgf:
             found = "cannot be played"
         if isinstance(found, str):
@@ -93,10 +93,10 @@ def recorded_games(
             yield found
 
 
-def _finished(line: bytes, record: Record, wanted: Callable[[Record, bytes], Rules | None]) -> FinishedGame | str:
+def _finished(record: Record, wanted: Callable[[Rules], Rules | None]) -> FinishedGame | str:
     """Return the game of a record, or why it is left out."""
     result = recorded_result(record.result)
-    rules = wanted(record, line)
+    rules = None if record.rules is None else wanted(record.rules)
     if rules is None:
         return "other rules"
     if record.komi is None:
@@ -117,18 +117,11 @@ def _finished(line: bytes, record: Record, wanted: Callable[[Record, bytes], Rul
     return FinishedGame(record.name, game, result.margin)
 
 
-def by_area(record: Record, line: bytes) -> Rules | None:
+def by_area(rules: Rules) -> Rules | None:
     """Count games by area, by the record's own rules; what servers call Chinese forbids to repeat a position."""
-    if record.rules is None or not record.rules.is_area:
-        return None
-    return CHINESE_KGS if record.rules == CHINESE else record.rules
+    return (CHINESE_KGS if rules == CHINESE else rules) if rules.is_area else None
 
 
-def by_server(record: Record, line: bytes) -> Rules | None:
-    """Count the games of CGOS as that server does, whatever they call it: every stone on the board is alive."""
-    return SERVER_PRESETS["cgos"] if b"SO[cgos" in line else None
-
-
-def by_territory(record: Record, line: bytes) -> Rules | None:
+def by_territory(rules: Rules) -> Rules | None:
     """Count games that were played by Japanese rules."""
-    return record.rules if record.rules == JAPANESE else None
+    return rules if rules == JAPANESE else None
