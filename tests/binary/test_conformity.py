@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,8 +36,8 @@ def test_undoing_at_random_keeps_both_boards_equal(keima: list[str]) -> None:
     walk(keima, steps=150, seed=5)
 
 
-def test_handicap_counts_for_white_however_it_is_given(keima: list[str]) -> None:
-    every_handicap(keima)
+def test_handicap_counts_for_white_however_it_is_given(keima: list[str], tmp_path: Path) -> None:
+    every_handicap(keima, tmp_path)
 
 
 def test_setup_names_the_program_itself(keima: list[str]) -> None:

@@ -6,11 +6,12 @@ Run `python -m tests.conformity.suite` to list what it asserts.
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.color import BLACK, WHITE, color_letter
 from engine.game import Game
 from engine.handicap import fixed_handicap_points
-from engine.vertex import format_vertex, points
+from engine.vertex import format_sgf, format_vertex, points
 from tests.conformity.driver import Controller
 from tests.conformity.replay import FOLDER, NAMES, Replay, read_script
 from tests.conformity.transcripts import read_transcript
@@ -57,8 +58,10 @@ def walk(program: Sequence[str], steps: int, seed: int, size: int = 7) -> None:
                 assert found == f"= {' '.join(names)}\n\n", f"{command}: {found!r}, expected {names}"
 
 
-def every_handicap(program: Sequence[str], size: int = 9) -> None:
+def every_handicap(program: Sequence[str], folder: Path, size: int = 9) -> None:
     """Give 2 to 9 stones in every way that controllers do, and compare the score: White gets a point for each.
+
+    folder: for records, which some controllers hand over.
 
     White is to move after stones that are set up or placed; after `play` it is the opponent of the last mover anyway.
     """
@@ -67,7 +70,11 @@ def every_handicap(program: Sequence[str], size: int = 9) -> None:
         for number in range(2, 10):
             fixed = fixed_handicap_points(number, size, size)
             names = [format_vertex(vertex, size, size) for vertex in fixed]
+            record = folder / f"{number}.sgf"
+            marks = "".join(f"[{format_sgf(vertex, size)}]" for vertex in fixed)
+            record.write_text(f"(;GM[1]FF[4]SZ[{size}]HA[{number}]KM[0.5]RU[Chinese]AB{marks})")
             ways = {
+                "record": [f"loadsgf {record}"],
                 "fixed": [f"fixed_handicap {number}"],
                 "free": [f"place_free_handicap {number}"],
                 "given": [f"set_free_handicap {' '.join(names).lower()}"],
@@ -82,6 +89,7 @@ def every_handicap(program: Sequence[str], size: int = 9) -> None:
                     assert reply.startswith("= "), f"{command}: {reply!r}"
                 told = engine.ask("final_score", _START_SECONDS)
                 assert told == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {told!r}"
+                assert engine.ask("get_handicap") == f"= {number}\n\n", way
                 assert len(engine.ask("list_stones b").split()) == number + 1
                 assert "to play: white" in engine.ask("showboard"), way
 

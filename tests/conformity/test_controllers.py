@@ -1,6 +1,7 @@
 """Every controller, as it would talk to the engine, against the real one; and what the checks themselves let pass."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,8 +64,9 @@ def test_undoing_at_random_keeps_both_boards_equal() -> None:
     walk(KEIMA, steps=150, seed=5)
 
 
-def test_handicap_counts_for_white_however_it_is_given() -> None:
-    every_handicap(KEIMA)
+@pytest.mark.parametrize("size", [9, 13, 19])
+def test_handicap_counts_for_white_however_it_is_given(tmp_path: Path, size: int) -> None:
+    every_handicap(KEIMA, tmp_path, size)
 
 
 def test_every_controller_has_its_script_and_says_what_it_asserts() -> None:
