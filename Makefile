@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients binary clean
+.PHONY: help install run test test-nojit test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (
 
 clients: $(VENV)/installed-dev ## play through GoGui, CGOS, Sabaki's driver and KaTrain's, compare with KataGo, where they are installed
 	@$(PYTEST) -rs -m clients --timeout=1800 tests/clients $(ARGS)
+
+regress: $(VENV)/installed-dev ## run GNU Go's and Pachi's suites by gogui-regress (ARGS="9x9 seki", ENGINE="keima --net FILE --visits 50")
+	@$(BIN)/python -m tests.clients.regress --engine "$(or $(ENGINE),$(BIN)/keima --visits 100)" $(ARGS)
 
 binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
 	@rm -rf build/kernels
