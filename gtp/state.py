@@ -184,6 +184,8 @@ class GtpState:
         """Play a move, whoever's turn it is and whatever superko says. Raises IllegalMove."""
         self.game.play(color, vertex, lenient=True)
         self._status, self.awaits_reply = None, False
+        if self.game.is_over and not self.clean_up.goes_on(self.game):
+            self.clean_up.expect(self.game)
 
     def undo(self, count: int = 1) -> None:
         """Take back `count` moves, or none of them. Raises IllegalMove."""
@@ -223,6 +225,7 @@ class GtpState:
             for chain in chains(self.game):
                 fates[2 if dead & set(chain) else 1 if seki & set(chain) else 0].append(chain)
             self._status = Status(*fates)
+            self.clean_up.learn(self.game, dead)
         return self._status
 
     def final_score(self) -> float:

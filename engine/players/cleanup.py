@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from engine.color import EMPTY, for_color, opponent
-from engine.game import Game
+from engine.game import Game, Move
 from engine.players.base import Decision, Player
 from engine.players.moves import safe_vertices
 from engine.rules import Scoring, Tax
@@ -19,22 +19,35 @@ _SUSPICIOUS_LOSS = 2.0
 class CleanUp:
     """What one game's clean-up knows: the stones to take off, and the moves by which it knew them.
 
-    Stones are judged when it begins, as `final_status_list` told them after the passes, and again after every stone
-    that the opponent plays. A chain does not come back to life because its captor has begun to fill its liberties.
+    Stones are judged as they are after the passes that ended the game, and again after every stone that the opponent
+    plays. A chain does not come back to life because its captor has begun to fill its liberties.
     """
 
-    dead: frozenset[int] = frozenset()
-    _moves: list[tuple[int, int]] | None = field(default=None)
+    dead: frozenset[int] | None = None
+    _moves: list[Move] | None = field(default=None)
+
+    def expect(self, game: Game) -> None:
+        """Note that the players have passed: they may take that back, and play on from here."""
+        count = game.move_number
+        while count and game.moves[count - 1].vertex == PASS:
+            count -= 1
+        self.dead, self._moves = None, game.moves[:count]
 
     def goes_on(self, game: Game) -> bool:
-        """True if nothing but passes has happened since `remember`."""
+        """True if nothing but passes has happened since `expect` or `remember`."""
         if self._moves is None:
             return False
         since = game.moves[len(self._moves) :]
         return game.moves[: len(self._moves)] == self._moves and all(move.vertex == PASS for move in since)
 
-    def begin(self, game: Game, player: Player) -> None:
-        """Judge which stones are dead, as if both players passed now and agreed on them."""
+    def learn(self, game: Game, dead: Collection[int]) -> None:
+        """Take over what was told after the passes, so that nobody is told one thing and sees another."""
+        by_agreement = game.rules.friendly_pass or not game.rules.is_area
+        if self.dead is None and by_agreement and game.is_over and self.goes_on(game):
+            self.dead = frozenset(dead)
+
+    def judge(self, game: Game, player: Player) -> None:
+        """Find out which stones are dead, as if both players passed now and agreed on them."""
         ended = game.copy()
         ended.set_rules(replace(game.rules, friendly_pass=True))
         while not ended.is_over:
@@ -42,18 +55,22 @@ class CleanUp:
         self.dead = frozenset(vertex for chain in player.dead_stones(ended) for vertex in chain)
 
     def remember(self, game: Game) -> None:
-        """Note that all moves up to now are known."""
+        """Note that all moves up to now have changed nothing about who is dead."""
         self._moves = list(game.moves)
+
+    def forget(self) -> None:
+        """Know nothing of dead stones any more."""
+        self.dead, self._moves = None, None
 
     def left(self, game: Game, color: int) -> set[int]:
         """Return the opponent's dead stones that still stand."""
-        return {vertex for vertex in self.dead if game.color_at(vertex) == opponent(color)}
+        return {vertex for vertex in self.dead or () if game.color_at(vertex) == opponent(color)}
 
     def seems_to_cost(self, game: Game, color: int, decision: Decision) -> bool:
         """True if a player expects fewer points after its move than the board holds without the dead stones."""
         if decision.score_lead is None:
             return False
-        return decision.score_lead < for_color(area_score(game, self.dead), color) - _SUSPICIOUS_LOSS
+        return decision.score_lead < for_color(area_score(game, self.dead or ()), color) - _SUSPICIOUS_LOSS
 
 
 def as_it_stands(game: Game) -> Game:

@@ -46,16 +46,19 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
     expect(command.args, 1)
     color = parse_color(command.args[0])
     clean_up, goes_on = state.clean_up, state.clean_up.goes_on(state.game)
-    if not goes_on:
-        clean_up.begin(state.game, state.seat.get())
+    if not goes_on or clean_up.dead is None:
+        clean_up.judge(state.game, state.seat.get())
     if clean_up.left(state.game, color):
-        decision = _take_off(state, color)
+        decision, is_known = _take_off(state, color), True
     elif goes_on:
-        decision = Decision(PASS)
+        decision, is_known = Decision(PASS), True
     else:
-        decision = decide(state, color, game=as_it_stands(state.game))
+        decision, is_known = decide(state, color, game=as_it_stands(state.game)), False
     text = play_decision(state, color, replace(decision, resign=False))
-    clean_up.remember(state.game)
+    if is_known:
+        clean_up.remember(state.game)
+    else:
+        clean_up.forget()
     return text
 
 

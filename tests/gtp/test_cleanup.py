@@ -81,11 +81,27 @@ def test_dead_stones_lose_their_liberties_one_after_the_other_and_nothing_else_i
     assert ask(state, "list_stones w") == "E5"
 
 
-def test_own_dead_stones_are_left_to_the_opponent() -> None:
-    state = after(f"{CORNER}|play b pass", Careful(["d5"]))
-    assert ask(state, "kgs-genmove_cleanup w") == "D5"
-    ask(state, "play b pass")
+def test_own_dead_stones_are_left_to_the_opponent_who_passed() -> None:
+    state = after(f"{CORNER}|play b pass|play w pass|undo|undo|play b pass", Careful(["d5"]))
     assert ask(state, "kgs-genmove_cleanup w") == "pass"
+
+
+def test_a_game_that_was_not_passed_out_goes_on_where_nothing_is_dead() -> None:
+    player = Careful(["d5", "a5"])
+    player.verdicts = 0
+    state = after(CORNER, player)
+    assert ask(state, "kgs-genmove_cleanup b") == "D5"
+    ask(state, "play w pass")
+    assert ask(state, "kgs-genmove_cleanup b") == "A5"
+    assert (player.avoided, player.judged) == (None, 2)
+
+
+def test_the_dead_are_those_that_were_told_after_the_passes() -> None:
+    state = after(f"{CORNER}|play b pass|play w pass", Careful())
+    assert ask(state, "final_status_list dead") == "A1"
+    ask(state, "undo")
+    ask(state, "undo")
+    assert ask(state, "kgs-genmove_cleanup b") in ("A2", "B1")
 
 
 def test_a_stone_of_the_opponent_is_answered_and_the_dead_are_judged_anew() -> None:

@@ -81,6 +81,7 @@ def _usable(
 def clean_up(engine: Controller, finished: FinishedGame, dead: frozenset[int]) -> CleanUp:
     """Let the engine clean up for both colors, first for the one that is to move."""
     set_up(engine, finished)
+    told(engine, "final_status_list dead")
     game = finished.game.copy()
     while game.moves and game.moves[-1].vertex == PASS:
         told(engine, "undo")
