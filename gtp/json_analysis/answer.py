@@ -1,8 +1,6 @@
 """The JSON of answers: fields, order and digits are KataGo's. Knows no search and no stream."""
 
 import json
-from collections.abc import Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from engine.color import WHITE, for_color
@@ -20,7 +18,6 @@ Object = dict[str, Any]
 _DIGITS = 9
 """Significant ones, of every number but those of ownership."""
 _OWNER_DECIMALS = 6
-_HASH_BYTES = 16
 _NOT_LEGAL = -1.0
 
 
@@ -138,24 +135,21 @@ def position_hashes(game: "Game", color: int) -> tuple[str, str]:
 
     They tell positions apart by size, stones, side to move and the point that a ko forbids.
     """
-    from engine.board.layout import COLOR, HEADER, KO_POINT
+    from engine.board.layout import COLOR, HEADER
+    from engine.board.layout import KO_POINT as KO_VERTEX
+    from gtp.json_analysis.hashes import KO_POINT, position_hash
 
     width, height = game.width, game.height
     colors = [int(game.board[COLOR, vertex]) for vertex in points(width, height)]
-    ko = int(game.board[HEADER, KO_POINT]) if color == game.to_play else NO_POINT
+    ko = int(game.board[HEADER, KO_VERTEX]) if color == game.to_play else NO_POINT
     if ko != NO_POINT:
         row, column = row_column(ko, width)
-        colors[row * width + column] = 3
+        colors[row * width + column] = KO_POINT
     rows = [colors[row * width : (row + 1) * width] for row in range(height)]
     hashes = []
     for _ in range(2):
         for _ in range(4):
-            hashes.append(_hash(rows, color))
+            hashes.append(position_hash(rows, color))
             rows = [list(column) for column in zip(*rows[::-1], strict=True)]
         rows = [row[::-1] for row in rows]
     return hashes[0], min(hashes)
-
-
-def _hash(rows: Sequence[Sequence[int]], color: int) -> str:
-    data = bytes([len(rows), color, *(each for row in rows for each in row)])
-    return blake2b(data, digest_size=_HASH_BYTES).hexdigest().upper()

@@ -111,6 +111,8 @@ def test_both_tell_errors_in_the_same_words(both: tuple[dict[str, Any], dict[str
 def test_both_see_the_same_in_a_position(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     for turn in (0, 3):
         katagos, keimas = (each[f"full {turn} []"] for each in both)
+        for field in ("thisHash", "symHash"):
+            assert keimas["rootInfo"][field] == katagos["rootInfo"][field]
         assert keimas["policy"] == pytest.approx(katagos["policy"], abs=1e-4)
         for field in ("rawWinrate", "rawLead", "rawScoreSelfplay", "rawScoreSelfplayStdev", "rawStWrError"):
             assert keimas["rootInfo"][field] == pytest.approx(katagos["rootInfo"][field], abs=1e-3), field

@@ -7,6 +7,7 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.game import Game
+from engine.rules import CHINESE
 from engine.vertex import parse_vertex
 from gtp.json_analysis.answer import position_hashes, rounded, to_line
 from tests.json_analysis.talk import Object, answers, query
@@ -176,6 +177,24 @@ def test_hashes_tell_positions_apart_and_the_second_not_their_symmetries() -> No
     assert len({symmetric for _, symmetric in corners}) == 1
     assert hashes("A2", BLACK)[1] != corners[0][1] != hashes("A3")[1]
     assert all(len(each) == 32 and int(each, 16) >= 0 and each.upper() == each for each in hashes("A2"))
+
+
+KO = "C4 D4 D5 E5 D3 E3 B2 F4 E4"
+HASHES = [
+    (19, 19, "", "47E1EBDAE69A5DED3FF8DB1FA4E91845", "47E1EBDAE69A5DED3FF8DB1FA4E91845"),
+    (9, 9, "D4 C6 G7", "FC852ACA35BD0B637992B329230B5176", "13B765FDCB220A7CEBB359D702DF3642"),
+    (13, 7, "D4 K6", "9081A476A8B37CFB5E4F8A26885A119E", "2C8FA295DCAA7E3B9248FDCCA03A0957"),
+    (7, 7, KO, "70A4D2ADDC01570FDF700D4DE4681C8B", "70A4D2ADDC01570FDF700D4DE4681C8B"),
+]
+"""Positions with what KataGo 1.17.2 answers: width, height, moves, thisHash, symHash."""
+
+
+@pytest.mark.parametrize(("width", "height", "moves", "this", "symmetric"), HASHES)
+def test_hashes_are_those_of_katago(width: int, height: int, moves: str, this: str, symmetric: str) -> None:
+    game = Game(width, height, rules=CHINESE)
+    for name in moves.split():
+        game.play(game.to_play, parse_vertex(name, width, height))
+    assert position_hashes(game, game.to_play) == (this, symmetric)
 
 
 @pytest.mark.parametrize(
