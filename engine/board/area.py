@@ -219,7 +219,13 @@ def _mark_alive(board: Board, color: int, runs: int, scratch: NDArray[np.int32],
 
 @kernel
 def _mark_color(
-    board: Board, color: int, suicide: bool, unsafe_big: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]
+    board: Board,
+    color: int,
+    suicide: bool,
+    large: bool,
+    unsafe: bool,
+    scratch: NDArray[np.int32],
+    out: NDArray[np.int8],
 ) -> None:
     """Mark one color's pass-alive chains and territory in `out`; see `pass_alive` and `area`."""
     own_rows, stones = _BLACK_ROWS + color - BLACK, 0
@@ -234,24 +240,27 @@ def _mark_color(
         region = scratch[_ROOT, run]
         facts = scratch[_FACTS, region]
         has_enemy = facts & _HAS_ENEMY != 0
-        is_safe = facts & _IS_SAFE != 0 and (scratch[_FAR, region] <= 1 or not has_enemy)
-        if is_safe or (unsafe_big and not has_enemy):
+        is_safe = facts & _IS_SAFE != 0 and (scratch[_FAR, region] <= 1 or (large and not has_enemy))
+        if is_safe or (unsafe and not has_enemy):
             for point in range(scratch[_START, run], scratch[_END, run]):
                 if is_safe or out[point] == EMPTY:
                     out[point] = color
 
 
 @kernel
-def pass_alive(board: Board, suicide: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
-    """Write the owner of every pass-alive chain and its safe territory, EMPTY elsewhere.
+def pass_alive(board: Board, suicide: bool, large: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
+    """Write the owner of every pass-alive chain and its territory, EMPTY elsewhere.
 
     suicide: whether multi-stone suicide is legal, which makes fewer chains pass-alive.
+    large: whether territory is also what pass-alive chains enclose without an enemy stone in it, however large; an
+    enemy might live there. Without it territory is what stays the owner's even if the owner always passes: regions
+    with at most one point that is not next to those chains.
     scratch: see `new_scratch`. out: [n] int8 by vertex, wall EMPTY.
     """
     out[:] = EMPTY
     _draw_rows(board, scratch)
-    _mark_color(board, BLACK, suicide, False, scratch, out)
-    _mark_color(board, WHITE, suicide, False, scratch, out)
+    _mark_color(board, BLACK, suicide, large, False, scratch, out)
+    _mark_color(board, WHITE, suicide, large, False, scratch, out)
 
 
 @kernel
@@ -263,8 +272,8 @@ def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.in
     """
     out[:] = EMPTY
     _draw_rows(board, scratch)
-    _mark_color(board, BLACK, suicide, True, scratch, out)
-    _mark_color(board, WHITE, suicide, True, scratch, out)
+    _mark_color(board, BLACK, suicide, True, True, scratch, out)
+    _mark_color(board, WHITE, suicide, True, True, scratch, out)
     if stones_alive:
         for point in range(board.shape[1]):
             if out[point] == EMPTY and board[COLOR, point] <= WHITE:

@@ -208,7 +208,7 @@ def _find_owners(
     """Write the owner of every point as the rules count them; False where there is nothing to show yet."""
     suicide, owner, base = rules.suicide_for_life, scratch.owner, scratch.base
     if version == 4 or (version == 3 and not rules.is_area):
-        pass_alive(board, suicide, scratch.area, owner)
+        pass_alive(board, suicide, True, scratch.area, owner)
         return True
     if version == 3 or (rules.is_area and rules.tax == 0):
         area(board, suicide, True, scratch.area, owner)

@@ -216,7 +216,7 @@ def pass_alive(state: GtpState, command: Command) -> str:
     expect(command.args, 0)
     board = state.game.board.copy()
     owner = np.zeros(board.shape[1], dtype=np.int8)
-    find_pass_alive(board, state.rules.suicide, new_scratch(board), owner)
+    find_pass_alive(board, state.rules.suicide, False, new_scratch(board), owner)
     sides = {int(BLACK): 1.0, 0: 0.0}
     return _board(state, (sides.get(int(owner[vertex]), -1.0) for vertex in points(state.width, state.height)))
 

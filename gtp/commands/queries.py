@@ -181,7 +181,7 @@ def unconditional_status(state: GtpState, command: Command) -> str:
     vertex = _point(state, command)
     board = state.game.board.copy()
     owner = np.zeros(board.shape[1], dtype=np.int8)
-    pass_alive(board, state.rules.suicide, new_scratch(board), owner)
+    pass_alive(board, state.rules.suicide, False, new_scratch(board), owner)
     here, there = state.game.color_at(vertex), int(owner[vertex])
     if there == EMPTY:
         return "undecided"

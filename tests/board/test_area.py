@@ -28,9 +28,10 @@ def test_area_of_random_positions_is_that_of_the_naive_board(size: tuple[int, in
         scratch, owner = new_scratch(board), np.zeros(board.shape[1], dtype=np.int8)
         drawing = format_diagram(diagram)
 
-        pass_alive(board, suicide, scratch, owner)
-        expected = area_map(naive, suicide, unsafe_big=False, stones_alive=False)
-        assert {point: int(owner[point]) for point in naive.points} == expected, drawing
+        for large in (False, True):
+            pass_alive(board, suicide, large, scratch, owner)
+            expected = area_map(naive, suicide, safe_big=large, unsafe_big=False, stones_alive=False)
+            assert {point: int(owner[point]) for point in naive.points} == expected, drawing
         claimed += any(expected.values())
 
         for stones_alive in (False, True):
@@ -65,12 +66,22 @@ def test_area_of_random_positions_is_that_of_the_naive_board(size: tuple[int, in
 def test_pass_alive_positions(name: str, suicide: bool, text: str, expected: str) -> None:
     board = parse_diagram(text.replace(" / ", "\n")).board()
     owner = np.zeros(board.shape[1], dtype=np.int8)
-    pass_alive(board, suicide, new_scratch(board), owner)
+    pass_alive(board, suicide, True, new_scratch(board), owner)
     width, height = int(board[0, 0]), int(board[0, 1])
     rows = [
         "".join(".XO"[owner[(row + 1) * (width + 1) + column + 1]] for column in range(width)) for row in range(height)
     ]
     assert " / ".join(rows) == expected, name
+
+
+def test_what_is_large_enough_to_live_in_is_certain_for_nobody() -> None:
+    board = parse_diagram(".X.X\nXXXX\n....\n....").board()
+    owner = np.zeros(board.shape[1], dtype=np.int8)
+    claimed = []
+    for large in (False, True):
+        pass_alive(board, True, large, new_scratch(board), owner)
+        claimed.append(int((owner == BLACK).sum()))
+    assert claimed == [8, 16]
 
 
 def test_an_empty_board_belongs_to_nobody() -> None:

@@ -40,7 +40,7 @@ def check_areas(data: Golden) -> Report:
             game = play_record(record, rules=rules, lenient=True)
             owner = np.zeros(game.board.shape[1], dtype=np.int8)
             if kind.startswith("pass_alive"):
-                pass_alive(game.board, rules.suicide, new_scratch(game.board), owner)
+                pass_alive(game.board, rules.suicide, True, new_scratch(game.board), owner)
             elif rules.tax is Tax.NONE:
                 area(game.board, rules.suicide, True, new_scratch(game.board), owner)
             else:

@@ -51,11 +51,13 @@ def is_vital(board: NaiveBoard, region: set[int], chain: set[int], suicide: bool
     return must_touch <= around(board, chain)
 
 
-def area_map(board: NaiveBoard, suicide: bool, *, unsafe_big: bool, stones_alive: bool) -> dict[int, int]:
+def area_map(
+    board: NaiveBoard, suicide: bool, *, safe_big: bool = True, unsafe_big: bool, stones_alive: bool
+) -> dict[int, int]:
     """Return the owner of every point.
 
-    unsafe_big: regions without enemy stones count even if they are not pass-alive. stones_alive: so
-    do stones that nothing else claims.
+    safe_big: regions of any size without enemy stones count where they are pass-alive. unsafe_big: so do those
+    that are not. stones_alive: so do stones that nothing else claims.
     """
     owner = dict.fromkeys(board.points, EMPTY)
     for color in (BLACK, WHITE):
@@ -68,7 +70,7 @@ def area_map(board: NaiveBoard, suicide: bool, *, unsafe_big: bool, stones_alive
         unsafe = []
         for region in connected(board, set(board.points) - own):
             far = region - around(board, own)
-            if region in safe and (len(far) <= 1 or not region & enemy):
+            if region in safe and (len(far) <= 1 or (safe_big and not region & enemy)):
                 owner |= dict.fromkeys(region, color)
             elif unsafe_big and region & of_color(board, EMPTY) and not region & enemy:
                 unsafe += region

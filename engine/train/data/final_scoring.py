@@ -139,9 +139,12 @@ class FinalJudge:
 
 
 def is_settled(game: Game) -> bool:
-    """True if every point is a stone of a pass-alive group or enclosed by such groups of one color (Benson)."""
+    """True if every point is a stone of a pass-alive group or enclosed by such groups of one color (Benson).
+
+    What they enclose may be large enough to live in; both sides have passed, so neither thought so.
+    """
     owner = np.zeros(game.board.shape[1], dtype=np.int8)
-    pass_alive(game.board, game.rules.suicide, new_scratch(game.board), owner)
+    pass_alive(game.board, game.rules.suicide, True, new_scratch(game.board), owner)
     return bool(np.all(owner[points(game.width, game.height)] != EMPTY))
 
 

@@ -29,7 +29,7 @@ class Referee:
     def watch(self) -> None:
         """Look at the present position."""
         game = self._game
-        pass_alive(game.board, game.rules.suicide, self._scratch, self._alive)
+        pass_alive(game.board, game.rules.suicide, False, self._scratch, self._alive)
         settled = self._ends_settled and bool((self._alive[self._inside] != EMPTY).all())
         self.unfinished = game.move_number >= self._most_moves and not (game.is_over or settled)
         self.is_over = game.is_over or settled or self.unfinished

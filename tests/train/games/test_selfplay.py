@@ -39,6 +39,13 @@ X X X X X
 O O O O O
 . O . O .
 """
+LARGE = """
+. X . X X
+X X X X X
+. . . . .
+. . . . .
+. . . . .
+"""
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
 
 
@@ -282,6 +289,15 @@ def test_games_start_from_records(tmp_path: Path) -> None:
         assert record.moves[0].color == WHITE
     with pytest.raises(GoError, match="no record"):
         play(tmp_path / "none", 1, starts=(str(tmp_path / "out" / "selfplay.json"),), starts_share=1.0)
+
+
+def test_a_game_goes_on_where_the_enemy_might_live() -> None:
+    game = game_from_diagram(LARGE)
+    referee = Referee(game, 100, ends_settled=True)
+    assert not referee.is_over
+    avoided = referee.pointless(WHITE)
+    assert avoided is not None
+    assert not any(avoided[WHITE, vertex] for vertex in game.legal_vertices(WHITE))
 
 
 def test_any_number_of_games_may_be_over_where_they_start(tmp_path: Path) -> None:
