@@ -15,7 +15,7 @@ import click
 
 from engine import __version__
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
+from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_lonely_profile, threads_option
 from engine.option_types import BoardSize, RuleSet, read_settings, search_params
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
@@ -375,7 +375,7 @@ def bench(
 ) -> None:
     """Measure start-up, rollouts, evaluations and visits.
 
-    With --net, all backends in all precisions that are fast here, or those of --backend and --precision.
+    The network's in all backends and precisions that are fast here, or in those of --backend and --precision.
     """
     import shlex
     from functools import partial
@@ -387,13 +387,15 @@ def bench(
     from engine.evaluators.uniform import UniformEvaluator
 
     refuse_lonely_profile(net, profile)
+    if katago and net in (None, NO_NETWORK):
+        raise click.UsageError("--katago needs the --net that both evaluate")
     file, count = network_named(net), threads or os.cpu_count() or 1
     factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
         ("uniform", NO_PRECISION): UniformEvaluator,
         ("rollout", NO_PRECISION): partial(RolloutEvaluator, count),
     }
     rival: list[str] = []
-    playing = ["--threads", str(count), "--net", net or "none"]
+    playing = ["--threads", str(count), "--net", file or NO_NETWORK]
     with one_line_errors():
         if file is not None:
             from engine.evaluators.backends import to_compare
@@ -412,8 +414,6 @@ def bench(
                 *(["--human-profile", profile] if profile else []),
             ]
             rival = [*shlex.split(katago), "-model", str(find_network(file))] if katago else []
-        elif katago:
-            raise click.UsageError("--katago needs the --net that both evaluate")
         program = own_program(Path(__file__))
         sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))
 

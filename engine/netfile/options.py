@@ -1,11 +1,15 @@
 """The options by which every command chooses a network and how it is computed. Imports nothing heavy."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 NO_NETWORK = "none"
+DEFAULT_NETWORK = Path(__file__).parents[2] / "weights" / "keima-b6c96.safetensors"
+"""What plays where --net is not given; weights/README.md says how it was made."""
 AUTO = "auto"
 BACKENDS = (AUTO, "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
@@ -21,7 +25,7 @@ _COMPUTING = (
 _NETWORK = click.option(
     "--net",
     metavar="FILE|FOLDER|none",
-    help="A network file, or a folder whose newest one is taken; none plays by rollouts.",
+    help="A network file, or a folder whose newest one is taken; Keima's own if not given; none plays by rollouts.",
 )
 
 
@@ -38,11 +42,13 @@ def network_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def network_named(net: str | None) -> str | None:
-    """Return the file or folder that --net names, None for no network."""
-    return None if net is None or net == NO_NETWORK else net
+    """Return the file or folder that --net names, the default network's if it names none, None for no network."""
+    if net is None:
+        return os.fspath(DEFAULT_NETWORK)
+    return None if net == NO_NETWORK else net
 
 
 def refuse_lonely_profile(net: str | None, profile: str | None) -> None:
     """Raise the command line's error for a human profile without a network."""
-    if profile is not None and network_named(net) is None:
+    if profile is not None and net in (None, NO_NETWORK):
         raise click.UsageError("--human-profile is for human networks: say which with --net")

@@ -41,7 +41,7 @@ Assignments = dict[str, str]
     "--model",
     "net",
     metavar="FILE|FOLDER|none",
-    help="A network file, or a folder whose newest one is taken; none analyzes by rollouts.",
+    help="A network file, or a folder whose newest one is taken; Keima's own if not given; none analyzes by rollouts.",
 )
 @computing_options
 @threads_option

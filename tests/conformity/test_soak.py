@@ -8,7 +8,7 @@ import pytest
 from tests.conformity.driver import FAKE_ENGINE, ROOT, Controller, FramingError
 from tests.conformity.soak import play
 
-ENGINE = [sys.executable, str(ROOT / "keima.py"), "--visits", "2"]
+ENGINE = [sys.executable, str(ROOT / "keima.py"), "--net", "none", "--visits", "2"]
 
 
 def test_games_of_the_engine_against_itself_end_and_tell_their_memory() -> None:

@@ -192,7 +192,7 @@ def test_a_bad_file_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_play_outs_solve_from_the_command_line(tmp_path: Path) -> None:
     file = write(tmp_path / "race.jsonl", entry(RACE, "G6", "G7"))
-    result = invoke(str(file), "--visits", "400", "--json", "--threads", "1")
+    result = invoke(str(file), "--visits", "400", "--net", "none", "--json", "--threads", "1")
     assert result.exit_code == 0
     found = json.loads(result.stdout)
     assert found["all"]["solved"]["400"][0] == 1.0

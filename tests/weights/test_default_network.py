@@ -1,0 +1,70 @@
+"""The network that ships: what plays where no other is named, on which boards, and where it can go."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import keima
+from engine.evaluators.base import Evaluation, PositionBatch, write_position
+from engine.evaluators.network import NetworkEvaluator
+from engine.netfile.canaries import won_by_black
+from engine.netfile.network import Computing, make_evaluator
+from engine.netfile.options import DEFAULT_NETWORK
+from weights.registry import load
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGEST_FILE = 8 << 20
+"""Bytes: what everyone downloads."""
+
+
+def test_it_is_small_and_says_how_it_was_made() -> None:
+    assert DEFAULT_NETWORK.stat().st_size < LARGEST_FILE
+    spec = load(DEFAULT_NETWORK)
+    assert (spec.name, spec.encoder, spec.channels) == (DEFAULT_NETWORK.stem, "katago-v7", 96)
+    assert {"made by", "steps", "samples", "started from"} <= spec.provenance.keys()
+
+
+def test_it_plays_where_no_network_is_named() -> None:
+    command = [sys.executable, str(ROOT / "keima.py"), "--visits", "2", "--size", "9"]
+    lines = "kata-get-models\ngenmove b\nquit\n"
+    ran = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=300)
+    models, move = ran.stdout.split("\n\n")[:2]
+    assert json.loads(models.removeprefix("= "))[0]["internalName"] == DEFAULT_NETWORK.stem
+    assert move.startswith("= ")
+
+
+def test_it_knows_what_every_trained_network_knows() -> None:
+    pytest.importorskip("torch")
+    result = CliRunner().invoke(keima.main, ["net", "check", str(DEFAULT_NETWORK), "--backend", "torch"])
+    assert result.exit_code == 0, result.output
+
+
+def test_it_becomes_a_file_of_katago(tmp_path: Path) -> None:
+    target = tmp_path / "keima.bin.gz"
+    result = CliRunner().invoke(keima.main, ["net", "convert", str(DEFAULT_NETWORK), str(target)])
+    assert result.exit_code == 0, result.output
+    assert load(target).format == "katago"
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[NetworkEvaluator]:
+    """Evaluate the network exactly, on one thread."""
+    evaluator = make_evaluator(load(DEFAULT_NETWORK), Computing(precision="fp32", threads=1))
+    yield evaluator
+    evaluator.close()
+
+
+@pytest.mark.parametrize("side", range(7, 20))
+def test_it_knows_who_has_won_on_every_board_from_7_to_19(side: int, evaluator: NetworkEvaluator) -> None:
+    positions, out = PositionBatch(1, side, side), Evaluation(1, side, side)
+    for setup in (won_by_black(side), won_by_black(side).exchanged()):
+        game = setup.game()
+        write_position(game, game.to_play, positions, 0)
+        evaluator.evaluate(positions, 1, out)
+        assert out.value[0] > 0.9
+        assert out.score[0] > 0.5 * side
