@@ -10,7 +10,7 @@ from engine.netfile.options import computing_options, threads_option
 
 @click.group()
 def net() -> None:
-    """Explain, check and convert network files."""
+    """Explain, check, convert and average network files."""
 
 
 @net.command()
@@ -71,3 +71,20 @@ def convert(source: str, target: str, to: str | None, name: str | None, force: b
         from engine.netfile.convert import cli_convert
 
         cli_convert(source, target, to=to, name=name, force=force)
+
+
+@net.command()
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(dir_okay=False))
+@click.option("--share", "shares", type=float, multiple=True, help="Of each file in turn; equal ones if not given.")
+@click.option("--name", help="The network's name in OUT; the file's if not given.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+def average(target: str, sources: tuple[str, ...], shares: tuple[float, ...], name: str | None, force: bool) -> None:
+    """Write the average of networks of one training, or of one and what it was tuned to, as OUT.
+
+    All must have the same architecture. Shares are taken in proportion.
+    """
+    with one_line_errors():
+        from engine.netfile.average import cli_average
+
+        cli_average(target, sources, shares, name=name, force=force)
