@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.netfile.options import DEFAULT_NETWORK
 from tests.clients.test_katago import CONFIG, katago
 from tests.shared import require_shared
+from weights import katago_writer
+from weights.registry import load
 
 pytestmark = pytest.mark.clients
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -77,7 +80,18 @@ def _digits(number: str) -> int:
 
 @pytest.mark.parametrize("net", NETS)
 def test_every_line_is_katagos(net: str, tmp_path: Path) -> None:
-    model, program = require_shared(f"nets/{net}"), katago()
+    compare(require_shared(f"nets/{net}"), tmp_path)
+
+
+def test_keimas_own_network_says_the_same_in_katago(tmp_path: Path) -> None:
+    model = tmp_path / "keima.bin.gz"
+    katago_writer.write(load(DEFAULT_NETWORK), model)
+    compare(model, tmp_path)
+
+
+def compare(model: Path, tmp_path: Path) -> None:
+    """Ask KataGo and Keima of every game what a network says, and check that the answers are the same."""
+    program = katago()
     for name, game in GAMES.items():
         setup = game.split("\n")
         questions = QUESTIONS + ([] if "handicap" in game else OUT_OF_TURN)
