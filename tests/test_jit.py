@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 from numpy.typing import NDArray
 
 from engine.jit import kernel, remove_old_caches, source_key
@@ -123,7 +124,12 @@ def _double_all(narrow: NDArray[np.int8], wide: NDArray[np.int64], unsigned: NDA
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python here")
-def test_a_kernel_is_compiled_once_for_numbers_of_every_width_that_kernels_hand_it() -> None:
+def test_a_kernel_is_compiled_once_for_numbers_of_every_width_that_kernels_hand_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What an earlier run left on the disk would be loaded, and nothing compiled.
+    for each in (_double, _double_all):
+        monkeypatch.setattr(each, "_cache", NullCache())
     big = 1 << 63 | 5
     numbers = (np.array([100], np.int8), np.array([1 << 40], np.int64), np.array([big], np.uint64))
     assert _double_all(*numbers) == (200 + (2 << 40) + 14, 10)
