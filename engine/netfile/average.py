@@ -7,7 +7,7 @@ Networks that were trained apart have nothing in common that could be averaged.
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -16,8 +16,8 @@ import numpy as np
 
 from engine import __version__
 from engine.errors import GoError
+from engine.netfile.convert import target_kind, write_checked
 from engine.nets.spec import Array, NetSpec, WeightsError, parameters, tensors
-from weights import native
 from weights.architecture import from_json, to_json
 from weights.registry import load
 
@@ -35,14 +35,15 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
         raise GoError(f"expected {len(networks)} finite shares above 0, got {' '.join(map(str, shares))}")
     first, parts = networks[0], [dict(tensors(each)) for each in networks]
     for other, arrays in zip(networks[1:], parts[1:], strict=True):
-        for place in sorted(parts[0].keys() | arrays.keys()):
-            shapes = [part[place].shape if place in part else "nothing" for part in (parts[0], arrays)]
-            if shapes[0] != shapes[1]:
-                raise WeightsError(
-                    f"{first.name} and {other.name} differ", layer=place, expected=shapes[0], got=shapes[1]
-                )
-        if _shape(other) != _shape(first):
-            raise WeightsError(f"{first.name} and {other.name} differ in more than their numbers")
+        if _architecture(other) != _architecture(first):
+            odd = [path for path in parts[0].keys() | arrays.keys() if _shape(parts[0], path) != _shape(arrays, path)]
+            place = min(odd, default="net")
+            raise WeightsError(
+                f"{first.name} and {other.name} differ in more than their numbers",
+                layer=place,
+                expected=_shape(parts[0], place),
+                got=_shape(arrays, place),
+            )
     weights = [share / sum(shares) for share in shares]
 
     def mean(place: str, _: tuple[int, ...]) -> Array:
@@ -54,9 +55,13 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
     return replace(from_json(to_json(first), mean), name=name, provenance=provenance)
 
 
-def _shape(spec: NetSpec) -> object:
-    """Return all that is not a number of a network, nor its own."""
+def _architecture(spec: NetSpec) -> object:
+    """Return all of a network but its numbers and what is its own."""
     return {key: value for key, value in to_json(spec).items() if key not in _OWN}
+
+
+def _shape(arrays: Mapping[str, Array], path: str) -> tuple[int, ...] | None:
+    return arrays[path].shape if path in arrays else None
 
 
 def cli_average(
@@ -68,17 +73,15 @@ def cli_average(
     force: bool = False,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Write the average of network files as a file of Keima's and return the exit status 0.
+    """Write the average of network files, in the format of the target's suffix, and return the exit status 0.
 
     shares: one for each source, none for equal ones. name: of the network, its file's if None.
     Raises GoError, WeightsError, OSError.
     """
-    path = Path(target)
-    if path.exists() and not force:
-        raise GoError(f"{target} exists already: --force replaces it")
+    path, kind = Path(target), target_kind(target, force=force)
     networks = [load(source) for source in sources]
-    spec = average(networks, shares or [1.0] * len(networks), name or path.stem)
-    native.write(spec, path)
+    spec = average(networks, shares or [1.0] * len(networks), name or path.name.partition(".")[0])
+    write_checked(spec, kind, path)
     screen = stdout or sys.stdout
     screen.write(f"{target}: {spec.provenance['average of']}; {parameters(spec):,} parameters\n")
     return 0

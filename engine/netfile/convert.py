@@ -36,17 +36,12 @@ def cli_convert(
     Raises GoError, WeightsError, OSError.
     """
     screen = stdout or sys.stdout
-    path = Path(target)
-    kind = to or _kind_of(path)
-    if kind == KATAGO and not path.name.endswith(".bin.gz"):
-        raise GoError(f"{target}: KataGo wants names that end in .bin.gz")
-    if path.exists() and not force:
-        raise GoError(f"{target} exists already: --force replaces it")
+    path, kind = Path(target), target_kind(target, to, force=force)
     spec = load(source)
     if name is not None:
         spec = replace(spec, name=name)
     try:
-        written = _write(spec, kind, path)
+        written = write_checked(spec, kind, path)
     except WeightsError as error:
         raise error.in_file(source) from None
     screen.write(
@@ -61,7 +56,18 @@ def cli_convert(
     return 0
 
 
-def _write(spec: NetSpec, kind: str, path: Path) -> NetSpec:
+def target_kind(target: str, to: str | None = None, *, force: bool = False) -> str:
+    """Return the format, "keima" or "katago", in which a network may be written to a file. Raises GoError if none."""
+    path = Path(target)
+    kind = to or _kind_of(path)
+    if kind == KATAGO and not path.name.endswith(".bin.gz"):
+        raise GoError(f"{target}: KataGo wants names that end in .bin.gz")
+    if path.exists() and not force:
+        raise GoError(f"{target} exists already: --force replaces it")
+    return kind
+
+
+def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
     """Write a network beside a path, read it back, compare, and only then put it in its place; return what was read."""
     draft = path.with_name(f".{os.getpid()}-{path.name}")
     try:

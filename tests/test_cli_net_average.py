@@ -66,6 +66,13 @@ def test_shares_must_be_one_for_each_and_positive(files: list[Path], tmp_path: P
     assert "expected 2 finite shares above 0" in result.output
 
 
+def test_the_average_can_be_a_file_of_katago(files: list[Path], tmp_path: Path) -> None:
+    target = tmp_path / "mean.bin.gz"
+    assert invoke(target, *files).exit_code == 0
+    assert (load(target).format, load(target).name) == ("katago", "mean")
+    assert "no format goes by this name" in invoke(tmp_path / "mean.net", *files).output
+
+
 def test_a_file_is_replaced_only_if_told(files: list[Path]) -> None:
     before = files[1].read_bytes()
     assert "exists already" in invoke(files[1], *files).output
