@@ -30,6 +30,8 @@ DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
 DEFAULT_PV_LENGTH = 15
 DEFAULT_ANALYSIS_NOISE = 0.04
+_COUNT_IS_GOOD = 3.0
+"""Points by which a game that goes on may be expected to end otherwise than it counts now, before that is told."""
 
 Emit = Callable[[str], None]
 """Sends one whole line, given without its newline."""
@@ -229,12 +231,21 @@ class GtpState:
         return self._status
 
     def final_score(self) -> float:
-        """Return the score by the fates that `status` tells, Black minus White."""
+        """Return the score by the fates that `status` tells, Black minus White.
+
+        Of a game that goes on, where much is open and a count would tell nothing, the score that is expected.
+        """
         from engine.scoring import final_score
 
         status = self.status()
         dead, seki = ([vertex for chain in chains for vertex in chain] for chains in (status.dead, status.seki))
-        return final_score(self.game, dead, seki)
+        counted = final_score(self.game, dead, seki)
+        if self.is_board_empty or self.game.is_over:
+            return counted
+        expected = self.seat.get().expected_score(self.game)
+        if expected is None or abs(expected - counted) < _COUNT_IS_GOOD:
+            return counted
+        return counted + round(expected - counted)
 
     def require_empty_board(self) -> None:
         """Raise the standard's error unless the board is empty."""

@@ -49,6 +49,10 @@ class ScriptedPlayer:
         """Return nothing."""
         return []
 
+    def expected_score(self, game: Game) -> float | None:
+        """Return nothing."""
+        return None
+
     def stop(self) -> None:
         """Note the call."""
         self.was_stopped = True

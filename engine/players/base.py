@@ -111,6 +111,9 @@ class Player(Protocol):
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that live in seki, each as its vertices."""
 
+    def expected_score(self, game: Game) -> float | None:
+        """Return the score that the game is expected to end with, Black minus White; None if it can be counted."""
+
     def prepare(self, width: int, height: int) -> None:
         """Get ready for boards of this size in the background, and return at once."""
 

@@ -16,6 +16,7 @@ from engine.scoring import ownership_map
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStopper
+from engine.search.tree import ROOT
 from engine.vertex import points, policy_index
 
 Ownership = NDArray[np.float64]
@@ -24,8 +25,8 @@ Ownership = NDArray[np.float64]
 _SURE = 0.9
 _SURE_OF_PLAYOUTS = 0.75
 """Mean ownership from which a point counts as decided, by a network or by play-outs, which blunder."""
-_DEAD = 0.5
-"""Mean enemy ownership of a chain's points from which it counts as dead."""
+_NOBODYS = 0.5
+"""Mean ownership below which an empty point beside living stones is nobody's, and from which these surely live."""
 _MEMORY_MIB = 64
 _NETWORK_VISITS = 64
 """Visits of each of the two searches that judge by a network, unless a move has fewer."""
@@ -45,6 +46,17 @@ class Judgement:
     seki: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """What playing on is expected to come to.
+
+    ownership: with either side to move first. lead: Black's, in points, with the side to move first whose turn it is.
+    """
+
+    ownership: Ownership
+    lead: float
+
+
 class Judge:
     """Judges positions by searches that play on without end, one with either side to move.
 
@@ -57,7 +69,7 @@ class Judge:
         self._search = Search(self._evaluator, _judging(params))
         self._stop = stop
         self._visits = params.judge_visits
-        self._last: tuple[tuple[object, ...], Ownership] | None = None
+        self._last: tuple[tuple[object, ...], Expectation] | None = None
         self.sure = _SURE_OF_PLAYOUTS if self._evaluator.attributes.has_first_play else _SURE
 
     def set_params(self, params: SearchParams) -> None:
@@ -88,14 +100,14 @@ class Judge:
             return 2 * self._visits
         return 2 * min(_NETWORK_VISITS, limits.visits or _NETWORK_VISITS)
 
-    def ownership(self, game: Game, limits: Limits | None = None) -> Ownership:
-        """Return the expected owner of each point.
+    def expect(self, game: Game, limits: Limits | None = None) -> Expectation:
+        """Return the expected owner of each point, and the expected score.
 
         limits: their seconds bound both searches together; their visits bound each where a network evaluates,
         and not where only many play-outs tell anything.
         """
         limits = limits or Limits()
-        visits = self.effort(limits) // 2
+        visits, lead = self.effort(limits) // 2, 0.0
         total = np.zeros(game.width * game.height)
         for color in (BLACK, opponent(BLACK)):
             self._search.forget()
@@ -106,24 +118,32 @@ class Judge:
                 stoppers.append(TimeStopper(limits.seconds / 2))
             self._search.run(stoppers, visits)
             total += self._search.ownership_sum[:-1] / max(1.0, self._search.ownership_sum[-1])
-        return total / 2
+            if color == game.to_play:
+                lead = float(self._search.tree.nodes[ROOT]["lead"])
+        return Expectation(total / 2, lead)
 
     def judge(self, game: Game, limits: Limits) -> Judgement:
         """Return what a player may know of life and death within limits."""
-        ownership = self.ownership(game, limits)
+        return self._judgement(game, self.expect(game, limits).ownership)
+
+    def final_judgement(self, game: Game) -> Judgement:
+        """Return `judge` by the ownership of `final`."""
+        return self._judgement(game, self.final(game).ownership)
+
+    def _judgement(self, game: Game, ownership: Ownership) -> Judgement:
         dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
         seki = tuple(vertex for chain in seki_chains(game, ownership) for vertex in chain)
         return Judgement(ownership, dead, self.sure, seki)
 
-    def final_ownership(self, game: Game) -> Ownership:
-        """Return `ownership` without limits, judged once a position, so that all answers about it agree."""
+    def final(self, game: Game) -> Expectation:
+        """Return `expect` without limits, judged once a position, so that all answers about it agree."""
         position = (game.board.tobytes(), tuple(game.moves), game.rules, game.komi)
         if self._last is None or self._last[0] != position:
             self._stop.clear()
-            ownership = self.ownership(game)
+            expected = self.expect(game)
             if self._stop.is_set():
-                return ownership
-            self._last = (position, ownership)
+                return expected
+            self._last = (position, expected)
         return self._last[1]
 
 
@@ -153,8 +173,11 @@ def enclosed_chains(game: Game) -> list[list[int]]:
 
 
 def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
-    """Return the chains whose points the opponent is expected to own."""
-    return [chain for chain in chains(game) if _own_share(game, chain, ownership) < -_DEAD]
+    """Return the chains whose points the opponent is expected to own.
+
+    A chain in doubt is dead where that is more likely than not: taken for alive, it would make a whole region neutral.
+    """
+    return [chain for chain in chains(game) if _own_share(game, chain, ownership) < 0.0]
 
 
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
@@ -163,11 +186,11 @@ def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
     stride = game.width + 1
     found = []
     for chain in chains(game):
-        if _own_share(game, chain, ownership) < _DEAD:
+        if _own_share(game, chain, ownership) < _NOBODYS:
             continue
         liberties = {v + step for v in chain for step in (-stride, -1, 1, stride)}
         empty = [v for v in liberties if game.color_at(v) == EMPTY]
-        if empty and all(abs(own[v]) < _DEAD for v in empty):
+        if empty and all(abs(own[v]) < _NOBODYS for v in empty):
             found.append(chain)
     return found
 

@@ -45,6 +45,10 @@ class RandomPlayer:
         """Return nothing."""
         return []
 
+    def expected_score(self, game: Game) -> float | None:
+        """Return nothing: what stands counts."""
+        return None
+
     def prepare(self, width: int, height: int) -> None:
         """Do nothing: every board is alike."""
 

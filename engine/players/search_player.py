@@ -17,7 +17,15 @@ from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import safe_vertices
-from engine.players.passing import agreed_dead, agreed_score, gains, gains_anything, nothing_is_left, wins_as_it_stands
+from engine.players.passing import (
+    agreed_dead,
+    agreed_score,
+    gains,
+    gains_anything,
+    is_settled,
+    nothing_is_left,
+    wins_as_it_stands,
+)
 from engine.players.resignation import Resigner
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -246,11 +254,17 @@ class SearchPlayer:
         """Return the chains whose points the opponent is expected to own, or by the rules does own."""
         if counts_as_it_stands(game):
             return enclosed_chains(game)
-        return dead_chains(game, self.judge.final_ownership(game))
+        return dead_chains(game, self.judge.final(game).ownership)
 
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that are alive beside a point that is nobody's, with no territory of their own."""
-        return seki_chains(game, self.judge.final_ownership(game))
+        return seki_chains(game, self.judge.final(game).ownership)
+
+    def expected_score(self, game: Game) -> float | None:
+        """Return the score that the game is expected to end with; None where nothing is left but to count."""
+        if game.is_over or is_settled(game, self.judge.final_judgement(game)):
+            return None
+        return self.judge.final(game).lead
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a game needs, by playing on a small board."""

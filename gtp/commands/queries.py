@@ -152,7 +152,7 @@ def estimate_score(state: GtpState, command: Command) -> str:
 
 
 def new_score(state: GtpState, command: Command) -> str:
-    """Tell the score of the position as it stands, dead stones off the board."""
+    """Tell what `final_score` does, in the form of an estimate."""
     expect(command.args, 0)
     score = -state.final_score()
     return _estimated(score, score, score)

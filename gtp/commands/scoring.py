@@ -18,7 +18,7 @@ _FATES = ("alive", "seki", "dead")
 
 
 def final_score(state: GtpState, command: Command) -> str:
-    """Tell the score: `B+31`, `W+2.5` or `0`."""
+    """Tell the score, of a game that goes on the expected one: `B+31`, `W+2.5` or `0`."""
     from engine.scoring import format_score
 
     expect(command.args, 0)

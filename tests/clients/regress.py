@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -160,20 +161,31 @@ def main() -> int:
     parser.add_argument("--engine", default=f"{sys.executable} keima.py --visits 100", help="a GTP program")
     parser.add_argument("--archive", type=Path, default=ARCHIVE, help="a tar file of suites")
     parser.add_argument("--out", type=Path, help="a folder for gogui-regress's pages")
+    parser.add_argument("--jobs", type=int, default=1, help="suites that run at the same time, each with its program")
     given = parser.parse_args()
     command = regress_command()
     if command is None or not given.archive.exists():
         print("skipped: needs GOGUI_REGRESS, the command of gogui-regress, and an archive of suites", file=sys.stderr)
         return 0
     words = [str(Path(word).absolute()) if Path(word).exists() else word for word in shlex.split(given.engine)]
-    found = []
     with tempfile.TemporaryDirectory() as folder:
-        for suite in unpack(given.archive, Path(folder)):
-            if not given.suites or suite.stem in given.suites:
-                found.append(run(command, shlex.join(words), suite, given.out or Path(folder) / "out"))
-                print(*found[-1].row(), file=sys.stderr)
-    print(table(found))
-    return 0
+        out = given.out or Path(folder) / "out"
+        out.mkdir(parents=True, exist_ok=True)
+        wanted = [each for each in unpack(given.archive, Path(folder)) if not given.suites or each.stem in given.suites]
+
+        def report(suite: Path) -> Suite | None:
+            try:
+                found = run(command, shlex.join(words), suite, out)
+            except RuntimeError as error:
+                print(error, file=sys.stderr, flush=True)
+                return None
+            print(*found.row(), file=sys.stderr, flush=True)
+            return found
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            found = list(pool.map(report, wanted))
+    print(table(filter(None, found)))
+    return 0 if all(found) else 1
 
 
 if __name__ == "__main__":

@@ -87,11 +87,13 @@ def every_handicap(program: Sequence[str], folder: Path, size: int = 9) -> None:
                 for command in ("clear_board", *commands):
                     reply = engine.ask(command, _START_SECONDS)
                     assert reply.startswith("= "), f"{command}: {reply!r}"
-                told = engine.ask("final_score", _START_SECONDS)
-                assert told == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {told!r}"
                 assert engine.ask("get_handicap") == f"= {number}\n\n", way
                 assert len(engine.ask("list_stones b").split()) == number + 1
                 assert "to play: white" in engine.ask("showboard"), way
+                for command in ("play w pass", "play b pass"):
+                    assert engine.ask(command) == "= \n\n", f"{way}: {command}"
+                told = engine.ask("final_score", _START_SECONDS)
+                assert told == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {told!r}"
 
 
 def assertions() -> list[tuple[str, str]]:

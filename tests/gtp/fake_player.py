@@ -38,6 +38,7 @@ class FakePlayer:
         self.avoided: Mapping[int, Mapping[int, int]] | None = None
         self.pondered: list[int] = []
         self.cleared = 0
+        self.expected: float | None = None
         self.params = SearchParams()
         self._thinking = thinking
         self._stop = threading.Event()
@@ -105,6 +106,10 @@ class FakePlayer:
     def seki_stones(self, game: "Game") -> list[list[int]]:
         """Return the chains with two liberties."""
         return _chains_with_liberties(game, 2)
+
+    def expected_score(self, game: "Game") -> float | None:
+        """Return what the test has set."""
+        return self.expected
 
     def prepare(self, width: int, height: int) -> None:
         """Remember the board."""

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,24 @@ def test_status_lists_and_score_share_one_judgment() -> None:
     ask(state, "undo")
     ask(state, "final_score")
     assert player.judged == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [(None, "B+76.5"), (75.2, "B+76.5"), (4.3, "B+4.5"), (-2.8, "W+2.5"), (-0.1, "W+0.5")],
+    ids=["settled", "as it counts", "Black is ahead", "White is ahead", "close"],
+)
+def test_a_game_that_goes_on_is_told_the_score_it_should_end_with_unless_the_count_is_as_good(
+    expected: float | None, told: str
+) -> None:
+    player = FakePlayer()
+    player.expected = expected
+    state = new_state(player, config=replace(CONFIG, komi=4.5))
+    ask(state, "play b e5")
+    assert ask(state, "final_score") == told
+    for line in ("play w pass", "play b pass"):
+        ask(state, line)
+    assert ask(state, "final_score") == "B+76.5", "after two passes it counts as it stands"
 
 
 def test_every_stone_has_exactly_one_status() -> None:
