@@ -40,14 +40,20 @@ def whole_lines(path: Path) -> list[str]:
     return whole.splitlines()
 
 
-def require_same_settings(path: Path, wanted: Mapping[str, Any]) -> None:
-    """Raise GoError, naming file and setting, unless a JSON object in a file has all the wanted settings."""
+def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any]:
+    """Return the JSON object that a file holds. Raises `failure`, naming the file, if it holds anything else."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise GoError(f"{path}: no valid JSON: {error}") from error
+        raise failure(f"{path}: no valid JSON: {error}") from error
     if not isinstance(found, dict):
-        raise GoError(f"{path}: expected a JSON object, got {found!r}")
+        raise failure(f"{path}: expected a JSON object, got {found!r}")
+    return found
+
+
+def require_same_settings(path: Path, wanted: Mapping[str, Any]) -> None:
+    """Raise GoError, naming file and setting, unless a JSON object in a file has all the wanted settings."""
+    found = read_object(path)
     for name, value in wanted.items():
         if found.get(name) != value:
             raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")

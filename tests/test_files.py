@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.files import append_line, whole_lines, write_atomically
+from engine.files import append_line, read_object, whole_lines, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -39,3 +39,18 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str) -> None:
     path.write_text(before + "torn")
     assert whole_lines(path) == before.splitlines()
     assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "no valid JSON"), ("[1]", r"expected a JSON object, got \[1\]"), ("\xff", "no valid JSON")],
+)
+def test_what_is_no_object_is_refused_by_its_file_and_in_the_callers_way(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    path = tmp_path / "some.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(LookupError, match=rf"some\.json: {message}"):
+        read_object(path, LookupError)
+    path.write_text('{"a": 1}')
+    assert read_object(path) == {"a": 1}

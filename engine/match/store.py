@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.files import append_line, whole_lines, write_atomically
+from engine.files import append_line, read_object, whole_lines, write_atomically
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
 
@@ -93,10 +93,7 @@ class Store:
 
 
 def _require_same(path: Path, wanted: dict[str, Any]) -> None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise MatchError(f"{path}: no valid JSON: {error}") from error
+    found = read_object(path, MatchError)
     # What else a file of another format means, nobody can tell.
     for name in [*FORMAT, *sorted(wanted.keys() | found.keys())]:
         if wanted.get(name) != found.get(name):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from engine.errors import GoError
-from engine.files import append_line, whole_lines, write_atomically
+from engine.files import append_line, read_object, whole_lines, write_atomically
 
 FORMAT = {"format": "keima-zero", "version": 1}
 Step = Literal["selfplay", "train", "gate", "rating"]
@@ -49,7 +49,7 @@ def read_state(path: Path) -> State:
     """Return the state in a file, the start where there is none. Raises RunError."""
     if not path.exists():
         return State()
-    content = _object(path)
+    content = read_object(path, RunError)
     found = {key: content.pop(key, None) for key in FORMAT}
     if found != FORMAT:
         raise RunError(f"{path}: expected {FORMAT}, got {found}")
@@ -89,7 +89,7 @@ class Clock:
         self._running: tuple[Step, float] | None = None
         self._seconds: dict[Step, float] = dict.fromkeys(STEPS, 0.0)
         if path.exists():
-            for step, seconds in _object(path).items():
+            for step, seconds in read_object(path, RunError).items():
                 if step not in STEPS or not isinstance(seconds, (int, float)):
                     raise RunError(f"{path}: expected seconds of {' '.join(STEPS)}, got {step!r}: {seconds!r}")
                 self._seconds[step] = float(seconds)
@@ -133,13 +133,3 @@ class Clock:
 
     def _write(self) -> None:
         write_atomically(self._path, json.dumps({step: round(value, 3) for step, value in self.seconds.items()}) + "\n")
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{path}: no valid JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise RunError(f"{path}: expected an object, got {content!r}")
-    return content

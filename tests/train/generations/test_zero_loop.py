@@ -121,7 +121,7 @@ def test_the_clock_adds_sittings(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("{", "no valid JSON"),
-        ("[]", "expected an object"),
+        ("[]", "expected a JSON object"),
         ('{"format": "keima-zero", "version": 2}', "expected .*'version': 1.*got .*'version': 2"),
         ('{"format": "keima-zero", "version": 1, "speed": 3}', "speed"),
         ('{"format": "keima-zero", "version": 1, "step": "sleep"}', "one of selfplay train gate rating"),
