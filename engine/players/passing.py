@@ -4,7 +4,7 @@ import numpy as np
 
 from engine.board.area import area, new_scratch
 from engine.board.tactics import breathes_after
-from engine.color import EMPTY, for_color
+from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
 from engine.players.moves import safe_vertices
@@ -40,13 +40,23 @@ def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
 
 
 def is_settled(game: Game, judgement: Judgement) -> bool:
-    """True if every point but those between living stones of both colors has a sure owner."""
+    """True if every point has a sure owner, or lies for good between living stones of both colors.
+
+    A point that is nobody's and does not touch both colors, nor a seki, may still become territory: a border is open.
+    """
     owner = _owner_without(game, judgement.dead)
     decided = np.abs(judgement.ownership) > judgement.sure
-    return all(
-        owner[vertex] == EMPTY or decided[policy_index(vertex, game.width, game.height)]
-        for vertex in points(game.width, game.height)
-    )
+    dead, seki, stride = set(judgement.dead), set(judgement.seki), game.width + 1
+    for vertex in points(game.width, game.height):
+        if owner[vertex] != EMPTY:
+            if not decided[policy_index(vertex, game.width, game.height)]:
+                return False
+            continue
+        beside = [vertex + step for step in (-stride, -1, 1, stride)]
+        touched = {game.color_at(each) for each in beside if each not in dead}
+        if not (touched >= {BLACK, WHITE} or seki.intersection(beside)):
+            return False
+    return True
 
 
 def gains(game: Game, color: int, judgement: Judgement) -> list[int]:

@@ -1,5 +1,7 @@
 """When a game should end: what is left to gain under each kind of rules, and what nobody gives away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,18 @@ DAME = """
 . X . X O . O
 X X X X O O .
 . X . X O . O
-X X X . . O O
+X X X . O O O
 . X . X O . O
+X X X X O O .
+. X . X O . O
+"""
+OPEN_BORDER = DAME.replace("X X X . O O O", "X X X . . O O")
+OPEN_CENTER = """
+. X . X O . O
+X X X X O O .
+. X . . . O O
+X X . . . O O
+. X . . . O O
 X X X X O O .
 . X . X O . O
 """
@@ -37,12 +49,32 @@ def owned_by_stones(game: Game, dead: tuple[str, ...] = (), unsure: tuple[str, .
 @pytest.mark.parametrize(("rules", "counts"), [(CHINESE, True), (TROMP_TAYLOR, True), (JAPANESE, False)])
 def test_dame_are_worth_a_safe_move_where_area_counts(rules: Rules, counts: bool) -> None:
     game = game_from_diagram(DAME, rules=rules, komi=0.5)
-    judgement = owned_by_stones(game, unsure=("D4", "E4"))
+    judgement = owned_by_stones(game, unsure=("D4",))
     assert is_settled(game, judgement)
-    for color, own_side in ((BLACK, "D4"), (WHITE, "E4")):
+    for color in (BLACK, WHITE):
         found = [format_vertex(vertex, 7, 7) for vertex in gains(game, color, judgement)]
-        assert found == ([own_side] if counts else [])
+        assert found == (["D4"] if counts else [])
         assert nothing_is_left(game, color, judgement) != counts
+
+
+@pytest.mark.parametrize("rules", [CHINESE, TROMP_TAYLOR, JAPANESE], ids=["chinese", "tromp-taylor", "japanese"])
+@pytest.mark.parametrize(
+    ("diagram", "unsure"), [(OPEN_BORDER, ("D4", "E4")), (OPEN_CENTER, ()), (OPEN_CENTER, ("D4",))]
+)
+def test_nobody_passes_while_a_border_is_open(rules: Rules, diagram: str, unsure: tuple[str, ...]) -> None:
+    game = game_from_diagram(diagram, rules=rules, komi=0.5)
+    judgement = owned_by_stones(game, unsure=unsure)
+    assert not is_settled(game, judgement), "each stone is safe, but points between them may become territory"
+    for color in (BLACK, WHITE):
+        assert not nothing_is_left(game, color, judgement)
+
+
+def test_the_inside_of_a_seki_is_no_open_border() -> None:
+    game = game_from_diagram(OPEN_BORDER, rules=JAPANESE, komi=0.5)
+    judgement = owned_by_stones(game, unsure=("D4", "E4"))
+    in_seki = tuple(parse_vertex(name, 7, 7) for name in ("C4", "F4"))
+    assert is_settled(game, replace(judgement, seki=in_seki))
+    assert not is_settled(game, replace(judgement, seki=in_seki[:1]))
 
 
 def test_a_dead_stone_is_taken_off_only_where_players_cannot_agree_on_it() -> None:
