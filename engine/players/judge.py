@@ -16,7 +16,6 @@ from engine.scoring import ownership_map
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStopper
-from engine.search.tree import ROOT
 from engine.vertex import points, policy_index
 
 Ownership = NDArray[np.float64]
@@ -46,17 +45,6 @@ class Judgement:
     seki: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """What playing on is expected to come to.
-
-    ownership: with either side to move first. lead: Black's, in points, with the side to move first whose turn it is.
-    """
-
-    ownership: Ownership
-    lead: float
-
-
 class Judge:
     """Judges positions by searches that play on without end, one with either side to move.
 
@@ -69,7 +57,7 @@ class Judge:
         self._search = Search(self._evaluator, _judging(params))
         self._stop = stop
         self._visits = params.judge_visits
-        self._last: tuple[tuple[object, ...], Expectation] | None = None
+        self._last: tuple[tuple[object, ...], Ownership] | None = None
         self.sure = _SURE_OF_PLAYOUTS if self._evaluator.attributes.has_first_play else _SURE
 
     def set_params(self, params: SearchParams) -> None:
@@ -100,14 +88,14 @@ class Judge:
             return 2 * self._visits
         return 2 * min(_NETWORK_VISITS, limits.visits or _NETWORK_VISITS)
 
-    def expect(self, game: Game, limits: Limits | None = None) -> Expectation:
-        """Return the expected owner of each point, and the expected score.
+    def ownership(self, game: Game, limits: Limits | None = None) -> Ownership:
+        """Return the expected owner of each point.
 
         limits: their seconds bound both searches together; their visits bound each where a network evaluates,
         and not where only many play-outs tell anything.
         """
         limits = limits or Limits()
-        visits, lead = self.effort(limits) // 2, 0.0
+        visits = self.effort(limits) // 2
         total = np.zeros(game.width * game.height)
         for color in (BLACK, opponent(BLACK)):
             self._search.forget()
@@ -118,32 +106,30 @@ class Judge:
                 stoppers.append(TimeStopper(limits.seconds / 2))
             self._search.run(stoppers, visits)
             total += self._search.ownership_sum[:-1] / max(1.0, self._search.ownership_sum[-1])
-            if color == game.to_play:
-                lead = float(self._search.tree.nodes[ROOT]["lead"])
-        return Expectation(total / 2, lead)
+        return total / 2
 
     def judge(self, game: Game, limits: Limits) -> Judgement:
         """Return what a player may know of life and death within limits."""
-        return self._judgement(game, self.expect(game, limits).ownership)
+        return self._judgement(game, self.ownership(game, limits))
 
     def final_judgement(self, game: Game) -> Judgement:
-        """Return `judge` by the ownership of `final`."""
-        return self._judgement(game, self.final(game).ownership)
+        """Return `judge` by the `final_ownership`."""
+        return self._judgement(game, self.final_ownership(game))
 
     def _judgement(self, game: Game, ownership: Ownership) -> Judgement:
         dead = [vertex for chain in dead_chains(game, ownership) for vertex in chain]
         seki = tuple(vertex for chain in seki_chains(game, ownership) for vertex in chain)
         return Judgement(ownership, dead, self.sure, seki)
 
-    def final(self, game: Game) -> Expectation:
-        """Return `expect` without limits, judged once a position, so that all answers about it agree."""
+    def final_ownership(self, game: Game) -> Ownership:
+        """Return `ownership` without limits, judged once a position, so that all answers about it agree."""
         position = (game.board.tobytes(), tuple(game.moves), game.rules, game.komi)
         if self._last is None or self._last[0] != position:
             self._stop.clear()
-            expected = self.expect(game)
+            ownership = self.ownership(game)
             if self._stop.is_set():
-                return expected
-            self._last = (position, expected)
+                return ownership
+            self._last = (position, ownership)
         return self._last[1]
 
 

@@ -254,17 +254,23 @@ class SearchPlayer:
         """Return the chains whose points the opponent is expected to own, or by the rules does own."""
         if counts_as_it_stands(game):
             return enclosed_chains(game)
-        return dead_chains(game, self.judge.final(game).ownership)
+        return dead_chains(game, self.judge.final_ownership(game))
 
     def seki_stones(self, game: Game) -> list[list[int]]:
         """Return the chains that are alive beside a point that is nobody's, with no territory of their own."""
-        return seki_chains(game, self.judge.final(game).ownership)
+        return seki_chains(game, self.judge.final_ownership(game))
 
     def expected_score(self, game: Game) -> float | None:
         """Return the score that the game is expected to end with; None where nothing is left but to count."""
-        if game.is_over or is_settled(game, self.judge.final_judgement(game)):
+        if game.is_over:
             return None
-        return self.judge.final(game).lead
+        judgement = self.judge.final_judgement(game)
+        if is_settled(game, judgement):
+            return None
+        self._stop.clear()
+        self._begin(game, game.to_play, agreed_dead(game, judgement))
+        self._run(Limits(visits=self.judge.effort(Limits())), None)
+        return float(self.search.tree.nodes[ROOT]["lead"])
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a game needs, by playing on a small board."""

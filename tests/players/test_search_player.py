@@ -291,6 +291,6 @@ def test_judging_and_searching_together_keep_to_the_time_of_a_move() -> None:
 def test_a_network_judges_dead_stones_with_no_more_visits_than_a_move_may_take() -> None:
     evaluator = FakeEvaluator()
     judge = SearchPlayer(evaluator, SearchParams())
-    judge.judge.expect(game_from_diagram(WON), Limits(visits=1))
+    judge.judge.ownership(game_from_diagram(WON), Limits(visits=1))
     assert evaluator.positions == 2
     judge.close()
