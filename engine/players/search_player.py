@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -64,6 +64,10 @@ _HURRY_SECONDS = 0.15
 _LEAST_SECONDS = 0.01
 _PRICE_OF_A_GAIN = 0.02
 """Winrate that a point left on the board may seem to cost before it is left there."""
+_WORTH_A_MOVE = 0.25
+"""Points by which a move must seem better than a pass by territory rules, where the least that a move wins is one."""
+_KNOWN_VISITS = 4
+"""Visits without which a search knows too little of a move to compare it with a pass."""
 _SPEED_SECONDS = 0.1
 """A search shorter than this says nothing about the speed of the next."""
 
@@ -151,7 +155,7 @@ class SearchPlayer:
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
     ) -> Decision:
         """Return a pass where nothing is left to play for, and another move for a pass that gives something away."""
-        if nothing_is_left(game, color, judgement):
+        if nothing_is_left(game, color, judgement) or self._only_fills(game, color, judgement):
             return replace(decision, vertex=PASS)
         if decision.vertex != PASS:
             return decision
@@ -163,6 +167,24 @@ class SearchPlayer:
             self._begin(game, color, dead)
             return self._decide(game, color, self._run_move(timer.rest(), watch))
         return decision
+
+    def _only_fills(self, game: Game, color: int, judgement: Judgement) -> bool:
+        """True if no move wins anything by territory rules, whether the opponent plays on after a pass or not.
+
+        Such moves lie in somebody's territory or between the colors; at the end they look like an insult.
+        """
+        if game.rules.is_area:
+            return False
+        nodes = self.search.tree.nodes
+        leads = {
+            move: for_color(float(nodes[node]["lead"]), color)
+            for move, node in after_moves(self.search.tree)
+            if nodes[node]["visits"] >= _KNOWN_VISITS
+        }
+        if PASS not in leads:
+            return False
+        after_pass = min(leads.pop(PASS), for_color(agreed_score(game, judgement), color))
+        return after_pass > max(leads.values(), default=after_pass) - _WORTH_A_MOVE
 
     def _instead_of_passing(
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
@@ -335,9 +357,15 @@ def _is_late(game: Game) -> bool:
     return game.move_number > game.width * game.height // _LATE_SHARE
 
 
+def after_moves(tree: Tree) -> Iterator[tuple[int, int]]:
+    """Yield each move at the root that was visited, and the node after it."""
+    links = links_of(tree, ROOT)
+    for link, vertex in zip(links, tree.edge_vertex[ROOT, : len(links)].tolist(), strict=True):
+        node = int(tree.links[link]["child"])
+        if node != NO_NODE and tree.nodes[node]["visits"] > 0:
+            yield vertex, node
+
+
 def after_move(tree: Tree, vertex: int) -> int:
     """Return the node after a move at the root, NO_NODE if it was not visited."""
-    links = links_of(tree, ROOT)
-    vertices = tree.edge_vertex[ROOT, : len(links)].tolist()
-    found = (int(tree.links[link]["child"]) for link, move in zip(links, vertices, strict=True) if move == vertex)
-    return next((node for node in found if tree.nodes[node]["visits"] > 0), NO_NODE)
+    return next((node for move, node in after_moves(tree) if move == vertex), NO_NODE)

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluators.base import Evaluation, PositionBatch
 from engine.game import Game
 from engine.players import Limits, SearchPlayer
 from engine.players.judge import Judgement
@@ -13,7 +15,7 @@ from engine.players.passing import agreed_dead, gains, is_settled, nothing_is_le
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
-from engine.vertex import format_vertex, parse_vertex, points
+from engine.vertex import PASS, format_vertex, parse_vertex, points
 from tests.positions import DEAD_STONE, game_from_diagram
 from tests.search.fakes import FakeEvaluator
 
@@ -130,3 +132,45 @@ def test_the_last_dame_is_filled_before_a_pass(rules: Rules) -> None:
     decision = thinker.genmove(game, BLACK, Limits(visits=60))
     thinker.close()
     assert format_vertex(decision.vertex, 7, 7) == "D4"
+
+
+class EvenEvaluator(FakeEvaluator):
+    """Sees every position as even, but for the points that a stone at D4 is worth to the one who has it."""
+
+    def __init__(self, worth: float) -> None:
+        super().__init__()
+        self._worth = worth
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the made-up evaluation."""
+        super().evaluate(positions, count, out)
+        for row in range(count):
+            stone = int(positions.boards[row, COLOR, parse_vertex("D4", 7, 7)])
+            sign = 0 if stone == EMPTY else 1 if stone == int(positions.to_play[row]) else -1
+            out.value[row], out.score[row] = 0.1 * sign * self._worth, sign * self._worth
+
+
+def played(diagram: str, rules: Rules) -> Game:
+    """Return the game of a 7x7 diagram as if its stones had been played, Black to move; it counts even."""
+    set_up, game = game_from_diagram(diagram), Game(7, 7, rules=rules, komi=0.0)
+    for color in (BLACK, WHITE):
+        for vertex in points(7, 7):
+            if set_up.color_at(vertex) == color:
+                game.play(color, vertex)
+    game.set_komi(final_score(game))
+    return game
+
+
+@pytest.mark.parametrize(
+    ("rules", "worth", "loss", "passes"),
+    [(JAPANESE, 0.0, 0.0, True), (JAPANESE, 2.0, 0.0, False), (JAPANESE, 0.0, 1.0, False), (CHINESE, 0.0, 0.0, False)],
+    ids=["nothing to win", "points to win", "the count is worse than play", "area"],
+)
+def test_by_territory_rules_a_move_must_win_something(rules: Rules, worth: float, loss: float, passes: bool) -> None:
+    game = played(OPEN_BORDER, rules)
+    assert final_score(game) == 0
+    game.set_komi(game.komi + loss)
+    thinker = SearchPlayer(EvenEvaluator(worth), SearchParams(resign_threshold=0))
+    found = thinker.genmove(game, BLACK, Limits(visits=400))
+    thinker.close()
+    assert (found.vertex == PASS) == passes
