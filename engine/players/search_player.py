@@ -66,6 +66,8 @@ _PRICE_OF_A_GAIN = 0.02
 """Winrate that a point left on the board may seem to cost before it is left there."""
 _WORTH_A_MOVE = 0.25
 """Points by which a move must seem better than a pass by territory rules, where the least that a move wins is one."""
+_WORTH_IN_VALUE = 0.04
+"""And by how much in value, 1 for a win and -1 for a loss: half a point is worth a try."""
 _KNOWN_VISITS = 4
 """Visits without which a search knows too little of a move to compare it with a pass."""
 _SPEED_SECONDS = 0.1
@@ -173,18 +175,21 @@ class SearchPlayer:
 
         Such moves lie in somebody's territory or between the colors; at the end they look like an insult.
         """
-        if game.rules.is_area:
-            return False
         nodes = self.search.tree.nodes
-        leads = {
-            move: for_color(float(nodes[node]["lead"]), color)
-            for move, node in after_moves(self.search.tree)
-            if nodes[node]["visits"] >= _KNOWN_VISITS
-        }
-        if PASS not in leads:
+        known = {move: nodes[node] for move, node in after_moves(self.search.tree)}
+        known = {move: node for move, node in known.items() if node["visits"] >= _KNOWN_VISITS}
+        if game.rules.is_area or PASS not in known:
             return False
-        after_pass = min(leads.pop(PASS), for_color(agreed_score(game, judgement), color))
-        return after_pass > max(leads.values(), default=after_pass) - _WORTH_A_MOVE
+        counted = for_color(agreed_score(game, judgement), color)
+        for field, as_counted, worth in (
+            ("lead", counted, _WORTH_A_MOVE),
+            ("value", np.sign(counted), _WORTH_IN_VALUE),
+        ):
+            figures = {move: for_color(float(node[field]), color) for move, node in known.items()}
+            after_pass = min(figures.pop(PASS), as_counted)
+            if after_pass < max(figures.values(), default=after_pass) - worth:
+                return False
+        return True
 
     def _instead_of_passing(
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None

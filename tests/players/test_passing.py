@@ -135,11 +135,12 @@ def test_the_last_dame_is_filled_before_a_pass(rules: Rules) -> None:
 
 
 class EvenEvaluator(FakeEvaluator):
-    """Sees every position as even, but for the points that a stone at D4 is worth to the one who has it."""
+    """Sees every position as even, but for the points and the value that a stone at D4 has for its owner."""
 
-    def __init__(self, worth: float) -> None:
+    def __init__(self, worth: float, value: float = 0.0) -> None:
         super().__init__()
         self._worth = worth
+        self._value = value
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the made-up evaluation."""
@@ -147,7 +148,7 @@ class EvenEvaluator(FakeEvaluator):
         for row in range(count):
             stone = int(positions.boards[row, COLOR, parse_vertex("D4", 7, 7)])
             sign = 0 if stone == EMPTY else 1 if stone == int(positions.to_play[row]) else -1
-            out.value[row], out.score[row] = 0.1 * sign * self._worth, sign * self._worth
+            out.value[row], out.score[row] = sign * self._value, sign * self._worth
 
 
 def played(diagram: str, rules: Rules) -> Game:
@@ -162,15 +163,24 @@ def played(diagram: str, rules: Rules) -> Game:
 
 
 @pytest.mark.parametrize(
-    ("rules", "worth", "loss", "passes"),
-    [(JAPANESE, 0.0, 0.0, True), (JAPANESE, 2.0, 0.0, False), (JAPANESE, 0.0, 1.0, False), (CHINESE, 0.0, 0.0, False)],
-    ids=["nothing to win", "points to win", "the count is worse than play", "area"],
+    ("rules", "worth", "value", "loss", "passes"),
+    [
+        (JAPANESE, 0.0, 0.0, 0.0, True),
+        (JAPANESE, 2.0, 0.0, 0.0, False),
+        (JAPANESE, 0.0, 0.2, 0.0, False),
+        (JAPANESE, 0.0, 0.0, 1.0, False),
+        (JAPANESE, 0.0, 0.0, 0.2, False),
+        (CHINESE, 0.0, 0.0, 0.0, False),
+    ],
+    ids=["nothing to win", "points to win", "a chance to win", "points lost by counting", "a loss by counting", "area"],
 )
-def test_by_territory_rules_a_move_must_win_something(rules: Rules, worth: float, loss: float, passes: bool) -> None:
+def test_by_territory_rules_a_move_must_win_something(
+    rules: Rules, worth: float, value: float, loss: float, passes: bool
+) -> None:
     game = played(OPEN_BORDER, rules)
     assert final_score(game) == 0
     game.set_komi(game.komi + loss)
-    thinker = SearchPlayer(EvenEvaluator(worth), SearchParams(resign_threshold=0))
+    thinker = SearchPlayer(EvenEvaluator(worth, value), SearchParams(resign_threshold=0))
     found = thinker.genmove(game, BLACK, Limits(visits=400))
     thinker.close()
     assert (found.vertex == PASS) == passes
