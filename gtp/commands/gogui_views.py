@@ -7,7 +7,7 @@ The formats are those of GoGui's manual, "Analyze Commands". Figures are those o
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from engine.color import BLACK, for_color
+from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
 from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
 from engine.vertex import PASS, format_vertex, points
@@ -26,6 +26,7 @@ MENU = (
     "dboard/Policy/keima-policy %m",
     "gfx/Policy Heat Map/keima-policy_heat_map %m",
     "gfx/Best Moves/keima-best_moves %m",
+    "gfx/Opponent's Key Points/keima-key_points %m",
     "pspairs/Visits/keima-visits %m",
     "pspairs/Winrates/keima-winrates %m",
     "varc/Principal Variation/keima-variation %c",
@@ -140,13 +141,25 @@ def _heat(share: float) -> str:
 def best_moves(state: GtpState, command: Command) -> str:
     """Color the best moves by their visits, write winrates on them, circle the best."""
     _, seen = _look(state, command, max_moves=_SHOWN_MOVES)
+    return _shown_moves(state, seen, _summary(seen))
+
+
+def key_points(state: GtpState, command: Command) -> str:
+    """Show where the opponent would play if it were its turn, and what that would cost."""
+    color, own = _look(state, command, max_moves=1)
+    seen = look(state, opponent(color), max_moves=_SHOWN_MOVES)
+    lost = own.root.lead + seen.root.lead
+    return _shown_moves(state, seen, f"{_name(state, seen.moves[0].vertex)} would cost {lost:.1f} points")
+
+
+def _shown_moves(state: GtpState, seen: "Analysis", text: str) -> str:
     moves = [move for move in seen.moves if move.vertex != PASS]
     most = max((move.visits for move in moves), default=1)
     lines = [f"COLOR {_heat(move.visits / most)} {_name(state, move.vertex)}" for move in moves]
     if moves:
         lines.append("LABEL " + " ".join(f"{_name(state, m.vertex)} {100 * m.winrate:.0f}" for m in moves))
         lines.append(f"CIRCLE {_name(state, moves[0].vertex)}")
-    return "\n".join([*lines, f"TEXT {_summary(seen)}"])
+    return "\n".join([*lines, f"TEXT {text}"])
 
 
 def _summary(seen: "Analysis") -> str:
@@ -271,6 +284,7 @@ COMMANDS: dict[str, Handler] = {
     "keima-policy": policy,
     "keima-policy_heat_map": policy_heat_map,
     "keima-best_moves": best_moves,
+    "keima-key_points": key_points,
     "keima-visits": visits,
     "keima-winrates": winrates,
     "keima-variation": best_variation,

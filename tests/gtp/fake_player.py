@@ -75,8 +75,10 @@ class FakePlayer:
             self._stop.wait(seconds)
             return
         search, deadline = small_search(game, color), time.monotonic() + seconds
-        while not self._stop.wait(_BATCH_SECONDS) and time.monotonic() < deadline:
+        while not self._stop.wait(_BATCH_SECONDS):
             watch(search, SearchStats(visits=10, playouts=10, elapsed=1.0, best_visits=6, second_visits=3))
+            if time.monotonic() >= deadline:
+                break
 
     def analyze(self, game: "Game", color: int, request: "AnalysisRequest", watch: "Watch") -> None:
         """Show the small search until `stop`, or for a moment where the request has a limit."""

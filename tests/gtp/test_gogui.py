@@ -120,6 +120,15 @@ def test_boards_of_owners_are_blacks_whoever_is_to_move() -> None:
     assert float(of_black[0]) > 0.1
 
 
+def test_key_points_are_the_opponents_best_moves_and_tell_what_they_would_cost() -> None:
+    found, best = (ask(watched_state(), f"keima-{view}").split("\n") for view in ("key_points b", "best_moves w"))
+    assert found[:-1] == best[:-1]
+    leads = [float(ask(watched_state(), f"keima-best_moves {color}").split("lead ")[1].split(",")[0]) for color in "bw"]
+    told = re.fullmatch(r"TEXT ([A-J]\d) would cost (-?\d+\.\d) points", found[-1])
+    assert told and f"CIRCLE {told[1]}" in found
+    assert float(told[2]) == pytest.approx(sum(leads), abs=0.11)
+
+
 def test_chains_in_atari_and_ladders_are_found() -> None:
     state = new_state()
     assert ask(state, f"gogui-play_sequence {LADDER}") == ""
