@@ -175,10 +175,11 @@ class SearchPlayer:
 
         Such moves lie in somebody's territory or between the colors; at the end they look like an insult.
         """
-        nodes = self.search.tree.nodes
-        known = {move: nodes[node] for move, node in after_moves(self.search.tree)}
-        known = {move: node for move, node in known.items() if node["visits"] >= _KNOWN_VISITS}
-        if game.rules.is_area or PASS not in known:
+        if game.rules.is_area:
+            return False
+        visited = {move: self.search.tree.nodes[node] for move, node in after_moves(self.search.tree)}
+        known = {move: node for move, node in visited.items() if node["visits"] >= _KNOWN_VISITS}
+        if PASS not in known:
             return False
         counted = for_color(agreed_score(game, judgement), color)
         for field, as_counted, worth in (
