@@ -23,6 +23,7 @@ from engine.players.passing import (
     gains,
     gains_anything,
     is_settled,
+    may_agree,
     nothing_is_left,
     wins_as_it_stands,
 )
@@ -265,7 +266,7 @@ class SearchPlayer:
         self._stop.clear()
         self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
         try:
-            self._begin(game, color, avoided=request.avoided)
+            self._begin(game, color, self._dead_if_a_pass_ends(game, color, request.limits), request.avoided)
             self._run(request.limits, watch)
         finally:
             self.search.params = self.params
@@ -275,8 +276,15 @@ class SearchPlayer:
         self._stop.clear()
         if game.is_over:
             return
-        self._begin(game, game.to_play)
-        self._run(Limits(seconds=self.params.ponder_seconds or None), None)
+        limits = Limits(seconds=self.params.ponder_seconds or None)
+        self._begin(game, game.to_play, self._dead_if_a_pass_ends(game, game.to_play, limits))
+        self._run(limits, None)
+
+    def _dead_if_a_pass_ends(self, game: Game, color: int, limits: Limits) -> list[int]:
+        """Return the dead stones that a count takes off if this color's pass ends the game."""
+        if not (may_agree(game.rules) and game.pass_ends_phase(color)):
+            return []
+        return agreed_dead(game, self.judge.judge(game, limits))
 
     def dead_stones(self, game: Game) -> list[list[int]]:
         """Return the chains whose points the opponent is expected to own, or by the rules does own."""

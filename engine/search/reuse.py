@@ -24,6 +24,11 @@ def same_bounds(old: Root, new: Root) -> bool:
     return np.array_equal(old.region, new.region) and np.array_equal(avoided[0], avoided[1])
 
 
+def same_dead(old: Root, new: Root) -> bool:
+    """Return whether the same stones are off the board when passes end the game."""
+    return np.array_equal(old.dead, new.dead)
+
+
 def node_after(tree: Tree, moves: Sequence[Move], color: int) -> int:
     """Return the expanded node after these moves from the root, `color` to play, or NO_NODE."""
     node = ROOT

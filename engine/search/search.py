@@ -22,7 +22,7 @@ from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, new_scratch
 from engine.search.pruning import make_room, prune
-from engine.search.reuse import continues, node_after, same_bounds
+from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
     drop_root_moves,
     mirrored_moves,
@@ -102,9 +102,9 @@ class Search:
         """Take up a position: keep the subtree it has in the present tree, or start a new one.
 
         legal: the points that may be played at the root. dead: stones that count as dead when the
-        game ends within the tree; used under territory rules. region: the points that may be played
-        anywhere in the tree, None for all. avoid: [3, n] int16 by color and vertex, the depth below
-        which a move must not be played, the root's being 0.
+        game ends within the tree. region: the points that may be played anywhere in the tree, None
+        for all. avoid: [3, n] int16 by color and vertex, the depth below which a move must not be
+        played, the root's being 0.
         """
         if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
             self._allocate(game)
@@ -114,7 +114,7 @@ class Search:
         searched = [vertex for vertex in legal if vertex not in self.mirrored]
         before = self.root if self._game is not None else None
         self.root: Root = root_position(game, color, searched, dead, region, avoid)
-        if before is None or not same_bounds(before, self.root) or not self._reuse(game, color):
+        if before is None or not self._may_keep(before, game, color) or not self._reuse(game, color):
             clear(self.tree)
             plant(self.tree, self.root)
         elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
@@ -122,6 +122,10 @@ class Search:
         self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS]] = 0
         self._game, self._rules = game.copy(), game.rules
         self.ownership_sum[:] = 0
+
+    def _may_keep(self, before: Root, game: Game, color: int) -> bool:
+        counts_alike = same_dead(before, self.root) or not game.pass_ends_phase(color)
+        return counts_alike and same_bounds(before, self.root)
 
     def _prunes_mirrors(self, avoid: NDArray[np.int16] | None) -> bool:
         return self.params.prunes_symmetric_moves and avoid is None

@@ -31,7 +31,7 @@ from engine.search.tree import (
     links_of,
 )
 from engine.vertex import PASS, format_vertex, parse_vertex
-from tests.positions import game_from_diagram, game_of, random_game
+from tests.positions import DEAD_STONE, game_from_diagram, game_of, random_game
 from tests.search.fakes import FakeEvaluator, TurningEvaluator
 
 
@@ -245,6 +245,21 @@ def test_the_tree_is_dropped_after(change) -> None:  # type: ignore[no-untyped-d
     change(game)
     search.begin(game, game.to_play, game.legal_vertices())
     assert search.tree.nodes[ROOT]["visits"] == 0
+
+
+@pytest.mark.parametrize(("passes", "dead", "is_kept"), [(1, "B6", True), (1, "", False), (0, "", True)])
+def test_after_a_pass_the_tree_is_kept_only_if_another_pass_comes_to_the_same(
+    passes: int, dead: str, is_kept: bool
+) -> None:
+    game = game_from_diagram(DEAD_STONE, rules=JAPANESE)
+    for _ in range(passes):
+        game.play(BLACK, PASS)
+    search = Search(FakeEvaluator(), SearchParams())
+    for stones in ("B6", dead):
+        search.begin(game, WHITE, game.legal_vertices(WHITE), [parse_vertex(stone, 7, 7) for stone in stones.split()])
+        kept = search.tree.nodes[ROOT]["visits"] > 0
+        search.run([], 50)
+    assert kept == is_kept
 
 
 @pytest.mark.parametrize("size", [3, 5])
