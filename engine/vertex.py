@@ -40,6 +40,11 @@ def row_column(vertex: int, width: int) -> tuple[int, int]:
     return vertex // (width + 1) - 1, vertex % (width + 1) - 1
 
 
+def neighbors(vertex: int, width: int) -> tuple[int, int, int, int]:
+    """Return the four places beside a point, wall included: above, left, right, below."""
+    return vertex - stride(width), vertex - 1, vertex + 1, vertex + stride(width)
+
+
 def points(width: int, height: int) -> list[int]:
     """Return every point in policy order: row by row from the top, left to right."""
     return [point_at(row, column, width) for row in range(height) for column in range(width)]

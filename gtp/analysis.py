@@ -28,16 +28,14 @@ _FLAGS = {
     "noResultValue": "no_result",
 }
 
-Avoided = dict[int, dict[int, int]]
-"""By color and vertex, the depth in moves below which a search must not play it there."""
-
 
 @dataclass
 class AnalyzeOptions:
     """What an analysis command asks for.
 
     color: to play, None for the side whose turn it is. interval: seconds between lines, None for no lines before
-    the last. min_moves, max_moves: legal moves to tell at least and at most. The flags are KataGo's fields.
+    the last. min_moves, max_moves: legal moves to tell at least and at most. avoided: as `engine.players.Avoided`.
+    The flags are KataGo's fields.
     """
 
     is_kata: bool
@@ -45,7 +43,7 @@ class AnalyzeOptions:
     interval: float | None = None
     min_moves: int = 0
     max_moves: int | None = None
-    avoided: Avoided = field(default_factory=dict)
+    avoided: dict[int, dict[int, int]] = field(default_factory=dict)
     root_info: bool = False
     ownership: bool = False
     ownership_stdev: bool = False

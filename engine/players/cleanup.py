@@ -1,18 +1,21 @@
 """Taking dead stones off the board, where players do not agree that they are dead and play on."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from engine.color import EMPTY, for_color, opponent
 from engine.game import Game, Move
-from engine.players.base import Decision, Player
-from engine.players.moves import safe_vertices
+from engine.players.base import Avoided, Decision, Player, all_but
+from engine.players.moves import liberties_of, safe_vertices
+from engine.players.passing import may_agree
 from engine.rules import Scoring, Tax
 from engine.scoring import area_score
-from engine.vertex import PASS
+from engine.vertex import PASS, neighbors
 
 _SUSPICIOUS_LOSS = 2.0
 """Points that taking stones off may seem to cost, which should cost nothing, before other moves are looked at."""
+_CLEAR_GAIN = 0.5
+"""Points by which a move must seem better than one that takes a liberty."""
 
 
 @dataclass
@@ -42,8 +45,7 @@ class CleanUp:
 
     def learn(self, game: Game, dead: Collection[int]) -> None:
         """Take over what was told after the passes, so that nobody is told one thing and sees another."""
-        by_agreement = game.rules.friendly_pass or not game.rules.is_area
-        if self.dead is None and by_agreement and game.is_over and self.goes_on(game):
+        if self.dead is None and may_agree(game.rules) and game.is_over and self.goes_on(game):
             self.dead = frozenset(dead)
 
     def judge(self, game: Game, player: Player) -> None:
@@ -66,7 +68,24 @@ class CleanUp:
         """Return the opponent's dead stones that still stand."""
         return {vertex for vertex in self.dead or () if game.color_at(vertex) == opponent(color)}
 
-    def seems_to_cost(self, game: Game, color: int, decision: Decision) -> bool:
+    def choose(self, game: Game, color: int, think: Callable[[Game, Avoided], Decision]) -> Decision:
+        """Choose a move against dead stones: on a liberty of theirs unless that harms, else near them, else a pass.
+
+        think: chooses a move in a game that counts what stands, except those to be avoided.
+        """
+        game, found = as_it_stands(game), Decision(PASS)
+        dead = self.left(game, color)
+        for moves in (liberties_of(game, color, dead), moves_around(game, color, dead)):
+            if not moves:
+                continue
+            other = think(game, {color: all_but(moves, 1, game.width, game.height)})
+            if found.vertex == PASS or (other.score_lead or 0) > (found.score_lead or 0) + _CLEAR_GAIN:
+                found = other
+            if found.vertex != PASS and not self._seems_to_cost(game, color, found):
+                break
+        return found
+
+    def _seems_to_cost(self, game: Game, color: int, decision: Decision) -> bool:
         """True if a player expects fewer points after its move than the board holds without the dead stones."""
         if decision.score_lead is None:
             return False
@@ -80,19 +99,11 @@ def as_it_stands(game: Game) -> Game:
     return copy
 
 
-def liberties_of(game: Game, color: int, dead: Collection[int]) -> set[int]:
-    """Return the safe moves of a color beside stones of the other."""
-    stride = game.width + 1
-    beside = {vertex + step for vertex in dead for step in (-stride, -1, 1, stride)}
-    return beside.intersection(safe_vertices(game, color))
-
-
 def moves_around(game: Game, color: int, dead: Collection[int]) -> set[int]:
     """Return the safe moves of a color in the regions without its stones that hold the given ones."""
-    stride, todo, seen = game.width + 1, list(dead), set(dead)
+    todo, seen = list(dead), set(dead)
     while todo:
-        vertex = todo.pop()
-        for near in (vertex - stride, vertex - 1, vertex + 1, vertex + stride):
+        for near in neighbors(todo.pop(), game.width):
             if near not in seen and game.color_at(near) in (EMPTY, opponent(color)):
                 seen.add(near)
                 todo.append(near)

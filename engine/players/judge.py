@@ -16,7 +16,7 @@ from engine.scoring import ownership_map
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStopper
-from engine.vertex import points, policy_index
+from engine.vertex import neighbors, points, policy_index
 
 Ownership = NDArray[np.float64]
 """[area] in policy order, 1 Black's, -1 White's, with either side to move first."""
@@ -169,12 +169,11 @@ def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
     """Return the living chains beside empty points all of which are nobody's."""
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
-    stride = game.width + 1
     found = []
     for chain in chains(game):
         if _own_share(game, chain, ownership) < _NOBODYS:
             continue
-        liberties = {v + step for v in chain for step in (-stride, -1, 1, stride)}
+        liberties = {near for v in chain for near in neighbors(v, game.width)}
         empty = [v for v in liberties if game.color_at(v) == EMPTY]
         if empty and all(abs(own[v]) < _NOBODYS for v in empty):
             found.append(chain)

@@ -1,11 +1,13 @@
 """What every player knows of a position without thinking: safe moves, chains, eyes."""
 
+from collections.abc import Collection
+
 from engine.board.kernels import hash_after, is_suicide, position_hash
 from engine.board.layout import COLOR, HEAD
 from engine.board.tactics import is_eye
 from engine.color import EMPTY
 from engine.game import Game
-from engine.vertex import points
+from engine.vertex import neighbors, points
 
 
 def safe_vertices(game: Game, color: int) -> list[int]:
@@ -26,6 +28,12 @@ def safe_vertices(game: Game, color: int) -> list[int]:
                 continue
         safe.append(vertex)
     return safe
+
+
+def liberties_of(game: Game, color: int, stones: Collection[int]) -> set[int]:
+    """Return the safe moves of a color beside stones."""
+    beside = {near for vertex in stones for near in neighbors(vertex, game.width)}
+    return beside.intersection(safe_vertices(game, color))
 
 
 def chains(game: Game) -> list[list[int]]:

@@ -7,10 +7,10 @@ from engine.board.tactics import breathes_after
 from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
-from engine.players.moves import safe_vertices
+from engine.players.moves import liberties_of, safe_vertices
 from engine.rules import Rules
 from engine.scoring import Owner, final_score, without_chains
-from engine.vertex import points, policy_index
+from engine.vertex import neighbors, points, policy_index
 
 
 def may_agree(rules: Rules) -> bool:
@@ -51,13 +51,13 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
     """
     owner = _owner_without(game, judgement.dead)
     decided = np.abs(judgement.ownership) > judgement.sure
-    dead, seki, stride = set(judgement.dead), set(judgement.seki), game.width + 1
+    dead, seki = set(judgement.dead), set(judgement.seki)
     for vertex in points(game.width, game.height):
         if owner[vertex] != EMPTY:
             if not decided[policy_index(vertex, game.width, game.height)]:
                 return False
             continue
-        beside = [vertex + step for step in (-stride, -1, 1, stride)]
+        beside = neighbors(vertex, game.width)
         touched = {game.color_at(each) for each in beside if each not in dead}
         if not (touched >= {BLACK, WHITE} or seki.intersection(beside)):
             return False
@@ -69,9 +69,7 @@ def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
 
     Points between the colors, and the liberties of dead enemy stones that cannot be taken off by agreement.
     """
-    dead = standing_dead(game, color, judgement)
-    beside = {vertex + step for vertex in dead for step in (-game.width - 1, -1, 1, game.width + 1)}
-    captures = [vertex for vertex in safe_vertices(game, color) if vertex in beside]
+    captures = liberties_of(game, color, standing_dead(game, color, judgement))
     return sorted({*open_points(game, color, judgement), *captures})
 
 

@@ -14,8 +14,7 @@ from gtp.stderr import leela_zero_lines, tell
 
 if TYPE_CHECKING:
     from engine.game import Game
-    from engine.players import Decision, Limits, Watch
-    from gtp.analysis import Avoided
+    from engine.players import Avoided, Decision, Limits, Watch
 
 _HURRIED_VISITS = 1
 

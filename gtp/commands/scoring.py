@@ -1,7 +1,6 @@
 """Commands that judge a finished game: its score, the fate of its chains, and playing on where players differ."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from engine.vertex import PASS, format_vertex
 from gtp.args import expect, parse_color, syntax_error
@@ -9,11 +8,6 @@ from gtp.commands.move import decide, play_decision
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
-if TYPE_CHECKING:
-    from engine.players import Decision
-
-_CLEAR_GAIN = 0.5
-"""Points by which a move must seem better than one that takes a liberty."""
 _FATES = ("alive", "seki", "dead")
 
 
@@ -49,7 +43,8 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
     if not goes_on or clean_up.dead is None:
         clean_up.judge(state.game, state.seat.get())
     if clean_up.left(state.game, color):
-        decision, is_known = _take_off(state, color), True
+        decision = clean_up.choose(state.game, color, lambda game, avoided: decide(state, color, None, avoided, game))
+        is_known = True
     elif goes_on:
         decision, is_known = Decision(PASS), True
     else:
@@ -60,25 +55,6 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
     else:
         clean_up.forget()
     return text
-
-
-def _take_off(state: GtpState, color: int) -> "Decision":
-    """Choose a move against dead stones: on a liberty of theirs unless that harms, else near them, else a pass."""
-    from engine.players import Decision
-    from engine.players.base import all_but
-    from engine.players.cleanup import as_it_stands, liberties_of, moves_around
-
-    game, clean_up = as_it_stands(state.game), state.clean_up
-    dead, found = clean_up.left(game, color), Decision(PASS)
-    for moves in (liberties_of(game, color, dead), moves_around(game, color, dead)):
-        if not moves:
-            continue
-        other = decide(state, color, None, {color: all_but(moves, 1, game.width, game.height)}, game)
-        if found.vertex == PASS or (other.score_lead or 0) > (found.score_lead or 0) + _CLEAR_GAIN:
-            found = other
-        if found.vertex != PASS and not clean_up.seems_to_cost(game, color, found):
-            break
-    return found
 
 
 COMMANDS: dict[str, Handler] = {
