@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -198,6 +198,13 @@ class _Kernel(CPUDispatcher):  # type: ignore[misc]
         return super().get_call_template(tuple(_machine_type(each) for each in folded), {})
 
 
+class _InnerKernel(_Kernel):
+    """A kernel that only kernels can call."""
+
+    def __call__(self, *args: Any, **kws: Any) -> NoReturn:
+        raise TypeError(f"only kernels call {self.py_func.__qualname__}: its name begins with an underscore")
+
+
 def _is_terminal() -> bool:
     try:
         return sys.stderr.isatty()
@@ -242,10 +249,18 @@ event.register("numba:compile", _PROGRESS)
 
 
 def kernel(function: F) -> F:
-    """Compile a free function on flat arrays: no Python objects, no GIL, cached on disk."""
-    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    """Compile a free function on flat arrays: no Python objects, no allocation, no GIL, cached on disk.
+
+    What a kernel allocates, or returns as an array, does not compile: without references to count, arrays in long
+    structures cost nothing to hand on. One whose name begins with an underscore is called by kernels alone, and has
+    no entry for Python: to unpack such structures takes more code than most kernels have.
+    """
+    is_inner = function.__name__.startswith("_")
+    compiled: Any = numba.njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=is_inner, no_cfunc_wrapper=True, _nrt=False
+    )(function)
     if isinstance(compiled, CPUDispatcher):
-        compiled.__class__ = _Kernel
+        compiled.__class__ = _InnerKernel if is_inner else _Kernel
     if cache_directory() and not numba.config.DISABLE_JIT:
         compiled._cache = _KernelCache(function)
     return compiled  # type: ignore[no-any-return]

@@ -3,10 +3,13 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 from engine.bench.effort import Effort
 from engine.bench.positions import positions_to_evaluate
+from engine.color import BLACK
 from engine.evaluators.base import Evaluation, Evaluator
-from engine.evaluators.playout_kernels import run_light_rollouts
+from engine.evaluators.playout_kernels import run_light_rollouts, seed_generator
 from engine.game import Game
 
 BATCHES = (1, 8, 16, 32)
@@ -44,15 +47,14 @@ class Measured:
 def rollouts_per_second(effort: Effort, width: int, height: int) -> int:
     """Return uniformly random games a second from the empty board, on one core."""
     board = Game(width, height).board
-    work = board.copy()
-    run_light_rollouts(board, 1, 10, 1, work)
-    count, seed = 1000, 2
+    work, generator = board.copy(), np.ones(1, dtype=np.uint64)
+    seed_generator(generator, np.uint64(1))
+    run_light_rollouts(board, BLACK, 10, generator, work)
+    count = 1000
 
     def run() -> float:
-        nonlocal seed
-        seed += 1
         start = time.perf_counter()
-        run_light_rollouts(board, 1, count, seed, work)
+        run_light_rollouts(board, BLACK, count, generator, work)
         return time.perf_counter() - start
 
     count = max(100, int(count * effort.seconds / run()))

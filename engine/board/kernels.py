@@ -9,6 +9,8 @@ Every kernel takes a board as `engine.board.layout` describes it, on-board verti
 nothing.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,6 +47,20 @@ def _zobrist_words() -> NDArray[np.int16]:
 
 
 ZOBRIST = _zobrist_words()
+
+
+@kernel
+def copy_row(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy a row: numba assigns slices by code for every broadcast, slower to compile and to run."""
+    for index in range(source.shape[0]):
+        target[index] = source[index]
+
+
+@kernel
+def copy_board(source: Board, target: Board) -> None:
+    """Copy a whole position."""
+    for row in range(source.shape[0]):
+        copy_row(source[row], target[row])
 
 
 @kernel

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal, neighbor_offset
+from engine.board.kernels import copy_row, is_legal, neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import last_liberty
 from engine.board.undo import new_journal, take_back, try_stone
@@ -322,8 +322,7 @@ def _is_captured(board: Board, stone: int, plies: NDArray[np.int16], journal: ND
 def _copy(board: Board, work: Board) -> None:
     """Copy the rows that reading needs."""
     for row in range(SIZE + 1):
-        for place in range(board.shape[1]):
-            work[row, place] = board[row, place]
+        copy_row(board[row], work[row])
 
 
 @kernel

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import copy_row
 from engine.evaluators.base import DETAILS, Attributes, Evaluation, Evaluator, PositionBatch
 from engine.jit import kernel
 
@@ -81,7 +82,7 @@ def copy_rows(rows: NDArray[np.int64], count: int, source: Floats, out: Floats) 
     """Write row i of out [B, k] from row rows[i] of source [S, k], unless that is MISS."""
     for i in range(count):
         if rows[i] != MISS:
-            out[i] = source[rows[i]]
+            copy_row(source[rows[i]], out[i])
 
 
 @kernel
@@ -115,7 +116,7 @@ def claim(
 def store_rows(slots: NDArray[np.int64], count: int, fresh: Floats, stored: Floats) -> None:
     """Copy rows 0..count-1 of fresh [M, k] into their slots of the table [entries, k]."""
     for j in range(count):
-        stored[slots[j]] = fresh[j]
+        copy_row(fresh[j], stored[slots[j]])
 
 
 class _Table:

@@ -8,7 +8,7 @@ then play anywhere sensible. Neither fills own one-point eyes.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal, neighbor_offset, place, play
+from engine.board.kernels import copy_board, is_legal, neighbor_offset, place, play
 from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.board.tactics import (
     PATTERNS,
@@ -222,15 +222,13 @@ def heavy_rollout(
 
 
 @kernel
-def run_light_rollouts(board: Board, color: int, count: int, seed: int, work: Board) -> int:
+def run_light_rollouts(board: Board, color: int, count: int, rng: NDArray[np.uint64], work: Board) -> int:
     """Play `count` light rollouts from one position; return the sum of black minus white points.
 
-    work: a board of the same size that the rollouts may change.
+    rng: seeded. work: a board of the same size that the rollouts may change.
     """
-    rng = np.empty(1, dtype=np.uint64)
-    seed_generator(rng, np.uint64(seed))
     total = 0
     for _ in range(count):
-        work[:, :] = board
+        copy_board(board, work)
         total += light_rollout(work, color, rng)
     return total

@@ -139,14 +139,14 @@ def write_policy(
     logits: [rows, P, area + 1] as the network saw the board. optimistic: the channel that `optimism` [B]
     mixes with channel 0 before the softmax, 0 for none. legal: [B, area + 1], in each row at least one True.
     """
-    _legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
+    legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
     rows = policy[first : first + count]
     np.exp(rows, out=rows)  # numpy computes eight at a time, a kernel one
-    return _divide_by_sums(rows)
+    return divide_by_sums(rows)
 
 
 @kernel
-def _legal_logits(
+def legal_logits(
     logits: Array,
     optimistic: int,
     temperature: float,
@@ -177,7 +177,7 @@ def _legal_logits(
 
 
 @kernel
-def _divide_by_sums(policy: Array) -> bool:
+def divide_by_sums(policy: Array) -> bool:
     """Divide each row by its sum; return True if all sums are finite."""
     finite = True
     for row in range(policy.shape[0]):
@@ -195,13 +195,13 @@ def write_ownership(
     logits: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, ownership: Array
 ) -> None:
     """Write ownership [B, area] of logits [rows, area] as the network saw the board."""
-    _turn_back(logits, table, symmetry, first, count, ownership)
+    turn_back(logits, table, symmetry, first, count, ownership)
     rows = ownership[first : first + count]
     np.tanh(rows, out=rows)
 
 
 @kernel
-def _turn_back(
+def turn_back(
     seen: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, points: Array
 ) -> None:
     """Write points [B, area] of what the network said of the points [rows, area] that it saw."""

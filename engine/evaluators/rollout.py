@@ -9,6 +9,7 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import copy_board
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
@@ -22,7 +23,7 @@ _MAX_BATCH = 1024
 
 
 @kernel
-def _evaluate_rows(
+def evaluate_rows(
     boards: NDArray[np.int16],
     moves: NDArray[np.int16],
     to_play: NDArray[np.int8],
@@ -47,7 +48,7 @@ def _evaluate_rows(
     for row in range(count):
         color = to_play[row]
         write_priors(boards[row], color, moves[row, 0], moves[row, 1], legal[row], weights, eye_space, policy[row])
-        work[:, :] = boards[row]
+        copy_board(boards[row], work)
         seed_generator(rng, seeds[row])
         balance = heavy_rollout(work, color, moves[row, 0], rng, probabilities, eye_space, first_play[row])
         sign = 1 if color == BLACK else -1
@@ -100,7 +101,7 @@ class RolloutEvaluator:
             shape = positions.boards.shape[1:]
             if worker is None or worker.shape != shape:
                 worker = _Worker(shape)
-            _evaluate_rows(
+            evaluate_rows(
                 positions.boards,
                 positions.moves,
                 positions.to_play,

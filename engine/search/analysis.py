@@ -226,7 +226,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
     node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
     line = np.zeros((3, max(1, wanted.pv_length)), dtype=np.int64)
     line[:, 0] = table.vertex[edge], node["visits"], table.visits[edge]
-    length = _follow(tree, child, line)
+    length = follow_line(tree, child, line)
     mean, stdev = _ownership(tree, child, wanted.moves_ownership, color)
     return MoveInfo(
         vertex=int(table.vertex[edge]),
@@ -321,7 +321,7 @@ def _ownership(tree: Tree, node: int, wanted: bool, color: int) -> tuple[Ownersh
 
 
 @kernel
-def _follow(tree: Tree, node: int, line: NDArray[np.int64]) -> int:
+def follow_line(tree: Tree, node: int, line: NDArray[np.int64]) -> int:
     """Continue a variation from a node by the most visited moves, the mover's better one of equals.
 
     line: [3, length] of vertices, visits and edge visits, the first of each written. Returns its length.

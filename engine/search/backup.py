@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import copy_row
 from engine.color import EMPTY
 from engine.evaluators.base import (
     NO_RESULT,
@@ -205,7 +206,7 @@ def back_up(
             ownership_sum[index] += black_value(answers.ownership[row, index], color)
         ownership_sum[ownership_sum.shape[0] - 1] += 1.0
         if has_rave:
-            amaf[:] = answers.first_play[row]
+            copy_row(answers.first_play[row], amaf)
             for i in range(length):
                 moves[i] = _move_of(tree, path[i], links[i])
             _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)

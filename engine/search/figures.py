@@ -14,7 +14,7 @@ _VALUES = _BEST_VALUE, _SECOND_VALUE, _ROOT_VALUE, _PRIOR = range(4)
 
 
 @kernel
-def _read(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
     """Write the root's figures; where two moves have the same visits the earlier is the better."""
     root = tree.nodes[ROOT]
     sign = 1.0 if root.to_play == BLACK else -1.0
@@ -49,7 +49,7 @@ class Figures:
 
     def of(self, tree: Tree, playouts: int, elapsed: float) -> SearchStats:
         """Return the present figures. playouts: of this search. elapsed: seconds."""
-        _read(tree, self._counts, self._values)
+        read_figures(tree, self._counts, self._values)
         best_visits, second_visits, leader, visits, moves = self._counts.tolist()
         best_value, second_value, root_value, prior = self._values.tolist()
         if leader != self._leader:

@@ -121,6 +121,7 @@ class Forest:
         self._scratch = new_scratch(game.board, slot.evaluation.first_play.shape[1])
         self._order = np.empty(self._area + 1, dtype=np.int32)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
+        self._evaluations = np.zeros(1, dtype=np.float64)
         self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
         self.busy = BusyTime()
         self.evaluations = 0
@@ -294,6 +295,7 @@ class Forest:
             self._scratch.work,
             self._scratch.amaf,
             self._moves,
+            self._evaluations,
         )
         for tree in slot.owners[:rows][slot.batch.length[:rows] == 0].tolist():
             self._prepare(tree)

@@ -23,7 +23,6 @@ GOING, DONE, FULL = range(3)
 of room."""
 _ENDED_AT_A_TIME = 256
 """Playouts in a row that the rules end, after which the other trees have their turn."""
-_NO_SUMS = 1
 
 
 class Searches(NamedTuple):
@@ -264,9 +263,12 @@ def back_up_forest(
     work: NDArray[np.float64],
     amaf: NDArray[np.int8],
     moves: NDArray[np.int16],
+    evaluations: NDArray[np.float64],
 ) -> None:
-    """Bring the evaluations of a batch into the trees that its rows are of. Working memory: see `back_up`."""
-    ownership_sum = np.zeros(_NO_SUMS, dtype=np.float64)
+    """Bring the evaluations of a batch into the trees that its rows are of.
+
+    evaluations: [1], their number is added to it. Working memory: see `back_up`.
+    """
     row = 0
     while row < rows:
         end = row + 1
@@ -283,6 +285,6 @@ def back_up_forest(
             work,
             amaf,
             moves,
-            ownership_sum,
+            evaluations,
         )
         row = end

@@ -19,7 +19,7 @@ _FREED_BIAS = 0.8
 
 
 @kernel
-def _mark(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
+def mark_subtree(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
     """Write ROOT for every node under a root, but not below nodes of fewer visits, else NO_NODE; return how many."""
     marks[: tree.counters[SIZE]] = NO_NODE
     marks[root] = ROOT
@@ -114,7 +114,7 @@ def _compact_links(tree: Tree, nodes: int, renamed: NDArray[np.int32], names: ND
 
 
 @kernel
-def _keep_subtree(
+def keep_subtree(
     tree: Tree,
     root: int,
     least_visits: int,
@@ -127,7 +127,7 @@ def _keep_subtree(
     renamed, stack: [N] int32, names: [L] int32, working memory. No evaluation may be in flight.
     """
     size = tree.counters[SIZE]
-    _mark(tree, root, least_visits, renamed, stack)
+    mark_subtree(tree, root, least_visits, renamed, stack)
     count = 1
     for number in range(size):
         if renamed[number] == NO_NODE:
@@ -152,7 +152,7 @@ def _keep_subtree(
 
 
 @kernel
-def _rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
+def rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
     """Keep only the entries of the bias table that nodes use. keys, sums: copies of the table."""
     tree.bias_keys[:] = 0
     tree.bias_sums[:, :] = 0.0
@@ -173,9 +173,9 @@ def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
     """
     size, links = int(tree.counters[SIZE]), int(tree.counters[LINKS])
     renamed, stack, names = (np.empty(count, dtype=np.int32) for count in (size, size, links))
-    _keep_subtree(tree, root, least_visits, renamed, stack, names)
+    keep_subtree(tree, root, least_visits, renamed, stack, names)
     if 2 * tree.counters[BIAS_ENTRIES] > len(tree.bias_keys):
-        _rebuild_bias(tree, tree.bias_keys.copy(), tree.bias_sums.copy())
+        rebuild_bias(tree, tree.bias_keys.copy(), tree.bias_sums.copy())
 
 
 def make_room(tree: Tree) -> None:
@@ -183,7 +183,7 @@ def make_room(tree: Tree) -> None:
     size = int(tree.counters[SIZE])
     marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
     least = 2
-    while _mark(tree, ROOT, least, marks, stack) > _KEPT_SHARE * len(tree.nodes):
+    while mark_subtree(tree, ROOT, least, marks, stack) > _KEPT_SHARE * len(tree.nodes):
         least *= 2
     prune(tree, ROOT, least)
     tree.counters[IS_FULL] = 0

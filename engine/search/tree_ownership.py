@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 
 
 @kernel
-def _order(
+def order_nodes(
     tree: Tree, root: int, order: NDArray[np.int32], edges_in: NDArray[np.int32], stack: NDArray[np.int32]
 ) -> int:
     """Write the nodes under a root so that parents precede children (Kahn 1962); return how many there are."""
@@ -46,7 +46,7 @@ def _order(
 
 
 @kernel
-def _spread(
+def spread(
     tree: Tree,
     order: NDArray[np.int32],
     place: NDArray[np.int32],
@@ -108,9 +108,9 @@ def tree_ownership(tree: Tree, node: int, least_share: float = 1e-3) -> tuple[Fl
     if tree.ownership.shape[1] == 0 or tree.nodes[node]["visits"] == 0:
         return total, squares
     order, work, stack = (np.empty(size, dtype=np.int32) for _ in range(3))
-    count = _order(tree, node, order, work, stack)
+    count = order_nodes(tree, node, order, work, stack)
     share = np.empty(count)
-    counted = _spread(tree, order, work, count, least_share, share, total, squares)
+    counted = spread(tree, order, work, count, least_share, share, total, squares)
     if counted <= 0.0:
         return total, squares
     mean = total / counted

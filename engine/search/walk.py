@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.board.kernels import place, play, position_hash
+from engine.board.kernels import copy_board, copy_row, place, play, position_hash
 from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
 from engine.color import BLACK, WHITE
 from engine.evaluators.base import HISTORY, row_hash
@@ -90,23 +90,23 @@ def _write_leaf(
 ) -> None:
     """Write the walk and the position at its end into one row of the batch, all but its facts and hash."""
     board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
-    batch.boards[row, :, :] = board
+    copy_board(board, batch.boards[row])
     for age in range(HISTORY):
         if age < depth:
             moves[age] = scratch.path_vertex[depth - 1 - age]
             hashes[age] = scratch.path_hash[depth - age]
-            batch.colors[row, age] = scratch.path_colors[(depth - age) % HISTORY]
+            copy_row(scratch.path_colors[(depth - age) % HISTORY], batch.colors[row, age])
         else:
             moves[age] = root.moves[age - depth]
             hashes[age] = root.hashes[age - depth]
-            batch.colors[row, age] = root.colors[age - depth]
+            copy_row(root.colors[age - depth], batch.colors[row, age])
     batch.to_play[row] = color
     batch.white_bonus[row] = bonus
     batch.seeds[row] = np.uint64(seed)
-    batch.second_start[row] = root.second_start
+    copy_row(root.second_start, batch.second_start[row])
     if depth == 0:
-        batch.legal[row] = root.legal
-        batch.marks[row] = root.marks
+        copy_row(root.legal, batch.legal[row])
+        copy_row(root.marks, batch.marks[row])
     else:
         write_legal(root, scratch, depth, remembered, color, batch.legal[row], batch.marks[row])
     for i in range(depth + 1):
@@ -176,12 +176,12 @@ def collect(
     rows, ended = 0, 0
     board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
     while rows < wanted and ended < wanted:
-        board[:, :] = root.board
+        copy_board(root.board, board)
         number, depth, passes, button = ROOT, 0, root.passes, root.button
         bonus, handicap, remembered, cycle_start, is_void = root.white_bonus, root.handicap, 0, 0, False
         is_shared, last = False, root.moves[0]
         if root.superko.shape[0] > 1:
-            scratch.occupied[:] = root.occupied
+            copy_row(root.occupied, scratch.occupied)
         path[0] = ROOT
         nodes[ROOT].pending += 1
         while nodes[number].stage == EXPANDED and depth < MAX_DEPTH - 1:
@@ -229,7 +229,7 @@ def collect(
             scratch.path_key[depth - 1] = key
             if root.can_be_void and vertex != PASS:
                 is_void = occurs_thrice(root, scratch, depth, cycle_start, 3 - color)
-            scratch.path_colors[depth % HISTORY, :] = board[COLOR]
+            copy_row(board[COLOR], scratch.path_colors[depth % HISTORY])
             if nodes[number].stage == NEW and (passes >= 2 or ended_here or is_void):
                 nodes[number].stage = TERMINAL
             elif tree.links[link].visits < nodes[number].visits:

@@ -125,8 +125,10 @@ def test_a_played_out_board_counts_as_tromp_taylor() -> None:
 
 def test_light_rollouts_from_the_empty_board_favor_the_first_player() -> None:
     board = new_board(9, 9)
-    total = run_light_rollouts(board, BLACK, 4000, 7, board.copy())
+    generator = np.ones(1, dtype=np.uint64)
+    seed_generator(generator, np.uint64(7))
+    total = run_light_rollouts(board, BLACK, 4000, generator, board.copy())
     assert 0.5 < total / 4000 < 4
     after = board.copy()
     play(after, parse_vertex("E5", 9, 9), BLACK, False)
-    assert run_light_rollouts(after, WHITE, 4000, 7, board.copy()) > total
+    assert run_light_rollouts(after, WHITE, 4000, generator, board.copy()) > total
