@@ -15,16 +15,13 @@ import click
 
 from engine import __version__
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_lonely_profile, threads_option
+from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
 from engine.option_types import BoardSize, RuleSet, read_settings, search_params
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
 from gtp.options import controller_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from engine.evaluators.base import Evaluator
     from engine.players import Player
     from engine.search.params import SearchParams
     from engine.solve.cli import Judge
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-LOADED_LATE = ("analysis", "distill", "net", "selfplay", "setup", "train", "zero")
+LOADED_LATE = ("analysis", "bench", "distill", "match", "net", "selfplay", "setup", "train", "zero")
 """Commands with options of their own."""
 
 
@@ -43,10 +40,18 @@ def load_command(name: str) -> click.Command | None:
             from gtp.json_analysis.cli import analysis
 
             return analysis
+        case "bench":
+            from engine.bench.command import bench
+
+            return bench
         case "distill":
             from engine.train.teaching.distill_cli import distill
 
             return distill
+        case "match":
+            from engine.match.command import match
+
+            return match
         case "net":
             from engine.netfile.cli import net
 
@@ -186,7 +191,10 @@ def with_player_options(command: Any) -> Any:
     return command
 
 
-@click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=FrontDoor,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Path(__file__)},
+)
 @click.version_option(__version__, prog_name="keima")
 def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
@@ -255,67 +263,6 @@ def play(**options: Any) -> None:
 
 
 @main.command()
-@click.option("--black", metavar="COMMAND", help="Player A, who plays Black in the first game.")
-@click.option("--white", metavar="COMMAND", help="Player B.")
-@click.option(
-    "--engine",
-    "engines",
-    multiple=True,
-    metavar="NAME=COMMAND",
-    help="A player of a round robin, instead of --black and --white; give two or more. Colors always alternate.",
-)
-@click.option("--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games of every two players.")
-@click.option("--size", type=BoardSize(), default="19", show_default=True, help="The board: 19, or 13x9.")
-@click.option("--komi", type=float, default=7.5, show_default=True, help="Points given to White.")
-@click.option("--handicap", type=int, default=0, metavar="N", help="Black begins with N stones on the fixed points.")
-@click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="By name, or as JSON.")
-@click.option("--alternate", is_flag=True, help="Change colors after every game.")
-@click.option(
-    "--openings",
-    type=click.Path(exists=True, path_type=Path),
-    multiple=True,
-    help="Records to begin games with, each twice with colors changed: SGF, folder, or .sgfl(.bz2) of one SGF a line.",
-)
-@click.option(
-    "--opening-moves",
-    type=click.IntRange(min=1),
-    help="How many moves of each record; without it all, up to half as many as points.",
-)
-@click.option("--seed", type=int, help="Of the order of the openings; 0 if not given.")
-@click.option("--referee", metavar="COMMAND", help="A program that counts the games.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of records and results.")
-@click.option(
-    "--clock",
-    metavar="TEXT",
-    help="Time in seconds: absolute:60, canadian:60+25/300 (25 moves in 300 s), byoyomi:60+5x10 (5 periods of 10 s), "
-    "fischer:10+1, or capped:10+1/60/30 (at most 60 s in all and 30 s a move; a cap may be left out). "
-    "Without a clock only --hang limits a move.",
-)
-@click.option("--move-time", "seconds_per_move", type=float, metavar="SECONDS", help="A clock: time for each move.")
-@click.option("--time", type=float, metavar="SECONDS", help="A clock: main time, absolute or before --byo.")
-@click.option("--byo", type=float, metavar="SECONDS", help="Canadian time, for --stones moves.")
-@click.option("--stones", type=int, help="Moves in a period of --byo; 1 if not given.")
-@click.option("--grace", type=float, default=0.5, show_default=True, metavar="SECONDS", help="Overdraft forgiven.")
-@click.option("--hang", type=float, default=300.0, show_default=True, metavar="SECONDS", help="Longest wait.")
-@click.option("--max-moves", type=int, default=0, help="Moves after which a game ends; 0: three a point.")
-@click.option("--concurrency", type=click.IntRange(min=1), default=1, show_default=True, help="Games at a time.")
-@click.option("--resume/--no-resume", default=True, help="Go on with the match found in --out.")
-@click.option("--black-name", help="Shown for player A.")
-@click.option("--white-name", help="Shown for player B.")
-def match(**options: Any) -> None:
-    """Play a match between two GTP programs, or a round robin of several.
-
-    Every move is checked by Keima's rules and every clock is Keima's own, by wall time. With
-    --concurrency 1 one program thinks at a time, unless a program ponders. A program that crashes,
-    hangs or answers nonsense loses that game. A match stopped at any moment goes on with the same
-    command and --out; more --games make it longer.
-    """
-    from engine.match import MatchOptions, cli_match
-
-    sys.exit(cli_match(MatchOptions(**options)))
-
-
-@main.command()
 @solve_options
 @network_options
 @click.option(
@@ -340,82 +287,6 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
     )
     with one_line_errors():
         sys.exit(cli_solve(asked, lambda: make_judge(net, options), params, out=out, as_json=as_json))
-
-
-@main.command()
-@click.option("--size", "sizes", type=BoardSize(), multiple=True, help="Boards to measure; 9 and 19 by default.")
-@network_options
-@threads_option
-@click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
-@click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
-@click.option("--seconds", type=float, default=0.5, show_default=True, help="Length of a run that counts per second.")
-@click.option(
-    "--katago",
-    metavar="COMMAND",
-    default="",
-    help="Let KataGo's benchmark take turns on the same --net: 'katago benchmark -config gtp.cfg'. Positions, threads "
-    "and length are added; it runs with one thread a core or two, whichever is faster.",
-)
-@click.option(
-    "--memory-visits",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Also measure the engine's memory after a move of N visits on the last --size. Takes long.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def bench(
-    net: str | None,
-    backend: str,
-    precision: str,
-    profile: str | None,
-    threads: int | None,
-    katago: str,
-    **options: Any,
-) -> None:
-    """Measure start-up, rollouts, evaluations and visits.
-
-    The network's in all backends and precisions that are fast here, or in those of --backend and --precision.
-    """
-    import shlex
-    from functools import partial
-
-    from engine.bench.effort import NO_PRECISION
-    from engine.bench.measure import cli_bench
-    from engine.bench.startup import own_program
-    from engine.evaluators.rollout import RolloutEvaluator
-    from engine.evaluators.uniform import UniformEvaluator
-
-    refuse_lonely_profile(net, profile)
-    if katago and net in (None, NO_NETWORK):
-        raise click.UsageError("--katago needs the --net that both evaluate")
-    file, count = network_named(net), threads or os.cpu_count() or 1
-    factories: dict[tuple[str, str], Callable[[], Evaluator]] = {
-        ("uniform", NO_PRECISION): UniformEvaluator,
-        ("rollout", NO_PRECISION): partial(RolloutEvaluator, count),
-    }
-    rival: list[str] = []
-    playing = ["--threads", str(count), "--net", file or NO_NETWORK]
-    with one_line_errors():
-        if file is not None:
-            from engine.evaluators.backends import to_compare
-            from engine.netfile.network import Computing, find_network, open_network
-
-            def network(computing: Computing) -> "Evaluator":
-                return open_network(file, computing, profile).evaluator
-
-            for pair in to_compare(backend, precision):
-                factories[pair] = partial(network, Computing(*pair, threads=count))
-            playing += [
-                "--backend",
-                backend,
-                "--precision",
-                precision,
-                *(["--human-profile", profile] if profile else []),
-            ]
-            rival = [*shlex.split(katago), "-model", str(find_network(file))] if katago else []
-        program = own_program(Path(__file__))
-        sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from engine.match import Entrant, MatchSettings
+from engine.match.settings import Entrant, MatchSettings
 
 FAKE = Path(__file__).with_name("fake.py")
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from engine.clock import TimeSettings
-from engine.match import MatchError, MatchOptions, cli_match
+from engine.match.cli import cli_match
 from engine.match.clock import parse_clock
+from engine.match.errors import MatchError
+from engine.match.options import MatchOptions
 from tests.match.players import fake
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.match import MatchError, run_match
 from engine.match.clock import parse_clock
+from engine.match.errors import MatchError
 from engine.match.seat import Score, parse_score
 from engine.match.store import GameRecord
+from engine.match.tournament import run_match
 from engine.sgf import load_sgf
 from engine.vertex import parse_vertex
 from tests.match.players import fake, fast

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.match import MatchError, run_match
+from engine.match.errors import MatchError
+from engine.match.tournament import run_match
 from engine.sgf import load_sgf
 from engine.vertex import parse_vertex
 from tests.match.players import fake, fast

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.match import MatchError
+from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook, read_openings
 from engine.rules import TROMP_TAYLOR, parse_rules
 from engine.vertex import format_vertex

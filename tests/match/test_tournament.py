@@ -13,17 +13,24 @@ import pytest
 from engine.clock import NO_LIMIT
 from engine.color import BLACK, WHITE
 from engine.game import Move
-from engine.match import MatchError, MatchOptions, MatchSettings, run_match
 from engine.match.clock import parse_clock
+from engine.match.errors import MatchError
 from engine.match.openings import Opening, OpeningBook
-from engine.match.settings import Fixture
+from engine.match.options import MatchOptions
+from engine.match.settings import Fixture, MatchSettings
 from engine.match.store import GameRecord
+from engine.match.tournament import run_match
 from engine.sgf import load_sgf
 from engine.vertex import format_vertex, parse_vertex
 from tests.match.players import fake, fast
 
 ROOT = Path(__file__).resolve().parents[2]
 GNUGO = Path("/usr/games/gnugo")
+BUILD = (
+    "import sys; from pathlib import *; from engine.match.cli import cli_match; "
+    "from engine.match.options import MatchOptions"
+)
+"""What a program of one line needs to run a match."""
 
 
 def lines(directory: Path) -> list[dict[str, object]]:
@@ -253,8 +260,7 @@ def test_a_match_in_the_format_of_an_earlier_version_is_an_error(tmp_path: Path)
 def test_a_killed_match_loses_only_the_game_in_play(tmp_path: Path) -> None:
     out = tmp_path / "match"
     options = MatchOptions(black=fake("!slow:0.1:C3"), white=fake("B3"), games=500, size=5, out=out)
-    build = "import sys; from pathlib import *; from engine.match import MatchOptions, cli_match"
-    code = f"{build}; sys.exit(cli_match({options!r}))"
+    code = f"{BUILD}; sys.exit(cli_match({options!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as match:
@@ -304,8 +310,7 @@ def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path) -> None:
     options = MatchOptions(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
     # A test run in the background of a shell has Ctrl-C ignored, and so would the match.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    build = "import sys; from pathlib import *; from engine.match import MatchOptions, cli_match"
-    code = f"{heed}; {build}; sys.exit(cli_match({options!r}))"
+    code = f"{heed}; {BUILD}; sys.exit(cli_match({options!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as match:
