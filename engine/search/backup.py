@@ -17,15 +17,11 @@ from engine.evaluators.base import (
     outcome_value,
 )
 from engine.jit import kernel
+from engine.search.expansion import Sorting, expand
 from engine.search.position import Batch
-from engine.search.tree import EXPANDED, NEW, OWNERSHIP_SCALE, PRIOR_SCALE, Tree
+from engine.search.tree import NEW, OWNERSHIP_SCALE, Tree
 from engine.search.values import Values, playout_weight, recompute, set_own_value
 from engine.vertex import PASS
-
-_INDEX_BITS = 10
-_INDEX_RANGE = 1 << _INDEX_BITS
-"""More than the moves of the largest board; with 16 bits of prior it fills less than an int32."""
-_PRIOR_HALF = 1 << 15
 
 
 @kernel
@@ -70,50 +66,6 @@ def finish_game(tree: Tree, values: Values, number: int, margin: float, is_void:
         node.raw_weight_sq = weight * weight
         node.raw_spread = 0.0
     set_own_value(values, tree.nodes, tree.bias_sums, number, node.visits + 1)
-
-
-@kernel
-def _sort_descending(keys: NDArray[np.int32], count: int) -> None:
-    """Sort the first `count` keys in place (Shell 1959, gaps of Ciura 2001)."""
-    for gap in (301, 132, 57, 23, 10, 4, 1):
-        for i in range(gap, count):
-            key, place = keys[i], i
-            while place >= gap and keys[place - gap] < key:
-                keys[place] = keys[place - gap]
-                place -= gap
-            keys[place] = key
-
-
-@kernel
-def _expand(
-    tree: Tree,
-    node: int,
-    legal: NDArray[np.bool_],
-    policy: NDArray[np.float32],
-    width: int,
-    order: NDArray[np.int32],
-) -> None:
-    """Give a node its legal moves, best prior first, equal ones in policy order.
-
-    order: [area + 1] int32 working memory. Its keys hold the coded prior above the index counted from the end.
-    """
-    edge_prior, edge_vertex = tree.edge_prior[node], tree.edge_vertex[node]
-    count, last = 0, legal.shape[0] - 1
-    for index in range(last + 1):
-        if legal[index]:
-            prior = np.int32(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
-            order[count] = (prior - _PRIOR_HALF) * _INDEX_RANGE + (last - index)
-            count += 1
-    _sort_descending(order, count)
-    for edge in range(count):
-        index = last - (order[edge] & (_INDEX_RANGE - 1))
-        edge_prior[edge] = (order[edge] >> _INDEX_BITS) + _PRIOR_HALF
-        edge_vertex[edge] = PASS if index == last else (index // width + 1) * (width + 1) + index % width + 1
-    tree.nodes[node].edges = count
-    if tree.rave_visits.shape[0] > 0:
-        tree.rave_visits[node, :count] = 0.0
-        tree.rave_value[node, :count] = 0.0
-    tree.nodes[node].stage = EXPANDED
 
 
 @kernel
@@ -183,7 +135,7 @@ def back_up(
     answers: Answers,
     values: Values,
     width: int,
-    order: NDArray[np.int32],
+    sorting: Sorting,
     work: NDArray[np.float64],
     amaf: NDArray[np.int8],
     moves: NDArray[np.int16],
@@ -191,7 +143,7 @@ def back_up(
 ) -> None:
     """Expand the leaves of a batch with their evaluations and bring these to all above them.
 
-    order: [area + 1], work: [3, area + 1], amaf: [n], moves: [MAX_DEPTH], working memory.
+    sorting, work: [3, area + 1], amaf: [n], moves: [MAX_DEPTH], working memory.
     ownership_sum: [area + 1] float64, Black-positive sums over all evaluations; the last is their number.
     """
     has_rave = tree.rave_visits.shape[0] > 0
@@ -199,7 +151,7 @@ def back_up(
         path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
         leaf = path[length]
         color = tree.nodes[leaf].to_play
-        _expand(tree, leaf, batch.legal[row], answers.policy[row], width, order)
+        expand(tree, leaf, batch.legal[row], answers.policy[row], width, sorting)
         _take_answer(tree, values, answers, row, leaf)
         finish_walk(tree, values, path, links, length, work)
         for index in range(ownership_sum.shape[0] - 1):

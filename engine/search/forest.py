@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from engine.evaluators.base import Evaluator
 from engine.game import Game
+from engine.search.expansion import new_sorting
 from engine.search.forest_kernels import DONE, FULL, Searches, back_up_forest, collect_forest, refill
 from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
@@ -119,7 +120,7 @@ class Forest:
         self._games: list[tuple[Game, int] | None] = [None] * count
         slot = self.new_slot(1)
         self._scratch = new_scratch(game.board, slot.evaluation.first_play.shape[1])
-        self._order = np.empty(self._area + 1, dtype=np.int32)
+        self._sorting = new_sorting(self._area + 1)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self._evaluations = np.zeros(1, dtype=np.float64)
         self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
@@ -291,7 +292,7 @@ class Forest:
             slot.owners,
             slot.answers,
             self._size[0],
-            self._order,
+            self._sorting,
             self._scratch.work,
             self._scratch.amaf,
             self._moves,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.jit import kernel
 from engine.search.backup import Answers, back_up
+from engine.search.expansion import Sorting
 from engine.search.position import Batch, Root, Scratch, put_in_set
 from engine.search.selection import Exploration
 from engine.search.tree import IS_FULL, ROOT, SHARED_PLAYOUTS, TERMINAL_PLAYOUTS, Tree
@@ -259,7 +260,7 @@ def back_up_forest(
     owners: NDArray[np.int64],
     answers: Answers,
     width: int,
-    order: NDArray[np.int32],
+    sorting: Sorting,
     work: NDArray[np.float64],
     amaf: NDArray[np.int8],
     moves: NDArray[np.int16],
@@ -281,7 +282,7 @@ def back_up_forest(
             _answers_from(answers, row),
             _values_at(searches.values, searches.score_table, owners[row]),
             width,
-            order,
+            sorting,
             work,
             amaf,
             moves,

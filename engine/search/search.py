@@ -17,6 +17,7 @@ from engine.evaluators.base import Evaluation, Evaluator
 from engine.evaluators.throughput import Load, Pace, Throughput
 from engine.game import Game
 from engine.search.backup import back_up, reopen
+from engine.search.expansion import new_sorting
 from engine.search.figures import Figures
 from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
@@ -148,7 +149,7 @@ class Search:
         slots = attributes.concurrent + 1
         self._slots = [Slot(capacity, game, has_details=has_details) for _ in range(slots)]
         self._scratch = new_scratch(game.board, self._slots[0].evaluation.first_play.shape[1])
-        self._order = np.empty(area + 1, dtype=np.int32)
+        self._sorting = new_sorting(area + 1)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
         self._shape, self._memory, self._game = game_size, self.params.max_memory_mib, None
@@ -375,7 +376,7 @@ class Search:
             slot.answers,
             self._values,
             slot.positions.width,
-            self._order,
+            self._sorting,
             self._scratch.work,
             self._scratch.amaf,
             self._moves,

@@ -1,0 +1,81 @@
+"""A leaf becomes a node with edges: its legal moves, the best prior first."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.jit import kernel
+from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
+from engine.vertex import PASS
+
+_INDEX_BITS = 10
+"""Of a key; 2**10 is more than the moves of the largest board."""
+_INDEX_MASK = (1 << _INDEX_BITS) - 1
+_DIGIT_BITS = 8
+_DIGITS = 1 << _DIGIT_BITS
+_DIGIT_MASK = _DIGITS - 1
+_HIGH = _INDEX_BITS + _DIGIT_BITS
+
+
+class Sorting(NamedTuple):
+    """Working memory of `expand`.
+
+    keys, spare: [area + 1] int32. A key is a move's index with, above it, what its coded prior (16 bits) lacks of
+    the highest. counts: [2, 256] int32, for the lower and the upper byte of that.
+    """
+
+    keys: NDArray[np.int32]
+    spare: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+def new_sorting(moves: int) -> Sorting:
+    """Return memory to sort so many moves."""
+    return Sorting(np.empty(moves, np.int32), np.empty(moves, np.int32), np.empty((2, _DIGITS), np.int32))
+
+
+@kernel
+def _sort(sorting: Sorting, count: int) -> None:
+    """Sort the first `count` keys by all but their indices, equal ones as they come (LSD radix sort, Knuth 5.2.5)."""
+    keys, spare, counts = sorting.keys, sorting.spare, sorting.counts
+    counts[:] = 0
+    for i in range(count):
+        counts[0, keys[i] >> _INDEX_BITS & _DIGIT_MASK] += 1
+        counts[1, keys[i] >> _HIGH] += 1
+    low = high = 0
+    for digit in range(_DIGITS):
+        low, counts[0, digit] = low + counts[0, digit], low
+        high, counts[1, digit] = high + counts[1, digit], high
+    for i in range(count):
+        digit = keys[i] >> _INDEX_BITS & _DIGIT_MASK
+        spare[counts[0, digit]] = keys[i]
+        counts[0, digit] += 1
+    for i in range(count):
+        digit = spare[i] >> _HIGH
+        keys[counts[1, digit]] = spare[i]
+        counts[1, digit] += 1
+
+
+@kernel
+def expand(
+    tree: Tree, node: int, legal: NDArray[np.bool_], policy: NDArray[np.float32], width: int, sorting: Sorting
+) -> None:
+    """Give a node its legal moves, best prior first, equal ones in policy order."""
+    keys, edge_prior, edge_vertex = sorting.keys, tree.edge_prior[node], tree.edge_vertex[node]
+    count, last = 0, legal.shape[0] - 1
+    for index in range(last + 1):
+        if legal[index]:
+            prior = int(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
+            keys[count] = (int(PRIOR_SCALE) - prior) << _INDEX_BITS | index
+            count += 1
+    _sort(sorting, count)
+    for edge in range(count):
+        index = keys[edge] & _INDEX_MASK
+        edge_prior[edge] = int(PRIOR_SCALE) - (keys[edge] >> _INDEX_BITS)
+        edge_vertex[edge] = PASS if index == last else (index // width + 1) * (width + 1) + index % width + 1
+    tree.nodes[node].edges = count
+    if tree.rave_visits.shape[0] > 0:
+        tree.rave_visits[node, :count] = 0.0
+        tree.rave_value[node, :count] = 0.0
+    tree.nodes[node].stage = EXPANDED
