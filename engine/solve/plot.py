@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _LEAST_PROBLEMS = 10
 """A line of fewer would show chance."""
-_INCHES = (5.5, 4.5)
-_DPI = 150
+_INCHES = (5.5, 4.8)
+_DPI = 110
 
 
 def plot(answers: Sequence[Answer], title: str) -> bytes:
@@ -50,7 +50,7 @@ def _draw(axes: "Axes", visits: Sequence[int], grouping: Grouping, everything: R
     axes.set_ylabel("solved, %")
     axes.set_title(f"by {grouping.title}", fontsize="medium")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15), frameon=False)
 
 
 def _percents(row: Row) -> list[float]:
