@@ -41,7 +41,7 @@ def load_command(name: str) -> click.Command | None:
 
             return analysis
         case "bench":
-            from engine.bench.command import bench
+            from engine.bench.cli import bench
 
             return bench
         case "distill":

@@ -251,9 +251,9 @@ event.register("numba:compile", _PROGRESS)
 def kernel(function: F) -> F:
     """Compile a free function on flat arrays: no Python objects, no allocation, no GIL, cached on disk.
 
-    What a kernel allocates, or returns as an array, does not compile: without references to count, arrays in long
-    structures cost nothing to hand on. One whose name begins with an underscore is called by kernels alone, and has
-    no entry for Python: to unpack such structures takes more code than most kernels have.
+    What allocates, or returns an array of its own, does not compile: references are not counted, which made half of
+    a search's own work where structures of many arrays are handed on. A kernel whose name begins with an underscore
+    is called by kernels alone, and has no entry for Python: entries made a tenth of all compilation.
     """
     is_inner = function.__name__.startswith("_")
     compiled: Any = numba.njit(

@@ -65,6 +65,11 @@ class Rules:
         """True under area scoring."""
         return self.scoring is Scoring.AREA
 
+    @property
+    def may_agree(self) -> bool:
+        """Players may take dead stones off by agreement; elsewhere what stands counts."""
+        return self.friendly_pass or not self.is_area
+
     def with_field(self, name: str, value: object) -> "Rules":
         """Return a copy with one field, named as in `kata-set-rule`, replaced.
 

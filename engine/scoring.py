@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life, new_scratch
 from engine.board.kernels import remove_chain
-from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, STRIDE, Board
+from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.game import Game
 from engine.rules import Tax
+from engine.vertex import neighbors
 
 Owner = NDArray[np.int8]
 _TAX_PER_GROUP = 2
@@ -128,16 +129,11 @@ def without_chains(board: Board, dead: Collection[int]) -> Board:
     return copy
 
 
-def _neighbors(board: Board, vertex: int) -> tuple[int, int, int, int]:
-    stride = int(board[HEADER, STRIDE])
-    return vertex - stride, vertex - 1, vertex + 1, vertex + stride
-
-
 def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
     """Return the 4-connected vertices around `seed` for which `member` holds."""
     region, stack = {seed}, [seed]
     while stack:
-        for neighbor in _neighbors(board, stack.pop()):
+        for neighbor in neighbors(stack.pop(), int(board[HEADER, WIDTH])):
             if member[neighbor] and neighbor not in region:
                 region.add(neighbor)
                 stack.append(neighbor)
@@ -146,7 +142,7 @@ def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
 
 def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> dict[int, int]:
     """Take the territory of groups in seki out of an area map, in place; return the other groups by color."""
-    colors = board[COLOR]
+    colors, width = board[COLOR], int(board[HEADER, WIDTH])
     neutral = (colors == EMPTY) & (owner == EMPTY)
     living = {BLACK: 0, WHITE: 0}
     seen: set[int] = set()
@@ -158,11 +154,11 @@ def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> 
         seen |= group
         eyes = _eye_spaces(board, group, colors != color)
         if seki is None:
-            touches_neutral = any(neutral[near] for vertex in group for near in _neighbors(board, vertex))
+            touches_neutral = any(neutral[near] for vertex in group for near in neighbors(vertex, width))
             sure = len(eyes) >= 2 or any(len(eye) >= _SURE_EYE_SIZE for eye in eyes)
             lost, lives = (eyes, False) if touches_neutral and not sure else ([], True)
         else:
-            lost = [eye for eye in eyes if any(near in seki for vertex in eye for near in _neighbors(board, vertex))]
+            lost = [eye for eye in eyes if any(near in seki for vertex in eye for near in neighbors(vertex, width))]
             lives = not group & seki
         for eye in lost:
             owner[list(eye)] = EMPTY
@@ -184,7 +180,7 @@ def _eye_spaces(board: Board, group: set[int], not_own_stone: NDArray[np.bool_])
 
 
 def _count_literally(board: Board) -> tuple[int, int]:
-    colors = board[COLOR]
+    colors, width = board[COLOR], int(board[HEADER, WIDTH])
     black, white = int(np.count_nonzero(colors == BLACK)), int(np.count_nonzero(colors == WHITE))
     seen: set[int] = set()
     for seed in np.flatnonzero(colors == EMPTY).tolist():
@@ -192,7 +188,7 @@ def _count_literally(board: Board) -> tuple[int, int]:
             continue
         region = _region(seed, colors == EMPTY, board)
         seen |= region
-        touched = {int(colors[neighbor]) for vertex in region for neighbor in _neighbors(board, vertex)}
+        touched = {int(colors[neighbor]) for vertex in region for neighbor in neighbors(vertex, width)}
         black += len(region) if BLACK in touched and WHITE not in touched else 0
         white += len(region) if WHITE in touched and BLACK not in touched else 0
     return black, white

@@ -7,7 +7,6 @@ from engine.color import EMPTY, for_color, opponent
 from engine.game import Game, Move
 from engine.players.base import Avoided, Decision, Player, all_but
 from engine.players.moves import liberties_of, safe_vertices
-from engine.players.passing import may_agree
 from engine.rules import Scoring, Tax
 from engine.scoring import area_score
 from engine.vertex import PASS, neighbors
@@ -45,7 +44,7 @@ class CleanUp:
 
     def learn(self, game: Game, dead: Collection[int]) -> None:
         """Take over what was told after the passes, so that nobody is told one thing and sees another."""
-        if self.dead is None and may_agree(game.rules) and game.is_over and self.goes_on(game):
+        if self.dead is None and game.rules.may_agree and game.is_over and self.goes_on(game):
             self.dead = frozenset(dead)
 
     def judge(self, game: Game, player: Player) -> None:

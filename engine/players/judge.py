@@ -147,7 +147,7 @@ def _judging(params: SearchParams) -> SearchParams:
 
 def counts_as_it_stands(game: Game) -> bool:
     """True for a finished game whose rules know no agreement on dead stones."""
-    return game.is_over and game.rules.is_area and not game.rules.friendly_pass
+    return game.is_over and not game.rules.may_agree
 
 
 def enclosed_chains(game: Game) -> list[list[int]]:

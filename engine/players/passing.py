@@ -8,19 +8,13 @@ from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
 from engine.players.moves import liberties_of, safe_vertices
-from engine.rules import Rules
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import neighbors, points, policy_index
 
 
-def may_agree(rules: Rules) -> bool:
-    """True if players may take dead stones off by agreement; elsewhere what stands counts."""
-    return rules.friendly_pass or not rules.is_area
-
-
 def agreed_dead(game: Game, judgement: Judgement) -> list[int]:
     """Return the dead stones that players may take off by agreement."""
-    return judgement.dead if may_agree(game.rules) else []
+    return judgement.dead if game.rules.may_agree else []
 
 
 def agreed_score(game: Game, judgement: Judgement) -> float:
@@ -90,7 +84,7 @@ def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
 
     Those within sure territory are among them. They are not dead for every arbiter, and taking them costs no point.
     """
-    if may_agree(game.rules):
+    if game.rules.may_agree:
         return []
     return [vertex for vertex in judgement.dead if game.color_at(vertex) != color]
 

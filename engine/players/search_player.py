@@ -23,7 +23,6 @@ from engine.players.passing import (
     gains,
     gains_anything,
     is_settled,
-    may_agree,
     nothing_is_left,
     wins_as_it_stands,
 )
@@ -282,7 +281,7 @@ class SearchPlayer:
 
     def _dead_if_a_pass_ends(self, game: Game, color: int, limits: Limits) -> list[int]:
         """Return the dead stones that a count takes off if this color's pass ends the game."""
-        if not (may_agree(game.rules) and game.pass_ends_phase(color)):
+        if not (game.rules.may_agree and game.pass_ends_phase(color)):
             return []
         return agreed_dead(game, self.judge.judge(game, limits))
 
