@@ -64,9 +64,19 @@ class Conduct(NamedTuple):
 
 @kernel
 def node_key(board: Board, to_play: int, chain: np.uint64, number: int) -> np.uint64:
-    """Return the key of the position after `number` moves of the game."""
-    key = mixed(position_hash(board), np.uint64(board[HEADER, KO_POINT] + 1))
-    return mixed(mixed(key, chain), np.uint64(4 * number + to_play))
+    """Return the key of the position after `number` moves of the game.
+
+    One part is mixed in after the other: the chain is made of hashes, too, and two that were mixed alike before
+    they met would cancel each other out.
+    """
+    key = mixed(mixed(chain, np.uint64(4 * number + to_play)), position_hash(board))
+    return mixed(key, np.uint64(board[HEADER, KO_POINT] + 1))
+
+
+@kernel
+def chain_after(chain: np.uint64, board: Board, color: int, passes: int) -> np.uint64:
+    """Return a node's chain after a capture or a pass of `color`, the last of so many passes, led to a board."""
+    return mixed(mixed(chain, position_hash(board)), np.uint64(4 * passes + color))
 
 
 @kernel
@@ -214,7 +224,7 @@ def collect(
             scratch.path_vertex[depth] = vertex
             key = position_hash(board)
             if board[HEADER, EMPTY_COUNT] != empties - 1:
-                chain = mixed(chain, key + np.uint64(color + passes))
+                chain = chain_after(chain, board, color, passes)
             depth += 1
             link = _step_to(
                 tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, conduct.shares_nodes
