@@ -92,28 +92,31 @@ def test_visits_of_a_node_are_its_own_evaluation_and_its_links(shares_nodes: boo
     assert (parents.max() > 1) == shares_nodes
 
 
-def test_shared_nodes_are_the_same_position_by_another_order_of_moves() -> None:
-    game = Game(3, rules=TROMP_TAYLOR)
-    search = searched(game, FakeEvaluator(), 900)
+@pytest.mark.parametrize(("size", "visits"), [(3, 900), (4, 6000)])
+def test_shared_nodes_are_the_same_position_by_another_order_of_moves(size: int, visits: int) -> None:
+    game = Game(size, rules=TROMP_TAYLOR)
+    search = searched(game, FakeEvaluator(), visits)
     seen: dict[int, tuple[bytes, int]] = {}
     shared = 0
-    for node, played in positions_in(search, game):
+    for node, played in positions_by_links(search, game):
         position = (played.board[COLOR].tobytes(), played.to_play)
         shared += node in seen
         assert seen.setdefault(node, position) == position
     assert shared > 10
 
 
-def positions_in(search: Search, game: Game) -> Iterator[tuple[int, Game]]:
-    """Yield every node by every way to it, with the game played out to it."""
-    waiting = [(ROOT, game.copy())]
+def positions_by_links(search: Search, game: Game) -> Iterator[tuple[int, Game]]:
+    """Yield the node at the end of every link, with the game played out to it by one of the ways that lead there."""
+    waiting, entered = [(ROOT, game.copy())], {ROOT}
     while waiting:
         node, played = waiting.pop()
-        yield node, played
         for edge, child in enumerate(child_nodes(search.tree, node)):
             following = played.copy()
             following.play(following.to_play, int(search.tree.edge_vertex[node, edge]))
-            waiting.append((child, following))
+            yield child, following
+            if child not in entered:
+                entered.add(child)
+                waiting.append((child, following))
 
 
 def test_every_expanded_leaf_is_evaluated_once() -> None:
