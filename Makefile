@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ test: $(VENV)/installed-dev ## run the tests (one of them: make test ARGS=tests/
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
+
+test-bounds: $(VENV)/installed-dev ## run the tests of all kernels with every array index checked
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) --timeout=1800 $(or $(ARGS),tests/board tests/search tests/encoders tests/evaluators tests/players tests/solve)
 
 test-golden: $(VENV)/installed-dev ## check every file of golden records in $$KEIMA_SHARED/golden
 	@$(BIN)/python -m tests.golden $(ARGS)

@@ -5,7 +5,8 @@ callee in another file, and a frozen program has no file to look at. Here the ca
 directory named after everything that the machine code depends on: the sources of all kernels and
 of the modules that they import, and the versions of numba and Python. A change of any of them
 starts a new directory; nothing in an old one can be stale. A directory that cannot be written
-costs a compilation at each start, never a failure.
+costs a compilation at each start, never a failure. With NUMBA_BOUNDSCHECK=1 kernels check every index,
+and have a directory of their own.
 
 On x86-64 with AVX2 the kernels are compiled for the x86-64-v3 level rather than for the very
 machine, so that the binary ships one set of kernels for every recent computer.
@@ -126,7 +127,8 @@ def cache_directory() -> Path | None:
         return _frozen_directory()
     parent = _user_cache()
     version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
-    return parent and parent / f"kernels-{_KEY}-{version}"
+    checks = "-checked" if numba.config.BOUNDSCHECK else ""
+    return parent and parent / f"kernels-{_KEY}-{version}{checks}"
 
 
 def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:

@@ -47,6 +47,13 @@ def test_a_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
     assert second.stderr == ""
 
 
+def test_kernels_that_check_indices_are_kept_apart(tmp_path: Path) -> None:
+    plain = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path), NUMBA_BOUNDSCHECK="0").stdout
+    checked = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path), NUMBA_BOUNDSCHECK="1").stdout
+    assert plain.startswith("3 1 ") and checked.startswith("3 1 ")
+    assert checked == plain.replace("\n", "-checked\n")
+
+
 def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
