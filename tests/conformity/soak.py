@@ -1,13 +1,15 @@
 """An engine that plays against itself for hours, its memory measured at every move.
 
 Run `python -m tests.conformity.soak --hours 3 --sizes 9,19 --log FILE -- COMMAND...`. One process plays both
-colors, game after game and size after size. Every reply
-is checked, every move is judged by Keima's own rules, and each game adds a line to the log (JSON), so that a
-run that is cut off has lost nothing. Prints the resident memory by hour; exits with 1 on any failure.
+colors, game after game and size after size, each after some random moves, without which the games of a strong
+network resemble each other. Every reply is checked, every move is judged by Keima's own rules, and each game adds a
+line to the log (JSON), so that a run that is cut off has lost nothing. Prints the resident memory by hour; exits
+with 1 on any failure.
 """
 
 import argparse
 import json
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -46,11 +48,15 @@ def resident_mebibytes(pid: int) -> float:
     return int(line.split()[1]) / _PAGE_UNITS
 
 
-def play(engine: Controller, size: int, began: float) -> SoakGame:
-    """Let the engine play one game against itself. Raises FramingError on any wrong answer."""
-    for command in (f"boardsize {size}", "clear_board", "komi 7.5"):
-        _expect(engine.ask(command, _START_SECONDS), command)
+def play(engine: Controller, size: int, began: float, opening: int = 0, seed: int = 1) -> SoakGame:
+    """Let the engine play one game against itself. Raises FramingError on any wrong answer.
+
+    opening: random moves before it. seed: of these.
+    """
     game, start, memory, ended = Game(size), time.monotonic(), 0.0, "passes"
+    commands = [f"boardsize {size}", "clear_board", "komi 7.5", *_random_moves(game, opening, random.Random(seed))]
+    for command in commands:
+        _expect(engine.ask(command, _START_SECONDS), command)
     while [move.vertex for move in game.moves[-2:]] != [PASS, PASS]:
         if game.move_number > _MOST_MOVES_PER_POINT * size * size:
             raise FramingError(f"a game of {game.move_number} moves on {size}x{size}")
@@ -69,17 +75,25 @@ def play(engine: Controller, size: int, began: float) -> SoakGame:
     return SoakGame(size, game.move_number, time.monotonic() - start, ended, memory, (time.monotonic() - began) / 3600)
 
 
+def _random_moves(game: Game, count: int, generator: random.Random) -> Iterator[str]:
+    """Play random moves and yield the command of each."""
+    for _ in range(count):
+        color, vertex = game.to_play, generator.choice(game.legal_vertices())
+        game.play(color, vertex)
+        yield f"play {color_letter(color)} {format_vertex(vertex, game.width, game.height)}"
+
+
 def _expect(reply: str, command: str) -> str:
     if not reply.startswith("="):
         raise FramingError(f"{command} was answered {reply!r}")
     return reply[1:].strip()
 
 
-def soak(engine: Controller, sizes: list[int], hours: float) -> Iterator[SoakGame]:
+def soak(engine: Controller, sizes: list[int], hours: float, opening: int, seed: int) -> Iterator[SoakGame]:
     """Yield games until the time is over."""
     began, number = time.monotonic(), 0
     while time.monotonic() - began < 3600 * hours:
-        yield play(engine, sizes[number % len(sizes)], began)
+        yield play(engine, sizes[number % len(sizes)], began, opening, seed + number)
         number += 1
 
 
@@ -88,6 +102,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hours", type=float, default=3.0)
     parser.add_argument("--sizes", default="9,19", help="board sizes in turn, such as 9,13,19")
+    parser.add_argument("--opening", type=int, default=8, help="random moves before each game")
+    parser.add_argument("--seed", type=int, default=1, help="of these")
     parser.add_argument("--log", type=Path, help="a file that gets a line for each game")
     parser.add_argument("command", nargs="+", help="the engine")
     options = parser.parse_args()
@@ -95,7 +111,7 @@ def main() -> int:
     games: list[SoakGame] = []
     with Controller(options.command) as engine:
         try:
-            for game in soak(engine, sizes, options.hours):
+            for game in soak(engine, sizes, options.hours, options.opening, options.seed):
                 games.append(game)
                 figures = f"{game.size}x{game.size}, {game.moves} moves, {game.ended}, {game.memory:.0f} MiB"
                 print(f"{game.hours:6.2f} h, game {len(games)}: {figures}", flush=True)

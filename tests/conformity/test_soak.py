@@ -14,7 +14,7 @@ ENGINE = [sys.executable, str(ROOT / "keima.py"), "--net", "none", "--visits", "
 def test_games_of_the_engine_against_itself_end_and_tell_their_memory() -> None:
     with Controller(ENGINE) as engine:
         for size in (5, 7):
-            game = play(engine, size, time.monotonic())
+            game = play(engine, size, time.monotonic(), opening=4, seed=size)
             assert game.size == size and game.moves > 5
             assert game.memory > 50 or sys.platform != "linux"
 
