@@ -38,6 +38,11 @@ rootSymmetryPruning = false
 POSITIONS = [
     (9, "E5 E3 F3 E4 F4 D5"),
     (9, "E5 C3 G7 G4 C7 D4 F4"),
+    (  # in the middle of a ko
+        9,
+        "E5 E7 F7 F6 E6 G7 F8 D7 G6 C7 F4 G8 H8 H9 D3 C3 E4 D2 E2 B2 B4 D1 C2 H7 "
+        "D6 D4 F5 G5 C5 D5 C6 F3 C1 E1 J8 J7 G9 J9",
+    ),
     (13, "D4 K10 K4 D10 L7 C6"),
     (19, "Q16 D4 C16 Q4 E16 F3 R6 O3 R10"),
     (19, "Q16 D4 Q3 D16 R5 C6 F17 C14"),
