@@ -290,4 +290,8 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
 
 
 if __name__ == "__main__":
+    if getattr(sys, "frozen", False):
+        from multiprocessing import freeze_support
+
+        freeze_support()  # the frozen program is started again for each process that plays, and stays in here
     main(prog_name="keima")

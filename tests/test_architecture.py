@@ -19,7 +19,7 @@ LAYERS = [
     {"engine.search"},
     {"engine.players"},
     {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
-    | {"engine.train.toml_settings", "engine.train.stopping", "engine.analysis_server"},
+    | {"engine.train.toml_settings", "engine.train.stopping", "engine.train.workers", "engine.analysis_server"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},

@@ -73,8 +73,20 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
         imitates=spec.metadata > 0,
         board_sizes=spec.board_sizes,
     )
-    profiled = evaluator if profile is None else ProfiledEvaluator(evaluator, profile)
-    return RawNetwork(profiled, facts, evaluator.prepare)
+    return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
+
+
+def profiled_evaluator(spec: NetSpec, computing: Computing, profile: str | None = None) -> Evaluator:
+    """Return the evaluator of a network that imitates whom the profile says, if it imitates anybody.
+
+    Raises GoError where it cannot be computed as asked, or the profile does not fit.
+    """
+    check_profile(spec, profile)
+    return _profiled(make_evaluator(spec, computing), profile)
+
+
+def _profiled(evaluator: NetworkEvaluator, profile: str | None) -> Evaluator:
+    return evaluator if profile is None else ProfiledEvaluator(evaluator, profile)
 
 
 def precision_of(evaluator: Evaluator) -> str:

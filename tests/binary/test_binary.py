@@ -131,6 +131,17 @@ def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
     leave(process)
 
 
+def test_two_processes_of_it_play_against_themselves(place: Path) -> None:
+    network = place / "empty" / "selfplay.net"
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1, head_channels=2), network)
+    options = ("--net", str(network), "--games", "4", "--size", "7", "--processes", "2", "--set", "full_visits=8")
+    process = start(place, "selfplay", str(place / "empty" / "games"), *options)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert "compiling" not in errors
+    assert "4 of 4 games" in output
+
+
 def test_two_of_them_play_a_match(place: Path) -> None:
     engine = f"'{place / 'keima' / PROGRAM}' gtp --visits 5"
     process = start(place, "match", "--black", engine, "--white", engine, "--size", "5", "--games", "1")

@@ -9,10 +9,6 @@ of 7 or more, Japanese ones with a smaller one; 7.5 or 6.5 points, and 0.5 with 
 """
 
 import multiprocessing
-import os
-import signal
-import sys
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -32,6 +28,7 @@ from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
 from engine.train.data.heldout import game_hash, is_held_out
 from engine.train.data.samples import Samples, SampleWriter, empty_samples
 from engine.train.data.targets import FinalResult, one_hot
+from engine.train.workers import become_worker
 from engine.vertex import PASS
 
 Source = tuple[str, bytes]
@@ -256,20 +253,8 @@ _reader: RecordReader | None = None
 
 def _start_worker(options: RecordOptions) -> None:
     global _reader
-    # Ctrl-C, and whatever else is sent to the whole group, is the parent's to answer.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform != "win32":
-        os.setpgrp()
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    become_worker()
     _reader = RecordReader(options)
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is gone, however that happened: nobody else would tell it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _work(task: Task) -> tuple[list[Samples], Tally]:
@@ -338,8 +323,3 @@ def opened(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator
             yield source
         else:
             yield from iterate_records([source], lambda error: tally.skip("not readable", str(error)))
-
-
-def usable_processes() -> int:
-    """Return how many worker processes keep this machine busy: one for each core that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -26,7 +26,6 @@ from engine.train.data.records import (
     Task,
     read_tasks,
     tasks_of,
-    usable_processes,
     wanted,
 )
 from engine.train.data.samples import (
@@ -40,6 +39,7 @@ from engine.train.data.samples import (
     shard_info,
     turned,
 )
+from engine.train.workers import usable_processes
 
 Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
 """Samples, what the window calls them, and the weights that undo a sampling that is not uniform, None for 1."""

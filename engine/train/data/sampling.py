@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from engine.errors import GoError
-from engine.train.data.records import RecordOptions, Tally, opened, read_samples, usable_processes
+from engine.train.data.records import RecordOptions, Tally, opened, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
+from engine.train.workers import usable_processes
 
 
 class Shards:

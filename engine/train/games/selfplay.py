@@ -1,5 +1,7 @@
 """Self-play: many games at once in one process, whose leaves fill the evaluator's batches together.
 
+`engine.train.games.crew` has several such processes play.
+
 The games of one board size and rule set share a forest and are divided into groups. While one group's leaves are
 evaluated, those of another are brought into its trees, its finished searches become moves, and its next leaves are
 collected. Boards take turns, for an evaluator works on one size at a time.
@@ -11,21 +13,22 @@ run that was interrupted plays the same games that it would have played.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluators.base import Evaluator
 from engine.game import Game
 from engine.search.forest import Forest, ForestSlot
 from engine.sgf import write_game
-from engine.train.data.samples import SampleWriter
+from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Kind, Starts, draw_kind, generator_of
+from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.games.selfplay_store import Store, game_hash
 from engine.train.teaching.hints import Adviser
 
@@ -39,83 +42,34 @@ _MOST_UNKEPT = 64
 """Finished games that wait for the disk at most."""
 
 
-@dataclass
-class SelfplayStats:
-    """What a process played. Games that were finished before it began do not count.
+class Stop(Protocol):
+    """An event that tells to end; of this process or of several."""
 
-    games, moves, samples: finished and written. evaluations: positions that the evaluator was asked for. seconds: since
-    the start. busy_seconds: of these, in which at least one call was being evaluated. black_wins, draws, no_results,
-    resigned, unfinished (counted as they stood): games. would_resign, false_resigns: games that were played on
-    although a side would have resigned, and of these those that it did not lose. to_play: games wanted, None for
-    no end. done: of them, those that are finished, by whomever.
-    """
-
-    games: int = 0
-    moves: int = 0
-    samples: int = 0
-    evaluations: int = 0
-    seconds: float = 0.0
-    busy_seconds: float = 0.0
-    black_wins: int = 0
-    white_wins: int = 0
-    draws: int = 0
-    no_results: int = 0
-    resigned: int = 0
-    unfinished: int = 0
-    would_resign: int = 0
-    false_resigns: int = 0
-    done: int = 0
-    to_play: int | None = None
-
-    def count(self, game: SelfplayGame, ending: Ending) -> None:
-        """Count a finished game."""
-        self.games += 1
-        self.done += 1
-        self.moves += len(game.plies)
-        winner = ending.result.winner
-        self.black_wins += winner == BLACK
-        self.white_wins += winner == WHITE
-        self.draws += winner == EMPTY
-        self.no_results += winner is None
-        self.resigned += ending.resigned
-        self.unfinished += ending.unfinished
-        self.would_resign += ending.false_resign is not None
-        self.false_resigns += bool(ending.false_resign)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all figures and what follows from them; None where nothing can be said."""
-        rates = {
-            f"{name}_per_s": _ratio(getattr(self, name), self.seconds) for name in ("games", "evaluations", "samples")
-        }
-        decided = self.black_wins + self.white_wins
-        return asdict(self) | {
-            **rates,
-            "busy_share": _ratio(self.busy_seconds, self.seconds),
-            "mean_length": _ratio(self.moves, self.games),
-            "black_win_rate": _ratio(self.black_wins, decided),
-            "false_resign_rate": _ratio(self.false_resigns, self.would_resign),
-        }
-
-    def progress(self) -> str:
-        """Return how far a run is, in one line."""
-        figures = self.to_json()
-        of = "" if self.to_play is None else f" of {self.to_play}"
-        return (
-            f"{self.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
-            f"{figures['evaluations_per_s'] or 0:,.0f} evaluations/s, busy {figures['busy_share'] or 0:.1%}"
-        )
+    def is_set(self) -> bool:
+        """Whether to end."""
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return round(part / whole, 4) if whole else None
+class Keeper(Protocol):
+    """Where finished games go. samples: of all of them."""
 
+    samples: int
 
-Report = Callable[[SelfplayStats], None]
+    def add(self, number: int, samples: Samples, record: str) -> None:
+        """Keep a finished game. record: SGF on one line, with the number in its round."""
 
 
 def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     """Return what decides which games are played: what must stay the same in a folder."""
     return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+
+
+def numbers_from(numbers: Iterator[int], games: int | None, done: Collection[int]) -> Iterator[int]:
+    """Yield ascending numbers below `games` of games that are not done; games None for no end."""
+    for number in numbers:
+        if games is not None and number >= games:
+            return
+        if number not in done:
+            yield number
 
 
 def selfplay(
@@ -125,7 +79,7 @@ def selfplay(
     games: int | None,
     seed: int,
     *,
-    stop: threading.Event | None = None,
+    stop: Stop | None = None,
     report: Report | None = None,
     adviser: Adviser | None = None,
     provenance: dict[str, str] | None = None,
@@ -137,44 +91,62 @@ def selfplay(
     `SelfplaySettings.exploration`. provenance: what is noted of the network in every shard and record.
     Raises GoError for a folder of another run and for starting positions that cannot be read.
     """
-    origin = {"seed": str(seed), **(provenance or {})}
-    store = Store(folder, decisive(settings, seed), origin, settings.shard_samples)
-    run = _Run(settings, evaluator, store, games, seed, report, adviser, origin)
-    try:
-        run.play(stop or threading.Event())
-        run.settle()
-        store.finish()
-    finally:
-        run.close()
-    return run.stats()
+    store = open_store(settings, folder, seed, provenance)
+    numbers = numbers_from(count(), games, store.done)
+    run = SelfplayRun(settings, evaluator, store, numbers, seed, report, adviser, provenance)
+    run.counted.to_play, run.counted.done = games, len(store.done)
+    stats = run.play(stop or threading.Event())
+    store.finish()
+    return stats
 
 
-class _Run:
-    """What all games of a process share: the deal of numbers, the store and the statistics."""
+def open_store(settings: SelfplaySettings, folder: Path, seed: int, provenance: dict[str, str] | None = None) -> Store:
+    """Return what a folder holds of a run. Raises GoError for a folder of another run."""
+    return Store(folder, decisive(settings, seed), _origin(seed, provenance), settings.shard_samples)
+
+
+def _origin(seed: int, provenance: dict[str, str] | None) -> dict[str, str]:
+    return {"seed": str(seed), **(provenance or {})}
+
+
+class SelfplayRun:
+    """What all games of a process share: the deal of numbers, the keeper and the statistics.
+
+    numbers: of the games to play. counted: the statistics without what is measured.
+    """
 
     def __init__(
         self,
         settings: SelfplaySettings,
         evaluator: Evaluator,
-        store: Store,
-        games: int | None,
+        keeper: Keeper,
+        numbers: Iterator[int],
         seed: int,
-        report: Report | None,
-        adviser: Adviser | None,
-        origin: dict[str, str],
+        report: Report | None = None,
+        adviser: Adviser | None = None,
+        provenance: dict[str, str] | None = None,
     ) -> None:
-        self.settings, self.evaluator, self.store, self.seed = settings, evaluator, store, seed
-        self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), origin
+        self.settings, self.evaluator, self.keeper, self.seed = settings, evaluator, keeper, seed
+        self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), _origin(seed, provenance)
         self._report, self._reported = report, time.monotonic()
-        self._next, self._games = 0, games
+        self._numbers = numbers
         self._dealt: dict[Kind, deque[int]] = {}
         self._tables: dict[Kind, _Table] = {}
-        self._keeper = ThreadPoolExecutor(1, thread_name_prefix="keep")
+        self._keeping = ThreadPoolExecutor(1, thread_name_prefix="keep")
         self._unkept: deque[Future[None]] = deque()
         self._start = time.perf_counter()
-        self._stats = SelfplayStats(to_play=games, done=len(store.done))
+        self.counted = SelfplayStats()
 
-    def play(self, stop: threading.Event) -> None:
+    def play(self, stop: Stop) -> SelfplayStats:
+        """Play until all games are finished and kept, or until told to stop; return the statistics."""
+        try:
+            self._play(stop)
+            self._settle()
+        finally:
+            self._close()
+        return self.stats()
+
+    def _play(self, stop: Stop) -> None:
         """Give each board its turn, the one that lags behind first, until all games are finished."""
         self._deal()
         while not stop.is_set():
@@ -195,14 +167,13 @@ class _Run:
         return min([*playing, *list(self._dealt.get(kind, ()))[:1]], default=None)
 
     def _deal(self) -> bool:
-        """Draw the kind of the next game that is not finished; return False if there is none."""
-        while self._games is None or self._next < self._games:
-            number, self._next = self._next, self._next + 1
-            if number not in self.store.done:
-                kind = draw_kind(self.settings, generator_of(self.seed, number))
-                self._dealt.setdefault(kind, deque()).append(number)
-                return True
-        return False
+        """Draw the kind of the next game; return False if there is none."""
+        number = next(self._numbers, None)
+        if number is None:
+            return False
+        kind = draw_kind(self.settings, generator_of(self.seed, number))
+        self._dealt.setdefault(kind, deque()).append(number)
+        return True
 
     def number_for(self, kind: Kind) -> int | None:
         """Return the number of the next game of a kind, None if all are dealt."""
@@ -215,17 +186,17 @@ class _Run:
     def finish(self, game: SelfplayGame, writer: SampleWriter) -> None:
         """Have a finished game kept in the background: the disk is slow, and encoding can wait."""
         assert game.ending is not None
-        self._stats.count(game, game.ending)
-        self._unkept.append(self._keeper.submit(self._keep, game, game.ending, writer))
+        self.counted.count(game, game.ending)
+        self._unkept.append(self._keeping.submit(self._keep, game, game.ending, writer))
         while self._unkept and (len(self._unkept) > _MOST_UNKEPT or self._unkept[0].done()):
             self._unkept.popleft().result()
 
     def _keep(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
         record = self._record(game, ending)
         game.write_samples(writer, game_hash(self.seed, game.number, record))
-        self.store.add(game.number, writer.take(), record)
+        self.keeper.add(game.number, writer.take(), record)
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Wait until every finished game is kept. Raises what keeping one did."""
         while self._unkept:
             self._unkept.popleft().result()
@@ -252,12 +223,12 @@ class _Run:
 
     def stats(self) -> SelfplayStats:
         """Return the statistics so far."""
-        forests = [table.forest for table in self._tables.values()]
-        self._stats.evaluations = sum(forest.evaluations for forest in forests)
-        self._stats.busy_seconds = round(sum(forest.busy.seconds for forest in forests), 3)
-        self._stats.seconds = round(time.perf_counter() - self._start, 3)
-        self._stats.samples = self.store.samples
-        return self._stats
+        forests, counted = [table.forest for table in self._tables.values()], self.counted
+        counted.evaluations = sum(forest.evaluations for forest in forests)
+        counted.busy_seconds = round(sum(forest.busy.seconds for forest in forests), 3)
+        counted.seconds = round(time.perf_counter() - self._start, 3)
+        counted.samples = self.keeper.samples
+        return counted
 
     def tell(self) -> None:
         """Report now and then."""
@@ -266,9 +237,9 @@ class _Run:
             self._reported = now
             self._report(self.stats())
 
-    def close(self) -> None:
+    def _close(self) -> None:
         """Finish what is being kept, and free what the tables hold."""
-        self._keeper.shutdown()
+        self._keeping.shutdown()
         for table in self._tables.values():
             table.close()
 
@@ -276,7 +247,7 @@ class _Run:
 class _Table:
     """The games of one board size and rule set, which share a forest and wait while other boards have their turn."""
 
-    def __init__(self, run: _Run, kind: Kind) -> None:
+    def __init__(self, run: SelfplayRun, kind: Kind) -> None:
         settings = run.settings
         self._run, self._kind, self._settings = run, kind, settings
         nodes = _NODES_PER_VISIT * max(settings.full_visits, settings.quick_visits) + _SPARE_NODES
@@ -302,7 +273,7 @@ class _Table:
         """Return the numbers of the games in progress."""
         return [game.number for game, _ in self._games.values()]
 
-    def play(self, stop: threading.Event) -> None:
+    def play(self, stop: Stop) -> None:
         """Play on for a turn, or until there is no game left; nothing is under evaluation afterwards."""
         last = self._moves + self._settings.turns * self._settings.games_at_once
         for group in self._groups:

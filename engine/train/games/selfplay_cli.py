@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,9 +18,9 @@ from engine.train.stopping import stopping
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
-    from engine.train.games.selfplay import SelfplayStats
+    from engine.nets.spec import NetSpec
     from engine.train.games.selfplay_settings import SelfplaySettings
-    from engine.train.teaching.hints import Adviser
+    from engine.train.games.selfplay_stats import SelfplayStats
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -58,6 +60,7 @@ _LINE_SECONDS = 10.0
     "--raw", "measures", is_flag=True, help="Measure the evaluator alone, too, before and after, at the same batch."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON object.")
+@click.option("--processes", type=click.IntRange(min=1), help="Processes that play; one for each thread if not given.")
 @computing_options
 @threads_option
 def selfplay(**options: Any) -> None:
@@ -72,29 +75,31 @@ def selfplay(**options: Any) -> None:
 
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
-    from engine.train.games.selfplay import selfplay as play
+    from engine.train.games.crew import Crew
+    from engine.train.workers import shared_out
 
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
         raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
-    name, evaluator = make_evaluator(options, settings.encoder)
+    network, threads = network_of(options, settings.encoder), options["threads"] or 0
+    processes, threads_each = shared_out(threads, options["processes"] or 0)
     rates: list[float] = []
-    with closing(evaluator), _adviser(options["teacher"]) as adviser, stopping() as stop, _progress(stderr) as show:
+    with stopping() as stop, _progress(stderr) as show, Crew(processes) as crew:
         if options["measures"]:
-            rates.append(raw_rate(evaluator, settings))
-        stats = play(
+            rates.append(raw_rate(network, threads, settings))
+        stats = crew.play(
             settings,
-            evaluator,
+            partial(network.evaluator, threads_each),
             options["out"],
             options["games"],
             options["seed"],
             stop=stop,
             report=show,
-            adviser=adviser,
-            provenance={"network": name},
+            teacher=options["teacher"],
+            provenance={"network": network.name},
         )
         if options["measures"]:
-            rates.append(raw_rate(evaluator, settings))
+            rates.append(raw_rate(network, threads, settings))
     raw = sum(rates) / len(rates) if rates else None
     text = json.dumps(_figures(stats, raw)) if options["as_json"] else summary(stats, options["out"], raw)
     stdout.write(text + "\n")
@@ -112,50 +117,57 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
     return from_table(SelfplaySettings, table, "--set")
 
 
-def make_evaluator(options: dict[str, Any], encoder: str) -> tuple[str, "Evaluator"]:
-    """Return the name and the evaluator of the network that the options name. Raises GoError or WeightsError."""
-    from engine.netfile.network import Computing, open_network
-    from engine.netfile.network import make_evaluator as evaluator_of
+@dataclass(frozen=True)
+class PlayingNetwork:
+    """A network with its name, which every process reads for itself. backend, precision: of its computing."""
 
-    computing = Computing(options["backend"], options["precision"], options["threads"])
-    file = network_named(options["net"])
-    if file is not None:
-        network = open_network(file, computing, options["profile"])
-        return Path(network.facts.file).name, network.evaluator
+    name: str
+    read: Callable[[], "NetSpec"]
+    backend: str
+    precision: str
+    profile: str | None
+
+    def evaluator(self, threads: int) -> "Evaluator":
+        """Return what evaluates by it, 0 threads for all cores. Raises GoError where it cannot be computed as asked."""
+        from engine.netfile.network import Computing, profiled_evaluator
+
+        return profiled_evaluator(self.read(), Computing(self.backend, self.precision, threads or None), self.profile)
+
+
+def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
+    """Return the network that the options name. Raises GoError or WeightsError."""
+    from engine.netfile.network import check_profile, find_network
+    from weights.registry import load
+
+    named = network_named(options["net"])
+    if named is not None:
+        file = find_network(named)
+        name, read = file.name, partial(load, file)
+        check_profile(read(), options["profile"])
+    else:
+        read = partial(_random_network, options["blocks"], options["channels"], encoder, options["seed"])
+        name = read().name
+    return PlayingNetwork(name, read, options["backend"], options["precision"], options["profile"])
+
+
+def _random_network(blocks: int, channels: int, encoder: str, seed: int) -> "NetSpec":
     from engine.encoders import ENCODERS
     from engine.nets.random import random_spec
     from engine.nets.spec import Score, ValueKind
 
-    spec = random_spec(
-        options["blocks"],
-        options["channels"],
-        ENCODERS[encoder],
-        options["seed"],
-        value=ValueKind.SOFTMAX,
-        scores=(Score.MEAN, Score.STDEV, Score.LEAD),
-    )
-    return spec.name, evaluator_of(spec, computing)
+    scores = (Score.MEAN, Score.STDEV, Score.LEAD)
+    return random_spec(blocks, channels, ENCODERS[encoder], seed, value=ValueKind.SOFTMAX, scores=scores)
 
 
-@contextmanager
-def _adviser(command: str | None) -> Iterator["Adviser | None"]:
-    """Yield who names moves to explore with, None without a teacher."""
-    if command is None:
-        yield None
-        return
-    from engine.train.teaching.gtp_teacher import Advice
-
-    with closing(Advice(command)) as advice:
-        yield advice
-
-
-def raw_rate(evaluator: "Evaluator", settings: "SelfplaySettings") -> float:
-    """Return the evaluations a second of an evaluator alone, in calls as large as self-play makes them, up to 32."""
+def raw_rate(network: PlayingNetwork, threads: int, settings: "SelfplaySettings") -> float:
+    """Return the evaluations a second of a network alone, in calls as large as self-play makes them, up to 32."""
     from engine.bench.evaluations import BATCHES, Measured
 
-    side, attributes = settings.sizes[0], evaluator.attributes
-    batch = settings.leaves * -(-settings.games_at_once // (settings.batches or attributes.concurrent))
-    return Measured(evaluator, side, side).per_second(_RAW_SECONDS, min(batch, max(BATCHES), attributes.max_batch))
+    with closing(network.evaluator(threads)) as evaluator:
+        side, attributes = settings.sizes[0], evaluator.attributes
+        batch = settings.leaves * -(-settings.games_at_once // (settings.batches or attributes.concurrent))
+        measured = Measured(evaluator, side, side)
+        return measured.per_second(_RAW_SECONDS, min(batch, max(BATCHES), attributes.max_batch))
 
 
 def _percent(share: float | None) -> str:

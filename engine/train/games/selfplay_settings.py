@@ -34,7 +34,7 @@ class SelfplaySettings:
 
     sizes, size_weights: sides of boards, and how often each is played; no weights: equally often.
     rules: rule sets by name or as JSON, each equally often; scored by area.
-    games_at_once: of one board size and rule set, in one process; what fills a batch.
+    games_at_once: of one board size and rule set, in each process; what fills a batch.
     batches: that games are divided into, one of which is filled while the others are evaluated; 0 for as many as keep
         the evaluator busy. One makes results the same to the last bit on every machine of a kind.
     leaves: positions of a game in a batch at the same time; more than one takes virtual losses.

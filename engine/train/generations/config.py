@@ -74,17 +74,19 @@ class RunSettings:
 class EvaluatorSettings:
     """How networks are computed in self-play and matches, as `--backend`, `--precision` and `--threads` of play.
 
-    threads: 0 for one a core.
+    threads: 0 for one a core. processes: that play against themselves and share the threads; 0 for one a thread.
+        Several play the games of one, but training sees them in the order in which they end.
     """
 
     backend: str = "auto"
     precision: str = "auto"
     threads: int = 0
+    processes: int = 1
 
     def __post_init__(self) -> None:
         """Raise ValueError on a count below 0."""
-        if self.threads < 0:
-            raise ValueError(f"threads: expected 0 or more, got {self.threads}")
+        if min(self.threads, self.processes) < 0:
+            raise ValueError(f"threads, processes: expected 0 or more, got {self.threads} and {self.processes}")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ not finished, and every step goes on from what it finds in the run folder.
 
 Self-play and training take turns in one process. On a machine with two cores both would only take each other's time;
 in turns each has all cores and caches, every generation learns from all games of the one before, and with a fixed
-seed the same run comes out. More machines play at the same time with `--ray`.
+seed, and one process that plays, the same run comes out. More machines play at the same time with `--ray`.
 """
 
 import threading

@@ -13,6 +13,7 @@ import click
 from engine.netfile.errors import one_line_errors
 
 if TYPE_CHECKING:
+    from engine.train.games.crew import Crew
     from engine.train.generations.config import ZeroConfig
     from engine.train.generations.ray_workers import Fleet
     from engine.train.generations.zero import Figures
@@ -91,7 +92,12 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         stderr.write(f"keima zero: {folder} is complete: {run.clock.hours:.2f} h, next is generation ")
         stderr.write(f"{run.state.generation}; --hours or --generations let it go on\n")
         return 0
-    with stopping() as stop, _fleet(folder, config, address) as fleet, _progress(stderr) as (show, tell):
+    with (
+        stopping() as stop,
+        _crew(config, address) as crew,
+        _fleet(folder, config, address) as fleet,
+        _progress(stderr) as (show, tell),
+    ):
 
         def report(state: "State", figures: "Figures") -> None:
             tell(f"generation {state.generation}, {state.step}: {_figures(figures)}")
@@ -100,10 +106,19 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         def note(text: str) -> None:
             show(f"generation {run.state.generation}, {run.state.step}: {text}")
 
-        work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, fleet)
+        work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, crew, fleet)
         run.go_on(work, bounds, stop, report)
     _write_report(folder, stderr)
     return 0 if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
+
+
+def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
+    """Return the processes that play, those of a Ray cluster not counted."""
+    from engine.train.games.crew import Crew
+    from engine.train.workers import shared_out
+
+    processes, _ = shared_out(config.evaluator.threads, config.evaluator.processes)
+    return Crew(processes if address is None else 1)
 
 
 @contextmanager

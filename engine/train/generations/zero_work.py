@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,15 @@ import numpy as np
 
 from engine.evaluators.base import Evaluator
 from engine.files import write_atomically
-from engine.netfile.network import make_evaluator
+from engine.netfile.network import Computing, make_evaluator
 from engine.search.params import SearchParams, with_settings
 from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
-from engine.train.games.selfplay import SelfplayStats, decisive, selfplay
+from engine.train.games.crew import Crew
+from engine.train.games.selfplay import decisive
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.generations.config import ZeroConfig
 from engine.train.generations.gate import Gate, gate, needs_match, read_gates, without_match, write_gate
 from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
@@ -36,6 +39,7 @@ from engine.train.generations.ray_selfplay import Intake, computing_of
 from engine.train.generations.ray_workers import Fleet
 from engine.train.generations.zero import Figures, Stopped
 from engine.train.generations.zero_state import State, read_steps
+from engine.train.workers import shared_out
 from weights import native
 from weights.registry import load
 
@@ -56,11 +60,12 @@ class LocalWork:
         stop: threading.Event,
         show: Show,
         hours: Callable[[], float],
+        crew: Crew,
         fleet: Fleet | None = None,
     ) -> None:
-        """Make the first network if there is none. hours: of the run until now."""
+        """Make the first network if there is none. hours: of the run until now. crew: plays, unless a fleet does."""
         self._folder, self._config, self._stop = folder, config, stop
-        self._show, self._hours, self._fleet = show, hours, fleet
+        self._show, self._hours, self._crew, self._fleet = show, hours, crew, fleet
         for name in ("nets", "samples", "matches"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         if not self.network(0).exists():
@@ -86,9 +91,14 @@ class LocalWork:
 
     @contextmanager
     def _evaluator(self, generation: int) -> Iterator[Evaluator]:
-        spec = load(self.network(generation))
-        with closing(make_evaluator(spec, computing_of(self._config.evaluator))) as evaluator:
+        with closing(_open(self.network(generation), computing_of(self._config.evaluator))) as evaluator:
             yield evaluator
+
+    def _crew_computing(self) -> Computing:
+        """Return how each process of the crew computes."""
+        settings = self._config.evaluator
+        threads = shared_out(settings.threads, settings.processes)[1]
+        return replace(computing_of(settings), threads=threads)
 
     def _check_stop(self) -> None:
         if self._stop.is_set():
@@ -102,17 +112,16 @@ class LocalWork:
         if self._fleet is not None:
             figures = self._collect(self._fleet, state, games, seed)
         else:
-            with self._evaluator(state.best) as evaluator:
-                stats = selfplay(
-                    settings,
-                    evaluator,
-                    folder,
-                    games,
-                    seed,
-                    stop=self._stop,
-                    report=self._show_play,
-                    provenance={"network": player_of(state.best)},
-                )
+            stats = self._crew.play(
+                settings,
+                partial(_open, self.network(state.best), self._crew_computing()),
+                folder,
+                games,
+                seed,
+                stop=self._stop,
+                report=self._show_play,
+                provenance={"network": player_of(state.best)},
+            )
             if stats.done < games:
                 raise Stopped
             figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
@@ -278,6 +287,10 @@ class LocalWork:
             write_line(path, line)
             played += line.games
         return {"games": played}
+
+
+def _open(file: Path, computing: Computing) -> Evaluator:
+    return make_evaluator(load(file), computing)
 
 
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:

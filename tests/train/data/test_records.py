@@ -1,9 +1,5 @@
 """Records to samples: moves, replies and results as targets, bad records counted, the same from many processes."""
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -194,45 +190,6 @@ def test_worker_processes_give_the_same_samples_in_the_same_order() -> None:
         np.array_equal(a, b) for a, b in zip(arrays_of(alone).values(), arrays_of(together).values(), strict=True)
     )
     assert tallies[0] == tallies[1]
-
-
-READING = """
-import multiprocessing, sys
-from engine.train.data.records import RecordOptions, read_samples
-if __name__ == "__main__":
-    records = ((str(number), b"(;SZ[5];B[aa];W[bb])") for number in range(10**9))
-    for _ in read_samples(records, RecordOptions(held_out=None), processes=1):
-        workers = multiprocessing.active_children()
-        if workers:
-            print(workers[0].pid, flush=True)
-            sys.stdin.read()
-"""
-
-
-@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to see processes")
-def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    script = tmp_path / "reading.py"
-    script.write_text(READING)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    with subprocess.Popen(
-        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as parent:
-        assert parent.stdout is not None
-        worker = Path("/proc") / parent.stdout.readline().strip()
-        assert worker.exists()
-        parent.kill()
-    deadline = time.monotonic() + 20
-    while _lives(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _lives(worker)
-
-
-def _lives(process: Path) -> bool:
-    """True unless a process is gone, or only waits to be counted by whoever adopted it."""
-    try:
-        return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_an_unknown_encoder_is_refused_at_once() -> None:

@@ -21,8 +21,9 @@ from engine.scoring import final_score
 from engine.sgf import load_sgf
 from engine.train.data.samples import TARGETS, Samples, concatenate, read_shard, shard_info
 from engine.train.games.referee import Referee
-from engine.train.games.selfplay import SelfplayStats, selfplay
+from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS, game_hash
 from engine.train.teaching.hints import ExplorationSettings
 from engine.vertex import PASS, policy_index

@@ -7,6 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from weights import native
 
 TINY = ["--size", "5", "--blocks", "1", "--channels", "4", "--precision", "fp32", "--threads", "1"]
 QUICK = ["--set", "full_visits=8", "--set", "quick_visits=2", "--set", "games_at_once=3"]
@@ -30,6 +33,15 @@ def test_a_run_is_told_and_goes_on_with_the_same_command(tmp_path: Path) -> None
     refused = invoke(*command, "--games", "3", "--set", "full_visits=9")
     assert refused.exit_code == 1
     assert "full_visits 8, not 9" in refused.stderr
+
+
+def test_two_processes_play_with_a_network_of_a_file_and_with_a_random_one(tmp_path: Path) -> None:
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1), tmp_path / "tiny.net")
+    for out, net in ((tmp_path / "random", "none"), (tmp_path / "file", tmp_path / "tiny.net")):
+        result = invoke(out, "--net", net, *TINY, *QUICK, "--games", "4", "--processes", "2", "--json")
+        told = json.loads(result.stdout)
+        assert (told["games"], told["done"]) == (4, 4)
+        assert len((out / "games.sgfl").read_text().splitlines()) == 4
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,13 @@ def test_the_same_seed_gives_the_same_networks(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_generation_of_learning_is_made_interrupted_and_reported(tmp_path: Path) -> None:
-    process = start(tmp_path, 1)
+    with_two = "evaluator.processes=2"
+    process = start(tmp_path, 1, with_two)
     try:
         kill_when(process, lambda: is_training(tmp_path))
     finally:
         process.kill()
-    finish(tmp_path, 1)
+    finish(tmp_path, 1, with_two)
     assert games_of(tmp_path) == [8]
     report = (tmp_path / "report.md").read_text()
     assert "| games/s |" in report

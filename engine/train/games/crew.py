@@ -1,0 +1,262 @@
+"""Self-play in several processes of this machine, which play games of their own and hand in what they finish.
+
+The searches and moves of a process come one after another in one interpreter; with a small network they are half of
+all work, and the evaluator waits for them. So there is a process for each core, with an evaluator of its own. A game
+depends on its number and the seed, so the same games come out however many play; this process deals the numbers and
+keeps the games. Processes stay from run to run: to start one takes seconds.
+"""
+
+import multiprocessing
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from engine.errors import GoError
+from engine.evaluators.base import Evaluator
+from engine.nets.spec import WeightsError
+from engine.train.data.samples import Samples
+from engine.train.games.selfplay import SelfplayRun, Stop, numbers_from, open_store, selfplay
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_stats import Report, SelfplayStats
+from engine.train.teaching.gtp_teacher import Advice
+from engine.train.workers import become_worker
+
+MakeEvaluator = Callable[[], Evaluator]
+"""Opens what a process evaluates by. It is sent to the processes, so it must pickle."""
+_POLL_SECONDS = 0.2
+"""How often this process looks whether to stop."""
+_PATIENCE_SECONDS = 5.0
+"""For a process to end by itself."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a process is to play. done: games that nobody is to play. teacher: command of a program that advises."""
+
+    settings: SelfplaySettings
+    make_evaluator: MakeEvaluator
+    games: int | None
+    done: frozenset[int]
+    seed: int
+    teacher: str | None
+    provenance: dict[str, str] | None
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A finished game on its way to the store."""
+
+    number: int
+    samples: Samples
+    record: str
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What a process has counted until now."""
+
+    stats: SelfplayStats
+    is_over: bool
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """Why a process cannot play. is_expected: by something that a user can mend, else text is a traceback."""
+
+    text: str
+    is_expected: bool
+
+
+class Crew:
+    """So many processes that wait for games to play; use as a context manager. A single one is this process itself.
+
+    A script that makes one of several must be guarded by `if __name__ == "__main__"`.
+    """
+
+    def __init__(self, processes: int) -> None:
+        self._processes: dict[Connection, Any] = {}
+        if processes > 1:
+            self._start(processes)
+
+    def _start(self, processes: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._next, self._stop = context.Value("q", 0), context.Event()
+        for number in range(1, processes + 1):
+            here, there = context.Pipe()
+            process = context.Process(
+                target=_serve, args=(there, self._next, self._stop), name=f"self-play {number}", daemon=True
+            )
+            process.start()
+            there.close()
+            self._processes[here] = process
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def play(
+        self,
+        settings: SelfplaySettings,
+        make_evaluator: MakeEvaluator,
+        folder: Path,
+        games: int | None,
+        seed: int,
+        *,
+        stop: Stop | None = None,
+        report: Report | None = None,
+        teacher: str | None = None,
+        provenance: dict[str, str] | None = None,
+    ) -> SelfplayStats:
+        """Play as `engine.train.games.selfplay.selfplay` does, and return the statistics of all processes.
+
+        teacher: command of the program that each process asks for moves to explore.
+        Raises GoError as there, where there is no evaluator, and when a process dies; the crew is of no more use then.
+        """
+        if not self._processes:
+            with closing(make_evaluator()) as evaluator, _advising(teacher) as adviser:
+                return selfplay(
+                    settings,
+                    evaluator,
+                    folder,
+                    games,
+                    seed,
+                    stop=stop,
+                    report=report,
+                    adviser=adviser,
+                    provenance=provenance,
+                )
+        begun = time.perf_counter()
+        store = open_store(settings, folder, seed, provenance)
+        task = _Task(settings, make_evaluator, games, frozenset(store.done), seed, teacher, provenance)
+        self._stop.clear()
+        self._next.value = 0
+        for connection in self._processes:
+            connection.send(task)
+        counted = dict.fromkeys(self._processes, SelfplayStats())
+        playing = set(self._processes)
+        stats = SelfplayStats(to_play=games)
+        while playing:
+            if stop is not None and stop.is_set():
+                self._stop.set()
+            for connection in _ready(playing):
+                match self._received(connection):
+                    case _Finished(number, samples, record):
+                        store.add(number, samples, record)
+                    case _Counted(part, is_over):
+                        counted[connection] = part
+                        playing -= {connection} if is_over else set()
+                        stats.take_sums(list(counted.values()))
+                        stats.done, stats.seconds = len(store.done), round(time.perf_counter() - begun, 3)
+                        if report is not None:
+                            report(stats)
+        store.finish()
+        return stats
+
+    def _received(self, connection: Connection) -> _Finished | _Counted:
+        """Return what a process has sent. Raises GoError or RuntimeError where it failed."""
+        try:
+            message = connection.recv()
+        except (EOFError, OSError):
+            process = self._processes[connection]
+            process.join(_PATIENCE_SECONDS)
+            raise GoError(
+                f"a process of self-play died with status {process.exitcode}; finished games are kept, "
+                "and the same command goes on"
+            ) from None
+        if isinstance(message, _Failed):
+            raise GoError(message.text) if message.is_expected else RuntimeError(message.text)
+        assert isinstance(message, _Finished | _Counted)
+        return message
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._processes:
+            self._stop.set()
+        for connection in self._processes:
+            with suppress(OSError):
+                connection.send(None)
+            connection.close()
+        for process in self._processes.values():
+            process.join(_PATIENCE_SECONDS)
+            process.kill()
+
+
+def _ready(connections: set[Connection]) -> list[Connection]:
+    """Return those that something has come through, after a wait for it."""
+    return [each for each in wait(list(connections), _POLL_SECONDS) if isinstance(each, Connection)]
+
+
+def _advising(teacher: str | None) -> AbstractContextManager[Advice | None]:
+    return nullcontext() if teacher is None else closing(Advice(teacher))
+
+
+class _Sender:
+    """Hands finished games on to the process that keeps them; see `engine.train.games.selfplay.Keeper`."""
+
+    def __init__(self, send: Callable[[Any], None]) -> None:
+        self.samples = 0
+        self._send = send
+
+    def add(self, number: int, samples: Samples, record: str) -> None:
+        """Send a finished game."""
+        self._send(_Finished(number, samples, record))
+        self.samples += len(samples)
+
+
+def _serve(connection: Connection, next_number: Any, stop: Any) -> None:
+    """Play what comes through a connection until there is no more to come."""
+    become_worker()
+    with suppress(EOFError, OSError):
+        while (task := connection.recv()) is not None:
+            connection.send(_outcome(task, connection, next_number, stop))
+
+
+def _outcome(task: _Task, connection: Connection, next_number: Any, stop: Any) -> _Counted | _Failed:
+    try:
+        return _Counted(_play(task, connection, next_number, stop), is_over=True)
+    except (GoError, WeightsError) as error:
+        return _Failed(str(error), is_expected=True)
+    except Exception:  # noqa: BLE001 - raised again in the process that shows it
+        return _Failed(traceback.format_exc(), is_expected=False)
+
+
+def _play(task: _Task, connection: Connection, next_number: Any, stop: Any) -> SelfplayStats:
+    numbers = numbers_from(_taken_from(next_number), task.games, task.done)
+    lock = threading.Lock()  # games are sent by another thread than the statistics
+
+    def send(message: Any) -> None:
+        with lock:
+            connection.send(message)
+
+    with closing(task.make_evaluator()) as evaluator, _advising(task.teacher) as adviser:
+        run = SelfplayRun(
+            task.settings,
+            evaluator,
+            _Sender(send),
+            numbers,
+            task.seed,
+            lambda stats: send(_Counted(stats, is_over=False)),
+            adviser,
+            task.provenance,
+        )
+        return run.play(stop)
+
+
+def _taken_from(next_number: Any) -> Iterator[int]:
+    """Yield numbers, each to one process only."""
+    while True:
+        with next_number.get_lock():
+            number = next_number.value
+            next_number.value = number + 1
+        yield number

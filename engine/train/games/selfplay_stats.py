@@ -1,0 +1,99 @@
+"""What self-play counts, of one process or of several, and how that is told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.color import BLACK, EMPTY, WHITE
+from engine.train.games.selfplay_game import Ending, SelfplayGame
+
+
+@dataclass
+class SelfplayStats:
+    """What was played. Games that were finished before do not count.
+
+    games, moves, samples: finished and written. evaluations: positions that the evaluator was asked for. seconds: since
+    the start. busy_seconds: of these, in which at least one call was being evaluated; the mean over processes where
+    several play. black_wins, draws, no_results, resigned, unfinished (counted as they stood): games.
+    would_resign, false_resigns: games that were played on although a side would have resigned, and of these those
+    that it did not lose. to_play: games wanted, None for no end. done: of them, those that are finished, by whomever.
+    """
+
+    games: int = 0
+    moves: int = 0
+    samples: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    busy_seconds: float = 0.0
+    black_wins: int = 0
+    white_wins: int = 0
+    draws: int = 0
+    no_results: int = 0
+    resigned: int = 0
+    unfinished: int = 0
+    would_resign: int = 0
+    false_resigns: int = 0
+    done: int = 0
+    to_play: int | None = None
+
+    def count(self, game: SelfplayGame, ending: Ending) -> None:
+        """Count a finished game."""
+        self.games += 1
+        self.done += 1
+        self.moves += len(game.plies)
+        winner = ending.result.winner
+        self.black_wins += winner == BLACK
+        self.white_wins += winner == WHITE
+        self.draws += winner == EMPTY
+        self.no_results += winner is None
+        self.resigned += ending.resigned
+        self.unfinished += ending.unfinished
+        self.would_resign += ending.false_resign is not None
+        self.false_resigns += bool(ending.false_resign)
+
+    def take_sums(self, parts: Sequence["SelfplayStats"]) -> None:
+        """Put in what processes counted that play together; time and what is done stay this one's own."""
+        for name in _COUNTS:
+            setattr(self, name, sum(getattr(part, name) for part in parts))
+        self.busy_seconds = round(sum(part.busy_seconds for part in parts) / max(1, len(parts)), 3)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all figures and what follows from them; None where nothing can be said."""
+        rates = {
+            f"{name}_per_s": _ratio(getattr(self, name), self.seconds) for name in ("games", "evaluations", "samples")
+        }
+        decided = self.black_wins + self.white_wins
+        return asdict(self) | {
+            **rates,
+            "busy_share": _ratio(self.busy_seconds, self.seconds),
+            "mean_length": _ratio(self.moves, self.games),
+            "black_win_rate": _ratio(self.black_wins, decided),
+            "false_resign_rate": _ratio(self.false_resigns, self.would_resign),
+        }
+
+    def progress(self) -> str:
+        """Return how far a run is, in one line."""
+        figures = self.to_json()
+        of = "" if self.to_play is None else f" of {self.to_play}"
+        return (
+            f"{self.done}{of} games, {figures['games_per_s'] or 0:.2f} games/s, "
+            f"{figures['evaluations_per_s'] or 0:,.0f} evaluations/s, busy {figures['busy_share'] or 0:.1%}"
+        )
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+_COUNTS: tuple[str, ...] = (
+    "games",
+    "moves",
+    "samples",
+    "evaluations",
+    "black_wins",
+    "white_wins",
+    "draws",
+    "no_results",
+)
+_COUNTS += ("resigned", "unfinished", "would_resign", "false_resigns")
+Report = Callable[[SelfplayStats], None]

@@ -1,0 +1,88 @@
+"""Several processes that play: the games of one, none twice and none lost, and what happens when a process fails."""
+
+import multiprocessing
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.errors import GoError
+from engine.evaluators.base import Evaluator
+from engine.train.games.crew import Crew
+from engine.train.games.selfplay_stats import SelfplayStats
+from tests.search.fakes import FakeEvaluator
+from tests.train.games.test_selfplay import TINY, play, records, samples
+
+
+def refuse() -> Evaluator:
+    raise GoError("no such network")
+
+
+def break_down() -> Evaluator:
+    raise RuntimeError("an error of the program")
+
+
+def fail_soon() -> Evaluator:
+    return FakeEvaluator(fail_at=40)
+
+
+def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Path) -> None:
+    told: list[SelfplayStats] = []
+    alone = play(tmp_path / "alone", 12)
+    with Crew(2) as crew:
+        together = crew.play(TINY, FakeEvaluator, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
+        workers = multiprocessing.active_children()
+        crew.play(TINY, FakeEvaluator, tmp_path / "next", 7, 2)
+        assert multiprocessing.active_children() == workers
+    play(tmp_path / "next-alone", 7, seed=2)
+    for one, two in (("alone", "both"), ("next-alone", "next")):
+        assert records(tmp_path / one) == records(tmp_path / two)
+        assert len(samples(tmp_path / one)) == len(samples(tmp_path / two))
+    for name in ("games", "moves", "samples", "evaluations", "black_wins", "unfinished", "done", "to_play"):
+        assert getattr(together, name) == getattr(alone, name), name
+    assert told[-1].games == 12
+    assert 0 < together.busy_seconds < together.seconds
+    assert not multiprocessing.active_children()
+
+
+def test_a_crew_that_is_stopped_goes_on_with_the_same_games(tmp_path: Path) -> None:
+    stop = threading.Event()
+    settings = replace(TINY, shard_samples=20)
+    with Crew(2) as crew:
+        first = crew.play(settings, FakeEvaluator, tmp_path / "a", 400, 1, stop=stop, report=lambda _: stop.set())
+        assert first.done < 400
+        wanted = max(records(tmp_path / "a")) + 4
+        rest = crew.play(settings, FakeEvaluator, tmp_path / "a", wanted, 1)
+    assert rest.done >= wanted
+    play(tmp_path / "whole", wanted)
+    found = records(tmp_path / "a")
+    assert {number: found[number] for number in range(wanted)} == records(tmp_path / "whole")
+
+
+def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: Path) -> None:
+    def kill(stats: SelfplayStats) -> None:
+        if stats.games >= 4:
+            multiprocessing.active_children()[0].kill()
+
+    with Crew(2) as crew, pytest.raises(GoError, match="died with status -9; finished games are kept"):
+        crew.play(TINY, FakeEvaluator, tmp_path / "a", 4000, 1, report=kill)
+    wanted = max(records(tmp_path / "a")) + 1
+    with Crew(2) as crew:
+        crew.play(TINY, FakeEvaluator, tmp_path / "a", wanted, 1)
+    play(tmp_path / "whole", wanted)
+    assert records(tmp_path / "a") == records(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "said"),
+    [
+        (refuse, GoError, "^no such network$"),
+        (break_down, RuntimeError, "Traceback.*an error of the program"),
+        (fail_soon, RuntimeError, "Traceback.*made to fail"),
+    ],
+)
+def test_what_fails_in_a_process_is_told(tmp_path: Path, make: object, kind: type[Exception], said: str) -> None:
+    with Crew(2) as crew, pytest.raises(kind, match=f"(?s){said}"):
+        crew.play(TINY, make, tmp_path, 400, 1)  # type: ignore[arg-type]
+    assert not multiprocessing.active_children()
