@@ -1,15 +1,19 @@
 """Matches of the search as it is against itself with one thing changed: what each parameter is worth.
 
 python -m tests.ablation --net FILE [--games N] [--visits N] [--size N] [--only NAME ...] [--out FILE.jsonl]
+                         [--processes N]
 
-Plays chunks of games by turns, so that all parts have about as many games at any moment, and adds a line a chunk to
-the file: a run that was stopped goes on. Prints the share of points that the changed search made.
+Plays chunks of games by turns, so that all parts have about as many games at any moment, in a process for each core,
+and adds a line a chunk to the file: a run that was stopped goes on. Prints the share of points that the changed search
+made.
 """
 
 import argparse
 import json
+import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ from engine.files import append_line, whole_lines
 from engine.netfile.network import Computing, open_network
 from engine.search.params import SearchParams
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
+from engine.train.workers import become_worker, shared_out
 
 CHUNK = 40
 """Games of one part in a row; even, because every opening is played with both colors."""
@@ -59,6 +64,23 @@ def play_chunk(
     return points.count(1.0), points.count(0.5), points.count(0.0)
 
 
+_evaluator: Evaluator | None = None
+"""Of a process that plays."""
+
+
+def _start(net: Path, threads: int) -> None:
+    global _evaluator
+    become_worker()
+    _evaluator = open_network(net, Computing(threads=threads)).evaluator
+
+
+def _play(name: str, number: int, size: int, visits: int) -> dict[str, Any]:
+    """Return the line of a chunk."""
+    assert _evaluator is not None
+    wins, draws, losses = play_chunk(_evaluator, PARTS[name], number, size=size, visits=visits)
+    return {"part": name, "chunk": number, "wins": wins, "draws": draws, "losses": losses}
+
+
 def chunks(lines: list[str], names: list[str], games: int) -> Iterator[tuple[str, int]]:
     """Yield the chunks (part, number) that are still to be played, the parts by turns."""
     played = [json.loads(line) for line in lines]
@@ -92,22 +114,28 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=9)
     parser.add_argument("--only", nargs="*", metavar="NAME", help=f"parts: {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path("ablation.jsonl"))
+    parser.add_argument("--processes", type=int, default=0, help="that play; one a core if not given")
     options = parser.parse_args()
     names = options.only or list(PARTS)
     unknown = set(names) - set(PARTS)
     if unknown:
         parser.error(f"unknown part {min(unknown)!r}, expected one of {', '.join(PARTS)}")
-    evaluator = open_network(options.net, Computing()).evaluator
     how = {"net": options.net.name, "visits": options.visits, "size": options.size}
     lines = whole_lines(options.out)
     if any({key: json.loads(line)[key] for key in how} != how for line in lines):
         parser.error(f"{options.out} holds matches of another network, board or number of visits")
-    for name, number in chunks(lines, names, options.games):
-        wins, draws, losses = play_chunk(evaluator, PARTS[name], number, size=options.size, visits=options.visits)
-        line = {"part": name, "chunk": number, "wins": wins, "draws": draws, "losses": losses, **how}
-        append_line(options.out, json.dumps(line))
-        print(f"{name}, chunk {number + 1}: {wins} won, {draws} drawn, {losses} lost", file=sys.stderr, flush=True)
-    evaluator.close()
+    processes, threads = shared_out(0, options.processes)
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, _start, (options.net, threads)) as pool:
+        waiting = [
+            pool.submit(_play, name, number, options.size, options.visits)
+            for name, number in chunks(lines, names, options.games)
+        ]
+        for future in as_completed(waiting):
+            line = future.result()
+            append_line(options.out, json.dumps(line | how))
+            counts = f"{line['wins']} won, {line['draws']} drawn, {line['losses']} lost"
+            print(f"{line['part']}, chunk {line['chunk'] + 1}: {counts}", file=sys.stderr, flush=True)
     Console().print(table(whole_lines(options.out)))
     return 0
 
