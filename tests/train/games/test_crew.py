@@ -49,9 +49,14 @@ def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Pat
 def test_a_crew_that_is_stopped_goes_on_with_the_same_games(tmp_path: Path) -> None:
     stop = threading.Event()
     settings = replace(TINY, shard_samples=20)
+
+    def end(stats: SelfplayStats) -> None:
+        if stats.done >= 4:
+            stop.set()
+
     with Crew(2) as crew:
-        first = crew.play(settings, FakeEvaluator, tmp_path / "a", 400, 1, stop=stop, report=lambda _: stop.set())
-        assert first.done < 400
+        first = crew.play(settings, FakeEvaluator, tmp_path / "a", 4000, 1, stop=stop, report=end)
+        assert 4 <= first.done < 4000
         wanted = max(records(tmp_path / "a")) + 4
         rest = crew.play(settings, FakeEvaluator, tmp_path / "a", wanted, 1)
     assert rest.done >= wanted
@@ -62,7 +67,7 @@ def test_a_crew_that_is_stopped_goes_on_with_the_same_games(tmp_path: Path) -> N
 
 def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: Path) -> None:
     def kill(stats: SelfplayStats) -> None:
-        if stats.games >= 4:
+        if stats.done >= 4:
             multiprocessing.active_children()[0].kill()
 
     with Crew(2) as crew, pytest.raises(GoError, match="died with status -9; finished games are kept"):
