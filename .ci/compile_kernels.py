@@ -59,6 +59,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for network in networks(Path(folder)):
             is_complete &= play(keima, environment, "--visits", "4", "--net", str(network))
+        selfplay = ["selfplay", f"{folder}/games", "--net", "none", "--size", "7", "--games", "4", "--processes", "1"]
+        selfplay += ["--set", "full_visits=24", "--set", "quick_visits=8"]
+        subprocess.run([keima, *selfplay], env=environment, stdout=subprocess.DEVNULL, check=True)
     bench = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
     subprocess.run([keima, *bench], env=environment, stdout=subprocess.DEVNULL, check=True)
     return 0 if is_complete else 1

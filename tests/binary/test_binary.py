@@ -132,10 +132,12 @@ def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
 
 
 def test_two_processes_of_it_play_against_themselves(place: Path) -> None:
-    network = place / "empty" / "selfplay.net"
+    network, games = place / "empty" / "selfplay.net", place / "games"
+    games.mkdir()
+    games.chmod(0o777)
     native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1, head_channels=2), network)
     options = ("--net", str(network), "--games", "4", "--size", "7", "--processes", "2", "--set", "full_visits=8")
-    process = start(place, "selfplay", str(place / "empty" / "games"), *options)
+    process = start(place, "selfplay", str(games), *options)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert "compiling" not in errors
