@@ -33,6 +33,12 @@ def games() -> Iterator[str]:
         yield from ("boardsize 19", "place_free_handicap 2", "genmove w", "genmove b")
 
 
+def reflex_games() -> Iterator[str]:
+    """Yield the commands of a game by reflex."""
+    yield "boardsize 6"
+    yield from ("genmove b", "genmove w") * 10
+
+
 def networks(folder: Path) -> Iterator[Path]:
     """Write a tiny network for each encoder and yield the files."""
     for encoder in ENCODERS.values():
@@ -41,9 +47,9 @@ def networks(folder: Path) -> Iterator[Path]:
         yield path
 
 
-def play(keima: str, environment: dict[str, str], *options: str) -> bool:
-    """Play the games with a player of some options; say what was refused and return whether nothing was."""
-    script = "".join(f"{command}\n" for command in games())
+def play(keima: str, environment: dict[str, str], commands: Iterator[str], *options: str) -> bool:
+    """Send commands to a player of some options; say what was refused and return whether nothing was."""
+    script = "".join(f"{command}\n" for command in commands)
     command = [keima, *OPTIONS, *options]
     played = subprocess.run(command, input=script, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     refused = [line for line in played.stdout.splitlines() if line.startswith("?")]
@@ -55,12 +61,13 @@ def main() -> int:
     """Play, measure, and return 1 if anything was refused."""
     keima, directory = sys.argv[1:]
     environment = {**os.environ, "KEIMA_CACHE": directory}
-    is_complete = play(keima, environment, "--visits", "40")
+    is_complete = play(keima, environment, games(), "--visits", "40")
+    is_complete &= play(keima, environment, reflex_games(), "--reflexes")
     with tempfile.TemporaryDirectory() as folder:
         for network in networks(Path(folder)):
-            is_complete &= play(keima, environment, "--visits", "4", "--net", str(network))
+            is_complete &= play(keima, environment, games(), "--visits", "4", "--net", str(network))
         selfplay = ["selfplay", f"{folder}/games", "--net", "none", "--size", "7", "--games", "4", "--processes", "1"]
-        selfplay += ["--set", "full_visits=24", "--set", "quick_visits=8"]
+        selfplay += ["--set", "full_visits=100"]  # so many fill the table of biases, which is then made anew
         subprocess.run([keima, *selfplay], env=environment, stdout=subprocess.DEVNULL, check=True)
     bench = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
     subprocess.run([keima, *bench], env=environment, stdout=subprocess.DEVNULL, check=True)

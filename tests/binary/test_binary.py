@@ -119,6 +119,13 @@ def test_no_board_and_no_rules_need_a_compiler(place: Path, size: str, rules: st
     leave(process)
 
 
+def test_reflexes_need_no_compiler(place: Path) -> None:
+    process = start(place, "gtp", "--reflexes")
+    for command in ("boardsize 9", "genmove b", "genmove w"):
+        ask(process, command)
+    leave(process)
+
+
 @pytest.mark.parametrize("encoder", sorted(ENCODERS))
 def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
     network = place / "empty" / f"{encoder}.net"
