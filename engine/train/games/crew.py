@@ -194,7 +194,8 @@ class Crew:
 
 def _ready(connections: set[Connection]) -> list[Connection]:
     """Return those that something has come through, after a wait for it."""
-    return [each for each in wait(list(connections), _POLL_SECONDS) if isinstance(each, Connection)]
+    ready = wait(list(connections), _POLL_SECONDS)
+    return [each for each in connections if each in ready]
 
 
 def _advising(teacher: str | None) -> AbstractContextManager[Advice | None]:
