@@ -131,11 +131,14 @@ def main() -> int:
             pool.submit(_play, name, number, options.size, options.visits)
             for name, number in chunks(lines, names, options.games)
         ]
-        for future in as_completed(waiting):
-            line = future.result()
-            append_line(options.out, json.dumps(line | how))
-            counts = f"{line['wins']} won, {line['draws']} drawn, {line['losses']} lost"
-            print(f"{line['part']}, chunk {line['chunk'] + 1}: {counts}", file=sys.stderr, flush=True)
+        try:
+            for future in as_completed(waiting):
+                line = future.result()
+                append_line(options.out, json.dumps(line | how))
+                counts = f"{line['wins']} won, {line['draws']} drawn, {line['losses']} lost"
+                print(f"{line['part']}, chunk {line['chunk'] + 1}: {counts}", file=sys.stderr, flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)  # or all chunks would be played after Ctrl-C
     Console().print(table(whole_lines(options.out)))
     return 0
 

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 PLAYING = """
 import multiprocessing, sys
 from pathlib import Path
-from engine.train.games.crew import Crew
+from engine.train.games.selfplay_crew import Crew
 from tests.search.fakes import FakeEvaluator
 from tests.train.games.test_selfplay import TINY
 if __name__ == "__main__":

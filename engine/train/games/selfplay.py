@@ -1,6 +1,6 @@
 """Self-play: many games at once in one process, whose leaves fill the evaluator's batches together.
 
-`engine.train.games.crew` has several such processes play.
+`engine.train.games.selfplay_crew` has several such processes play.
 
 The games of one board size and rule set share a forest and are divided into groups. While one group's leaves are
 evaluated, those of another are brought into its trees, its finished searches become moves, and its next leaves are

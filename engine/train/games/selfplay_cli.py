@@ -75,7 +75,7 @@ def selfplay(**options: Any) -> None:
 
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
-    from engine.train.games.crew import Crew
+    from engine.train.games.selfplay_crew import Crew
     from engine.train.workers import shared_out
 
     settings = _settings(options)

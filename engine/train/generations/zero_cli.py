@@ -13,7 +13,7 @@ import click
 from engine.netfile.errors import one_line_errors
 
 if TYPE_CHECKING:
-    from engine.train.games.crew import Crew
+    from engine.train.games.selfplay_crew import Crew
     from engine.train.generations.config import ZeroConfig
     from engine.train.generations.ray_workers import Fleet
     from engine.train.generations.zero import Figures
@@ -114,7 +114,7 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
 def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
     """Return the processes that play, those of a Ray cluster not counted."""
-    from engine.train.games.crew import Crew
+    from engine.train.games.selfplay_crew import Crew
     from engine.train.workers import shared_out
 
     processes, _ = shared_out(config.evaluator.threads, config.evaluator.processes)

@@ -27,8 +27,8 @@ from engine.search.params import SearchParams, with_settings
 from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
-from engine.train.games.crew import Crew
 from engine.train.games.selfplay import decisive
+from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.generations.config import ZeroConfig

@@ -9,7 +9,7 @@ import pytest
 
 from engine.errors import GoError
 from engine.evaluators.base import Evaluator
-from engine.train.games.crew import Crew
+from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_stats import SelfplayStats
 from tests.search.fakes import FakeEvaluator
 from tests.train.games.test_selfplay import TINY, play, records, samples
