@@ -25,14 +25,13 @@ PLAYING = """
 import multiprocessing, sys
 from pathlib import Path
 from engine.train.games.selfplay_crew import Crew
-from tests.search.fakes import FakeEvaluator
-from tests.train.games.test_selfplay import TINY
+from tests.train.games.test_selfplay import TINY, fake
 if __name__ == "__main__":
     with Crew(2) as crew:
         def tell(stats):
             print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
             sys.stdin.read()
-        crew.play(TINY, FakeEvaluator, Path(sys.argv[1]), None, 1, report=tell)
+        crew.play(TINY, fake, Path(sys.argv[1]), None, 1, report=tell)
 """
 
 

@@ -76,20 +76,18 @@ def selfplay(**options: Any) -> None:
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
     from engine.train.games.selfplay_crew import Crew
-    from engine.train.workers import shared_out
 
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
         raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
-    processes, threads_each = shared_out(threads, options["processes"] or 0)
     rates: list[float] = []
-    with stopping() as stop, _progress(stderr) as show, Crew(processes) as crew:
+    with stopping() as stop, _progress(stderr) as show, Crew(options["processes"] or 0, threads) as crew:
         if options["measures"]:
             rates.append(raw_rate(network, threads, settings))
         stats = crew.play(
             settings,
-            partial(network.evaluator, threads_each),
+            network.evaluator,
             options["out"],
             options["games"],
             options["seed"],

@@ -26,10 +26,10 @@ from engine.train.games.selfplay import SelfplayRun, Stop, numbers_from, open_st
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.teaching.gtp_teacher import Advice
-from engine.train.workers import become_worker
+from engine.train.workers import become_worker, shared_out
 
-MakeEvaluator = Callable[[], Evaluator]
-"""Opens what a process evaluates by. It is sent to the processes, so it must pickle."""
+MakeEvaluator = Callable[[int], Evaluator]
+"""Opens what a process evaluates by, on so many threads. It is sent to the processes, so it must pickle."""
 _POLL_SECONDS = 0.2
 """How often this process looks whether to stop."""
 _PATIENCE_SECONDS = 5.0
@@ -42,6 +42,7 @@ class _Task:
 
     settings: SelfplaySettings
     make_evaluator: MakeEvaluator
+    threads: int
     games: int | None
     done: frozenset[int]
     seed: int
@@ -77,10 +78,12 @@ class _Failed:
 class Crew:
     """So many processes that wait for games to play; use as a context manager. A single one is this process itself.
 
-    A script that makes one of several must be guarded by `if __name__ == "__main__"`.
+    threads: that evaluate, in all processes together; 0 for all cores. processes: 0 for one for each thread.
+    A script that makes a crew of several must be guarded by `if __name__ == "__main__"`.
     """
 
-    def __init__(self, processes: int) -> None:
+    def __init__(self, processes: int = 0, threads: int = 0) -> None:
+        processes, self._threads = shared_out(threads, processes)
         self._processes: dict[Connection, Any] = {}
         if processes > 1:
             self._start(processes)
@@ -124,7 +127,7 @@ class Crew:
         Raises GoError as there, where there is no evaluator, and when a process dies; the crew is of no more use then.
         """
         if not self._processes:
-            with closing(make_evaluator()) as evaluator, _advising(teacher) as adviser:
+            with closing(make_evaluator(self._threads)) as evaluator, _advising(teacher) as adviser:
                 return selfplay(
                     settings,
                     evaluator,
@@ -138,7 +141,8 @@ class Crew:
                 )
         begun = time.perf_counter()
         store = open_store(settings, folder, seed, provenance)
-        task = _Task(settings, make_evaluator, games, frozenset(store.done), seed, teacher, provenance)
+        done = frozenset(store.done)
+        task = _Task(settings, make_evaluator, self._threads, games, done, seed, teacher, provenance)
         self._stop.clear()
         self._next.value = 0
         for connection in self._processes:
@@ -240,7 +244,7 @@ def _play(task: _Task, connection: Connection, next_number: Any, stop: Any) -> S
         with lock:
             connection.send(message)
 
-    with closing(task.make_evaluator()) as evaluator, _advising(task.teacher) as adviser:
+    with closing(task.make_evaluator(task.threads)) as evaluator, _advising(task.teacher) as adviser:
         run = SelfplayRun(
             task.settings,
             evaluator,

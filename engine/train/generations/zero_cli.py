@@ -115,10 +115,8 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
     """Return the processes that play, those of a Ray cluster not counted."""
     from engine.train.games.selfplay_crew import Crew
-    from engine.train.workers import shared_out
 
-    processes, _ = shared_out(config.evaluator.threads, config.evaluator.processes)
-    return Crew(processes if address is None else 1)
+    return Crew(config.evaluator.processes if address is None else 1, config.evaluator.threads)
 
 
 @contextmanager

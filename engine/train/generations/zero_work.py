@@ -39,7 +39,6 @@ from engine.train.generations.ray_selfplay import Intake, computing_of
 from engine.train.generations.ray_workers import Fleet
 from engine.train.generations.zero import Figures, Stopped
 from engine.train.generations.zero_state import State, read_steps
-from engine.train.workers import shared_out
 from weights import native
 from weights.registry import load
 
@@ -94,12 +93,6 @@ class LocalWork:
         with closing(_open(self.network(generation), computing_of(self._config.evaluator))) as evaluator:
             yield evaluator
 
-    def _crew_computing(self) -> Computing:
-        """Return how each process of the crew computes."""
-        settings = self._config.evaluator
-        threads = shared_out(settings.threads, settings.processes)[1]
-        return replace(computing_of(settings), threads=threads)
-
     def _check_stop(self) -> None:
         if self._stop.is_set():
             raise Stopped
@@ -114,7 +107,7 @@ class LocalWork:
         else:
             stats = self._crew.play(
                 settings,
-                partial(_open, self.network(state.best), self._crew_computing()),
+                partial(_open, self.network(state.best), computing_of(self._config.evaluator)),
                 folder,
                 games,
                 seed,
@@ -289,8 +282,9 @@ class LocalWork:
         return {"games": played}
 
 
-def _open(file: Path, computing: Computing) -> Evaluator:
-    return make_evaluator(load(file), computing)
+def _open(file: Path, computing: Computing, threads: int | None = None) -> Evaluator:
+    """Return what evaluates by a file. threads: instead of those of `computing`."""
+    return make_evaluator(load(file), computing if threads is None else replace(computing, threads=threads))
 
 
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from engine.color import BLACK, WHITE, color_letter
 from engine.errors import GoError
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
 from engine.game import Game
 from engine.scoring import final_score
 from engine.sgf import load_sgf
@@ -48,6 +48,11 @@ X X X X X
 . . . . .
 """
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
+
+
+def fake(threads: int) -> Evaluator:
+    """Open what a process of a crew evaluates by."""
+    return FakeEvaluator()
 
 
 def play(folder: Path, games: int, evaluator: Any = None, seed: int = 1, **changes: Any) -> SelfplayStats:

@@ -12,18 +12,18 @@ from engine.evaluators.base import Evaluator
 from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_stats import SelfplayStats
 from tests.search.fakes import FakeEvaluator
-from tests.train.games.test_selfplay import TINY, play, records, samples
+from tests.train.games.test_selfplay import TINY, fake, play, records, samples
 
 
-def refuse() -> Evaluator:
-    raise GoError("no such network")
+def refuse(threads: int) -> Evaluator:
+    raise GoError(f"cannot be computed on {threads} threads")
 
 
-def break_down() -> Evaluator:
+def break_down(threads: int) -> Evaluator:
     raise RuntimeError("an error of the program")
 
 
-def fail_soon() -> Evaluator:
+def fail_soon(threads: int) -> Evaluator:
     return FakeEvaluator(fail_at=40)
 
 
@@ -31,9 +31,9 @@ def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Pat
     told: list[SelfplayStats] = []
     alone = play(tmp_path / "alone", 12)
     with Crew(2) as crew:
-        together = crew.play(TINY, FakeEvaluator, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
+        together = crew.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
         workers = multiprocessing.active_children()
-        crew.play(TINY, FakeEvaluator, tmp_path / "next", 7, 2)
+        crew.play(TINY, fake, tmp_path / "next", 7, 2)
         assert multiprocessing.active_children() == workers
     play(tmp_path / "next-alone", 7, seed=2)
     for one, two in (("alone", "both"), ("next-alone", "next")):
@@ -55,10 +55,10 @@ def test_a_crew_that_is_stopped_goes_on_with_the_same_games(tmp_path: Path) -> N
             stop.set()
 
     with Crew(2) as crew:
-        first = crew.play(settings, FakeEvaluator, tmp_path / "a", 4000, 1, stop=stop, report=end)
+        first = crew.play(settings, fake, tmp_path / "a", 4000, 1, stop=stop, report=end)
         assert 4 <= first.done < 4000
         wanted = max(records(tmp_path / "a")) + 4
-        rest = crew.play(settings, FakeEvaluator, tmp_path / "a", wanted, 1)
+        rest = crew.play(settings, fake, tmp_path / "a", wanted, 1)
     assert rest.done >= wanted
     play(tmp_path / "whole", wanted)
     found = records(tmp_path / "a")
@@ -71,10 +71,10 @@ def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: P
             multiprocessing.active_children()[0].kill()
 
     with Crew(2) as crew, pytest.raises(GoError, match="died with status -9; finished games are kept"):
-        crew.play(TINY, FakeEvaluator, tmp_path / "a", 4000, 1, report=kill)
+        crew.play(TINY, fake, tmp_path / "a", 4000, 1, report=kill)
     wanted = max(records(tmp_path / "a")) + 1
     with Crew(2) as crew:
-        crew.play(TINY, FakeEvaluator, tmp_path / "a", wanted, 1)
+        crew.play(TINY, fake, tmp_path / "a", wanted, 1)
     play(tmp_path / "whole", wanted)
     assert records(tmp_path / "a") == records(tmp_path / "whole")
 
@@ -82,12 +82,12 @@ def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: P
 @pytest.mark.parametrize(
     ("make", "kind", "said"),
     [
-        (refuse, GoError, "^no such network$"),
+        (refuse, GoError, "^cannot be computed on 3 threads$"),
         (break_down, RuntimeError, "Traceback.*an error of the program"),
         (fail_soon, RuntimeError, "Traceback.*made to fail"),
     ],
 )
 def test_what_fails_in_a_process_is_told(tmp_path: Path, make: object, kind: type[Exception], said: str) -> None:
-    with Crew(2) as crew, pytest.raises(kind, match=f"(?s){said}"):
+    with Crew(2, threads=6) as crew, pytest.raises(kind, match=f"(?s){said}"):
         crew.play(TINY, make, tmp_path, 400, 1)  # type: ignore[arg-type]
     assert not multiprocessing.active_children()
