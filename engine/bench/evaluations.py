@@ -1,47 +1,52 @@
 """The raw speed of evaluators and of play-outs, without any search."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 
 from engine.bench.effort import Effort
 from engine.bench.positions import positions_to_evaluate
 from engine.color import BLACK
-from engine.evaluators.base import Evaluation, Evaluator
+from engine.evaluators.base import Evaluator
 from engine.evaluators.playout_kernels import run_light_rollouts, seed_generator
 from engine.game import Game
+from engine.search.in_flight import InFlight
+from engine.search.slot import Slot
 
 BATCHES = (1, 8, 16, 32)
 """Positions a call at which evaluators are measured, besides the batch that each prefers."""
 
 
 class Measured:
-    """One evaluator on one board size, asked by as many threads as it wants calls in flight."""
+    """One evaluator on one board size, with as many calls in flight as it wants, and as a search has them."""
 
     def __init__(self, evaluator: Evaluator, width: int, height: int) -> None:
         self.evaluator = evaluator
         attributes = evaluator.attributes
         self.batches = [each for each in sorted({*BATCHES, attributes.preferred_batch}) if each <= attributes.max_batch]
-        self._positions = positions_to_evaluate(max(self.batches), width, height)
-        self._outs = [Evaluation(max(self.batches), width, height) for _ in range(attributes.concurrent)]
+        positions, game = positions_to_evaluate(max(self.batches), width, height), Game(width, height)
+        self._slots = [
+            Slot(max(self.batches), game, has_details=attributes.has_details) for _ in range(attributes.concurrent)
+        ]
+        for slot in self._slots:
+            slot.positions = positions
         for batch in self.batches:
-            evaluator.evaluate(self._positions, batch, self._outs[0])  # compiles
+            evaluator.evaluate(positions, batch, self._slots[0].evaluation)  # compiles
 
     def per_second(self, seconds: float, batch: int) -> float:
-        """Return the positions evaluated a second in calls of `batch`, encoding included; each thread makes one."""
-        start = time.perf_counter()
-
-        def ask(out: Evaluation) -> int:
-            calls = 0
-            while calls == 0 or time.perf_counter() - start < seconds:
-                self.evaluator.evaluate(self._positions, batch, out)
+        """Return the positions evaluated a second in calls of `batch`, encoding included."""
+        calls = 0
+        with closing(InFlight(self.evaluator)) as in_flight:
+            start = time.perf_counter()
+            for slot in self._slots:
+                in_flight.send(slot, batch)
+            while in_flight:
+                slot = in_flight.receive()
                 calls += 1
-            return calls
-
-        with ThreadPoolExecutor(len(self._outs)) as pool:
-            calls = sum(pool.map(ask, self._outs))
-        return calls * batch / (time.perf_counter() - start)
+                if time.perf_counter() - start < seconds:
+                    in_flight.send(slot, batch)
+            return calls * batch / (time.perf_counter() - start)
 
 
 def rollouts_per_second(effort: Effort, width: int, height: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine.search.search as search_module
 from engine.bench.positions import Searched
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.base import Begun, Evaluation, Evaluator, PositionBatch, asynchronous
 from engine.evaluators.network import NetworkEvaluator
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.search import Search
@@ -24,7 +24,7 @@ class _Watched:
 
     def __init__(self, inner: Evaluator) -> None:
         self.attributes = inner.attributes
-        self._inner = inner
+        self._inner, self._beginner = inner, asynchronous(inner)
         self._lock = threading.Lock()
         self._inside, self._since, self._seconds = 0, 0.0, 0.0
 
@@ -33,21 +33,48 @@ class _Watched:
         with self._lock:
             return self._seconds + (time.perf_counter() - self._since if self._inside else 0.0)
 
-    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+    def _enter(self) -> None:
         with self._lock:
             if self._inside == 0:
                 self._since = time.perf_counter()
             self._inside += 1
+
+    def leave(self) -> None:
+        """Count a call out."""
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._seconds += time.perf_counter() - self._since
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self._enter()
         try:
             self._inner.evaluate(positions, count, out)
         finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._seconds += time.perf_counter() - self._since
+            self.leave()
+
+    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
+        begun = None if self._beginner is None else self._beginner.begin(positions, count, out)
+        if begun is None:
+            return None
+        self._enter()
+        return _WatchedCall(begun, self.leave)
 
     def close(self) -> None:
         self._inner.close()
+
+
+class _WatchedCall:
+    """A call that is in flight until somebody finishes it."""
+
+    def __init__(self, begun: Begun, leave: Callable[[], None]) -> None:
+        self.wait, self._begun, self._leave = begun.wait, begun, leave
+
+    def finish(self) -> None:
+        try:
+            self._begun.finish()
+        finally:
+            self._leave()
 
 
 @contextmanager

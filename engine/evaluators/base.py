@@ -6,7 +6,7 @@ heads do; `black_value` is the one place where that turns into the tree's Black-
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class Attributes:
         answered, too.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
+    begins: whether `AsynchronousEvaluator.begin`, where there is one, costs less than a thread for each call.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Attributes:
     has_details: bool = False
     has_symmetries: bool = False
     concurrent: int = 1
+    begins: bool = False
 
 
 class PositionBatch:
@@ -166,6 +168,33 @@ class Evaluator(Protocol):
 
     def close(self) -> None:
         """Free threads and devices."""
+
+
+class Begun(Protocol):
+    """An evaluation that goes on by itself until somebody takes it in."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether the answer is there."""
+
+    def finish(self) -> None:
+        """Wait for the answer and write it. To be called once, by any thread, wanted or not. Raises as `evaluate`."""
+
+
+@runtime_checkable
+class AsynchronousEvaluator(Evaluator, Protocol):
+    """An evaluator that needs no thread of the caller's for each call: two changes of threads a call less."""
+
+    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
+        """Begin to evaluate rows 0..count-1, without waiting; None where only `evaluate` can, or not at once.
+
+        `positions` and `out` must stay as they are until the evaluation is finished. Who has begun one must not wait
+        for an `evaluate` before it is finished: that may wait for the memory that this one holds.
+        """
+
+
+def asynchronous(evaluator: Evaluator) -> AsynchronousEvaluator | None:
+    """Return an evaluator as one whose calls are to be begun, None if a thread is to wait for each."""
+    return evaluator if evaluator.attributes.begins and isinstance(evaluator, AsynchronousEvaluator) else None
 
 
 @kernel

@@ -13,13 +13,22 @@ miss the same position at the same time both have it evaluated: that is rare, an
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
-from engine.evaluators.base import DETAILS, Attributes, Evaluation, Evaluator, PositionBatch
+from engine.evaluators.base import (
+    DETAILS,
+    Attributes,
+    Begun,
+    Evaluation,
+    Evaluator,
+    PositionBatch,
+    asynchronous,
+)
 from engine.jit import kernel
 
 WAYS = 8
@@ -125,6 +134,7 @@ class _Table:
     def __init__(self, attributes: Attributes, limit: int, width: int, height: int) -> None:
         """Make an empty table of at most `limit` bytes, or of one bucket."""
         self.size, area = (width, height), width * height
+        self._attributes = attributes
         columns = [area + 1, 1]
         columns += [1] if attributes.has_score else []
         columns += [DETAILS] if attributes.has_details else []
@@ -135,6 +145,15 @@ class _Table:
         self.oldest = np.zeros(buckets, dtype=np.uint8)
         self.columns = [np.zeros((buckets * WAYS, count), dtype=np.float32) for count in columns]
         self.lock = threading.Lock()
+
+    def columns_of(self, evaluation: Evaluation) -> list[Floats]:
+        """Return the parts of an evaluation that are remembered, each as [B, k], in the table's order."""
+        attributes = self._attributes
+        parts = [evaluation.policy, evaluation.value[:, None]]
+        parts += [evaluation.score[:, None]] if attributes.has_score else []
+        parts += [evaluation.details] if attributes.has_details else []
+        parts += [evaluation.ownership] if attributes.has_ownership else []
+        return parts
 
 
 class _Buffers:
@@ -165,6 +184,7 @@ class CachedEvaluator:
             raise ValueError(f"evaluator {inner.attributes.name} samples, so its answers must not be remembered")
         self.attributes = replace(inner.attributes, name=f"cached {inner.attributes.name}")
         self._inner, self._limit = inner, int(megabytes * 2**20)
+        self._beginner = asynchronous(inner)
         self.hits = self.misses = 0
         self._table: _Table | None = None
         self._unused: list[_Buffers] = []
@@ -191,17 +211,43 @@ class CachedEvaluator:
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1, asking the inner evaluator at most once."""
+        call = self._call(positions, count, out)
+        try:
+            if call.unknown:
+                self._inner.evaluate(call.asked, call.unknown, call.fresh)
+            call.keep()
+        finally:
+            self._leave(call)
+
+    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
+        """Begin to evaluate rows 0..count-1; None where the inner evaluator does not."""
+        if self._beginner is None:
+            return None
+        call = self._call(positions, count, out)
+        is_begun = False
+        try:
+            if call.unknown:
+                call.begun = self._beginner.begin(call.asked, call.unknown, call.fresh)
+            is_begun = call.unknown == 0 or call.begun is not None
+        finally:
+            if not is_begun:
+                self._leave(call)
+        return call if is_begun else None
+
+    def _call(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call":
+        """Look positions up."""
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
         table, buffers = self._enter(positions.width, positions.height)
-        try:
-            unknown = self._evaluate(positions, count, out, table, buffers)
-        finally:
-            with self._lock:
-                self._unused.append(buffers)
+        return _Call(positions, count, out, table, buffers, self._leave)
+
+    def _leave(self, call: "_Call") -> None:
+        """Take back a call's buffers, and count what it found."""
         with self._lock:
-            self.hits += count - unknown
-            self.misses += unknown
+            self._unused.append(call.buffers)
+            if call.is_kept:
+                self.hits += call.count - call.unknown
+                self.misses += call.unknown
 
     def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
         """Return the table of a board size, a new one if there is another, and buffers that no call uses."""
@@ -213,44 +259,73 @@ class CachedEvaluator:
             buffers = self._unused.pop() if self._unused else _Buffers(self.attributes.max_batch, width, height)
             return self._table, buffers
 
-    def _evaluate(self, positions: PositionBatch, count: int, out: Evaluation, table: _Table, buffers: _Buffers) -> int:
-        """Write the evaluation of rows 0..count-1 and return how many distinct positions were unknown."""
-        row_keys, slots, sources, missing = buffers.row_keys, buffers.slots, buffers.sources, buffers.missing
-        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
-        common, wanted = _common(positions), self._columns(out)
-        with table.lock:
-            unknown = find(table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing)
-            if unknown < count:
-                for stored, column in zip(table.columns, wanted, strict=True):
-                    copy_rows(slots, count, stored, column)
-        if unknown == 0:
-            return 0
-        if unknown == count:
-            self._inner.evaluate(positions, count, out)
-            fresh = wanted
-        else:
-            _compact(positions, missing[:unknown], buffers.batch)
-            self._inner.evaluate(buffers.batch, unknown, buffers.fresh)
-            fresh = self._columns(buffers.fresh)
-            for new, column in zip(fresh, wanted, strict=True):
-                copy_rows(sources, count, new, column)
-        with table.lock:
-            claim(table.keys, table.oldest, row_keys, missing, unknown, buffers.claimed)
-            for stored, new in zip(table.columns, fresh, strict=True):
-                store_rows(buffers.claimed, unknown, new, stored)
-        return unknown
-
-    def _columns(self, evaluation: Evaluation) -> list[Floats]:
-        """Return the parts that the inner evaluator writes, each as [B, k], in the table's order."""
-        parts = [evaluation.policy, evaluation.value[:, None]]
-        parts += [evaluation.score[:, None]] if self.attributes.has_score else []
-        parts += [evaluation.details] if self.attributes.has_details else []
-        parts += [evaluation.ownership] if self.attributes.has_ownership else []
-        return parts
-
     def close(self) -> None:
         """Close the inner evaluator."""
         self._inner.close()
+
+
+class _Call:
+    """One call: its rows that were known are written at once, the others when they are kept.
+
+    unknown: distinct positions to be asked for, the first rows of `asked`, whose answers belong into `fresh`.
+    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluators.base.Begun`.
+    leave: takes the call back when it is finished.
+    """
+
+    def __init__(
+        self,
+        positions: PositionBatch,
+        count: int,
+        out: Evaluation,
+        table: _Table,
+        buffers: _Buffers,
+        leave: "Callable[[_Call], None]",
+    ) -> None:
+        self.count, self.buffers, self.is_kept = count, buffers, False
+        self.begun: Begun | None = None
+        self._out, self._table, self._leave = out, table, leave
+        row_keys, slots, sources, missing = buffers.row_keys, buffers.slots, buffers.sources, buffers.missing
+        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
+        common = _common(positions)
+        with table.lock:
+            self.unknown = find(
+                table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing
+            )
+            if self.unknown < count:
+                for stored, column in zip(table.columns, table.columns_of(out), strict=True):
+                    copy_rows(slots, count, stored, column)
+        self.asked, self.fresh = positions, out
+        if 0 < self.unknown < count:
+            self.asked, self.fresh = buffers.batch, buffers.fresh
+            _compact(positions, missing[: self.unknown], buffers.batch)
+
+    def keep(self) -> None:
+        """Remember the answers, which are there, and write the rows that wanted them."""
+        buffers, table, unknown = self.buffers, self._table, self.unknown
+        self.is_kept = True
+        if unknown == 0:
+            return
+        fresh = table.columns_of(self.fresh)
+        if unknown < self.count:
+            for new, column in zip(fresh, table.columns_of(self._out), strict=True):
+                copy_rows(buffers.sources, self.count, new, column)
+        with table.lock:
+            claim(table.keys, table.oldest, buffers.row_keys, buffers.missing, unknown, buffers.claimed)
+            for stored, new in zip(table.columns, fresh, strict=True):
+                store_rows(buffers.claimed, unknown, new, stored)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether the answer is there."""
+        return self.begun is None or self.begun.wait(seconds)
+
+    def finish(self) -> None:
+        """Wait for the answer, remember it and write it. Raises as the inner evaluator does."""
+        try:
+            if self.begun is not None:
+                self.begun.finish()
+            self.keep()
+        finally:
+            self._leave(self)
 
 
 def _common(positions: PositionBatch) -> int:

@@ -32,6 +32,9 @@ from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
 """What a backend's convolutions compute in; results are float32."""
+_FEW_SLOTS = 4
+"""Slots in parallel that one thread can encode for and read besides all else that a search does: 35 of 100 us a
+position on 19x19. With more of them all would wait for it."""
 
 
 class RawOutputs(NamedTuple):
@@ -67,12 +70,14 @@ class Backend(Protocol):
     parallel: slots that are worth inferring at the same time.
     preferred_batch: positions a slot at which throughput is about full, so many slots being inferred.
     max_batch: positions that a caller should offer at most.
+    goes_on: whether `start` returns long before the outputs are there, and needs next to no time.
     """
 
     name: str
     parallel: int
     preferred_batch: int
     max_batch: int
+    goes_on: bool
 
     def prepare(self, width: int, height: int) -> None:
         """Begin to compile for a board size in the background and return at once."""
@@ -85,6 +90,9 @@ class Backend(Protocol):
 
     def start(self, slot: Slot, count: int) -> None:
         """Begin to infer rows 0..count-1 of a slot, count >= 1, which must not be touched until `wait`."""
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether `wait` would return at once."""
 
     def wait(self, slot: Slot) -> None:
         """Return when rows 0..count-1 of the slot's outputs are there; they stay until its next start."""
@@ -120,6 +128,18 @@ class _Board:
         except Empty:
             return None
 
+    def take_all(self, count: int) -> list[Slot]:
+        """Return so many slots that nobody uses, none if there are fewer."""
+        slots: list[Slot] = []
+        while len(slots) < count:
+            slot = self.take(wait=False)
+            if slot is None:
+                for each in slots:
+                    self.give_back(each)
+                return []
+            slots.append(slot)
+        return slots
+
     def give_back(self, slot: Slot) -> None:
         """Let another call have a slot."""
         self._free.put(slot)
@@ -150,6 +170,7 @@ class NetworkEvaluator:
             has_details=True,
             has_symmetries=True,
             concurrent=backend.parallel + 1,
+            begins=backend.goes_on and backend.parallel <= _FEW_SLOTS,
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None
@@ -161,8 +182,9 @@ class NetworkEvaluator:
         check_board(self._spec, width, height)
         self._backend.prepare(width, height)
 
-    def _enter(self, width: int, height: int) -> tuple[_Board, int]:
-        """Count a call in; return what it shares with others of its board size, and how many calls there are."""
+    def _enter(self, positions: PositionBatch, count: int) -> tuple[_Board, int]:
+        """Count a call in; return what it shares with others of its board size, and how many rows a slot gets."""
+        width, height = positions.width, positions.height
         with self._lock:
             board = self._board
             if board is None or board.size != (width, height):
@@ -170,7 +192,8 @@ class NetworkEvaluator:
                 board = _Board(self._spec, self._encoder, self._backend.slots(width, height), width, height)
                 self._board = board
             self._calls += 1
-            return board, self._calls
+            parts = max(1, self._backend.parallel // self._calls)
+        return board, max(1, min(board.rows, -(-count // parts)))
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1; a call that is alone divides them to be inferred in parallel.
@@ -178,34 +201,23 @@ class NetworkEvaluator:
         Raises ValueError when count exceeds `max_batch`, WeightsError on a board size that the network is
         not for, without the players' metadata that it needs, and when it answers with NaN or infinity.
         """
+        self._check_count(count)
+        _Call(self, positions, count, out).run()
+
+    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call | None":
+        """Begin to evaluate rows 0..count-1; return None if there are not slots enough. Raises as `evaluate`."""
+        self._check_count(count)
+        call = _Call(self, positions, count, out)
+        return call if call.begin() else None
+
+    def _check_count(self, count: int) -> None:
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
-        board, calls = self._enter(positions.width, positions.height)
-        parts = max(1, self._backend.parallel // calls)
-        step = max(1, min(board.rows, -(-count // parts)))
-        running: deque[tuple[Slot, int, int]] = deque()
-        try:
-            for first in range(0, count, step):
-                slot = board.take(wait=not running)
-                while slot is None:
-                    self._finish(board, positions, running, out)
-                    slot = board.take(wait=not running)
-                rows = min(step, count - first)
-                try:
-                    self._encode(board, positions, slot, first, rows)
-                    self._backend.start(slot, rows)
-                except BaseException:
-                    board.give_back(slot)
-                    raise
-                running.append((slot, first, rows))
-            while running:
-                self._finish(board, positions, running, out)
-        finally:
-            for slot, _, _ in running:
-                self._backend.wait(slot)
-                board.give_back(slot)
-            with self._lock:
-                self._calls -= 1
+
+    def _leave(self) -> None:
+        """Count a call out."""
+        with self._lock:
+            self._calls -= 1
 
     def _encode(self, board: _Board, positions: PositionBatch, slot: Slot, first: int, rows: int) -> None:
         """Write the inputs of rows first..first+rows-1 of the positions into a slot."""
@@ -231,19 +243,6 @@ class NetworkEvaluator:
             )
         slot.globals[:rows, : self._spec.globals] = globals_[:rows]
         slot.globals[:rows, self._spec.globals :] = profile[positions.to_play[:rows] - 1]
-
-    def _finish(
-        self, board: _Board, positions: PositionBatch, running: deque[tuple[Slot, int, int]], out: Evaluation
-    ) -> None:
-        """Wait for the slot that was started first, write the evaluation of its rows and give it back."""
-        slot, first, rows = running.popleft()
-        try:
-            self._backend.wait(slot)
-            finite = self._write(board, positions, slot.outputs, first, rows, out)
-        finally:
-            board.give_back(slot)
-        if not finite:
-            raise WeightsError(f"network {self._spec.name} computes numbers that are not finite")
 
     def _write(
         self, board: _Board, positions: PositionBatch, raw: RawOutputs, first: int, rows: int, out: Evaluation
@@ -275,6 +274,89 @@ class NetworkEvaluator:
     def close(self) -> None:
         """Free the backend; the evaluator must not be used again."""
         self._backend.close()
+
+
+class _Call:
+    """The rows of one call on their way through slots; once begun an `engine.evaluators.base.Begun`."""
+
+    def __init__(self, evaluator: NetworkEvaluator, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self._evaluator, self._backend = evaluator, evaluator._backend
+        self._positions, self._count, self._out = positions, count, out
+        self._board, self._step = evaluator._enter(positions, count)
+        self._running: deque[tuple[Slot, int, int]] = deque()
+
+    def run(self) -> None:
+        """Take all rows through, as many slots at a time as are free."""
+        board, running = self._board, self._running
+        try:
+            for first in range(0, self._count, self._step):
+                slot = board.take(wait=not running)
+                while slot is None:
+                    self._finish_oldest()
+                    slot = board.take(wait=not running)
+                self._start(slot, first)
+            while running:
+                self._finish_oldest()
+        finally:
+            self._leave()
+
+    def begin(self) -> bool:
+        """Start all rows and return True; do nothing and return False if there are not slots enough for all."""
+        slots = self._board.take_all(-(-self._count // self._step))
+        try:
+            for first in range(0, self._count if slots else 0, self._step):
+                self._start(slots.pop(), first)
+        except BaseException:
+            for slot in slots:
+                self._board.give_back(slot)
+            self._leave()
+            raise
+        if not self._running:
+            self._leave()
+        return bool(self._running)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether the answer is there."""
+        end = time.monotonic() + seconds
+        return all(self._backend.ready(slot, max(0.0, end - time.monotonic())) for slot, _, _ in self._running)
+
+    def finish(self) -> None:
+        """Wait for the answer and write it. Raises WeightsError when it has NaN or infinity."""
+        try:
+            while self._running:
+                self._finish_oldest()
+        finally:
+            self._leave()
+
+    def _start(self, slot: Slot, first: int) -> None:
+        """Begin to infer the rows from `first` on in a slot."""
+        rows = min(self._step, self._count - first)
+        try:
+            self._evaluator._encode(self._board, self._positions, slot, first, rows)
+            self._backend.start(slot, rows)
+        except BaseException:
+            self._board.give_back(slot)
+            raise
+        self._running.append((slot, first, rows))
+
+    def _finish_oldest(self) -> None:
+        """Wait for the slot that was started first, write the evaluation of its rows and give it back."""
+        slot, first, rows = self._running.popleft()
+        evaluator = self._evaluator
+        try:
+            self._backend.wait(slot)
+            finite = evaluator._write(self._board, self._positions, slot.outputs, first, rows, self._out)
+        finally:
+            self._board.give_back(slot)
+        if not finite:
+            raise WeightsError(f"network {evaluator._spec.name} computes numbers that are not finite")
+
+    def _leave(self) -> None:
+        """Give back the slots that are still in use, and count the call out."""
+        for slot, _, _ in self._running:
+            self._backend.wait(slot)
+            self._board.give_back(slot)
+        self._evaluator._leave()
 
 
 def _from_row(positions: PositionBatch, first: int) -> PositionBatch:

@@ -6,6 +6,7 @@ one thread each do more a second than one of two threads, and do so with smaller
 """
 
 import logging
+import math
 import os
 import threading
 import time
@@ -84,6 +85,7 @@ class OpenVinoBackend:
             "ENABLE_CPU_PINNING": False,
         }
         self.name = f"openvino-cpu-{precision}"
+        self.goes_on = True
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
@@ -179,6 +181,11 @@ class OpenVinoBackend:
             request = slot.requests[batch] = _request(model, slot, batch)
         slot.running = request
         request.start_async()
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait so many seconds at most, in whole milliseconds; return whether the outputs are there."""
+        assert isinstance(slot, OpenVinoSlot)
+        return slot.running is None or bool(slot.running.wait_for(math.ceil(1000 * seconds)))
 
     def wait(self, slot: Slot) -> None:
         """Return when the outputs are there."""

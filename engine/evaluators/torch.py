@@ -63,6 +63,8 @@ class TorchBackend:
         self.preferred_batch = min(preferred, self.max_batch)
         self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
         self.name = f"torch-{self._device.type}-{precision}"
+        # On a GPU launching a network takes a millisecond that a search has better uses for.
+        self.goes_on = False
         self._size, self._slots = (0, 0), list[TorchSlot]()
         _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
 
@@ -105,6 +107,11 @@ class TorchBackend:
             result[:count].copy_(computed, non_blocking=True)
         if slot.done is not None:
             slot.done.record()
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait for the outputs, however long that takes, and return True."""
+        self.wait(slot)
+        return True
 
     def wait(self, slot: Slot) -> None:
         """Return when the outputs are there."""

@@ -4,10 +4,7 @@ Owns the tree, its reuse from move to move and its bounded memory. Knows of eval
 """
 
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +16,7 @@ from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.expansion import new_sorting
 from engine.search.figures import Figures
+from engine.search.in_flight import InFlight
 from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, new_scratch
@@ -79,8 +77,7 @@ class Search:
         self.root_evaluation: Evaluation | None = None
         self._share = share or _everything
         self._evaluator = evaluator
-        attributes = evaluator.attributes
-        self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
+        self._in_flight = InFlight(evaluator)
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
@@ -196,7 +193,6 @@ class Search:
         self._pace = Pace(self._throughput)
         self._evaluated = 0
         self._fixed_load = self._load_for(max_visits)
-        self._in_flight: deque[Slot] = deque()
         try:
             self._settle()
             if self.tree.nodes[ROOT]["stage"] == NEW:
@@ -221,7 +217,7 @@ class Search:
             if self._in_flight:
                 if not self._await(stoppers):
                     return
-                self._back_up(self._in_flight.popleft())
+                self._back_up(self._in_flight.receive())
                 progressed = True
             idle = 0 if progressed else idle + 1
 
@@ -234,8 +230,7 @@ class Search:
         while len(self._in_flight) < load.calls and not counters[IS_FULL]:
             wanted = load.batch
             if max_visits is not None:
-                waiting = sum(slot.rows for slot in self._in_flight)
-                wanted = min(wanted, max_visits - self._visits() - waiting)
+                wanted = min(wanted, max_visits - self._visits() - self._in_flight.rows)
             if wanted <= 0:
                 break
             slot = next(each for each in self._slots if each not in self._in_flight)
@@ -298,26 +293,14 @@ class Search:
         positions.rules = self._rules
         positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
         positions.optimism[:count] = optimism
-        if self._share() is not None:
-            # This search would wait for the answer in any case, and handing it to another thread takes time.
-            slot.future = Future()
-            self._evaluator.evaluate(positions, count, slot.evaluation)
-            slot.future.set_result(None)
-        else:
-            slot.future = self._workers.submit(self._evaluator.evaluate, positions, count, slot.evaluation)
-        self._in_flight.append(slot)
+        # A search that shares its evaluator has nothing to do meanwhile.
+        self._in_flight.send(slot, count, waits=self._share() is not None)
 
     def _await(self, stoppers: Sequence[Stopper]) -> bool:
         """Wait for the oldest evaluation; return False if the search is to end before."""
-        future = self._in_flight[0].future
-        assert future is not None
-        while not future.done():
-            with suppress(TimeoutError):
-                future.exception(_PATIENCE)
-                break
+        while not self._in_flight.wait(_PATIENCE):
             if _is_over(stoppers, self._stats()):
                 return False
-        future.result()
         return True
 
     def _evaluate_root(self) -> None:
@@ -331,10 +314,10 @@ class Search:
         slot.positions.symmetry[:count] = symmetries
         self._ask(slot, count, self.params.root_policy_optimism)
         slot.company = 0
-        self._await(())
+        self._in_flight.receive()
         slot.evaluation.average_into_first(count)
         self.root_evaluation = slot.evaluation.first_row(slot.positions.width, slot.positions.height)
-        self._back_up(self._in_flight.popleft())
+        self._back_up(slot)
 
     def _root_symmetries(self, slot: Slot) -> list[int]:
         """Return the symmetries to see the root under."""
@@ -367,7 +350,6 @@ class Search:
 
     def _back_up(self, slot: Slot) -> None:
         """Bring the evaluations of a slot, which are there, into the tree."""
-        slot.future = None
         self._pace.count(Load(slot.company, slot.rows))
         back_up(
             self.tree,
@@ -385,8 +367,7 @@ class Search:
 
     def _abandon(self) -> None:
         """Give up the batches in flight: their leaves are new again, their slots busy until the evaluator is done."""
-        while self._in_flight:
-            slot = self._in_flight.popleft()
+        for slot in self._in_flight.give_up():
             reopen(self.tree, slot.batch, slot.rows)
 
     def _settle(self) -> None:
@@ -421,7 +402,7 @@ class Search:
 
     def close(self) -> None:
         """Stop the evaluation threads."""
-        self._workers.shutdown()
+        self._in_flight.close()
 
 
 def _everything() -> None:

@@ -11,11 +11,13 @@ from tests.oracle import naive_net
 
 
 class NaiveBackend:
-    """Infers when it is waited for. calls: (what, slot's number, rows) in order."""
+    """Infers when it is waited for. calls: (what, slot's number, rows) in order. seconds: that this seems to take."""
+
+    seconds = 0.0
 
     def __init__(self, spec: NetSpec, slots: int = 1, rows: int = 8, max_batch: int | None = None) -> None:
         self.name, self.parallel, self.preferred_batch = "naive", slots, rows
-        self.max_batch = slots * rows if max_batch is None else max_batch
+        self.max_batch, self.goes_on = slots * rows if max_batch is None else max_batch, True
         self.calls: list[tuple[str, int, int]] = []
         self._spec, self._count, self._rows = spec, slots, rows
         self._slots: list[tuple[Slot, int]] = []
@@ -54,6 +56,9 @@ class NaiveBackend:
         assert id(slot) not in self._started, "a slot in flight must not be started again"
         self._started[id(slot)] = count
         self.calls.append(("start", self._number(slot), count))
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        return seconds >= self.seconds
 
     def wait(self, slot: Slot) -> None:
         count = self._started.pop(id(slot))
