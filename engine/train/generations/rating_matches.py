@@ -25,12 +25,12 @@ from engine.train.generations.config import ZeroConfig
 from engine.train.generations.gate import DRAW, LOSS, WIN
 from engine.train.generations.rating import MatchLine, generation_of, gnugo_level, player_of, rollout_visits
 from engine.train.generations.zero import Stopped
+from engine.train.workers import shared_out
 
 _GTP_KOMI = 7.5
 _GTP_RULES = "chinese"
 _GTP_SIZES = range(5, 20)
 """GNU Go's boards."""
-_GTP_SEED = 1
 
 Noted = Callable[[Iterator[GameResult], list[str]], Iterator[GameResult]]
 """Passes games on and keeps their records; raises Stopped when the run is to stop."""
@@ -101,11 +101,12 @@ class RatingMatches:
         rating = self.config.rating
         engine = [*own_command(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
         engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
-        if self.config.evaluator.threads:
-            engine += ["--threads", str(self.config.evaluator.threads)]
+        # Networks that learn from nothing are small: a game on each core takes a third of the time of one on all.
+        games, threads = shared_out(self.config.evaluator.threads, 0)
+        engine += ["--threads", str(threads)]
         settings = MatchSettings(
             (
-                Entrant(player_of(generation), shlex.join([*engine, "--seed", str(_GTP_SEED)]), player_of(generation)),
+                Entrant(player_of(generation), shlex.join(engine), player_of(generation)),
                 Entrant(f"gnugo-{level}", f"{rating.gnugo} --level {level}"),
             ),
             games=rating.games,
@@ -114,6 +115,7 @@ class RatingMatches:
             komi=_GTP_KOMI,
             rules=_GTP_RULES,
             alternate=True,
+            concurrency=games,
         )
 
         def look_up(records: list[GameRecord]) -> None:
