@@ -166,9 +166,26 @@ def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
     assert (options.BACKENDS, options.PRECISIONS) == (backends.BACKENDS, backends.PRECISIONS)
 
 
+def test_a_network_that_ships_is_found_by_its_name_unless_there_is_such_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.netfile.finding import find_network
+    from engine.netfile.options import DEFAULT_NETWORK
+
+    monkeypatch.chdir(tmp_path)
+    name = DEFAULT_NETWORK.stem
+    assert find_network(name) == DEFAULT_NETWORK
+    for path in (f"./{name}", f"../weights/{name}", str(tmp_path / name)):
+        assert find_network(path) == Path(path)
+    shown = CliRunner().invoke(keima.main, ["net", "info", name, "--json"])
+    assert json.loads(shown.stdout)["name"] == name
+    (tmp_path / name).touch()
+    assert find_network(name) == Path(name)
+
+
 def test_the_newest_network_of_a_folder_is_found(network: Path) -> None:
     from engine.errors import GoError
-    from engine.netfile.network import find_network
+    from engine.netfile.finding import find_network
 
     folder = network.parent
     (folder / "notes.txt").write_text("newer, but no network")

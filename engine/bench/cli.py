@@ -75,7 +75,8 @@ def bench(
     with one_line_errors():
         if file is not None:
             from engine.evaluators.backends import to_compare
-            from engine.netfile.network import Computing, find_network, open_network
+            from engine.netfile.finding import find_network
+            from engine.netfile.network import Computing, open_network
 
             def network(computing: Computing) -> "Evaluator":
                 return open_network(file, computing, profile).evaluator

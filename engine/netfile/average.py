@@ -17,6 +17,7 @@ import numpy as np
 from engine import __version__
 from engine.errors import GoError
 from engine.netfile.convert import target_kind, write_checked
+from engine.netfile.finding import find_network
 from engine.nets.spec import Array, NetSpec, WeightsError, parameters, tensors
 from weights.architecture import from_json, to_json
 from weights.registry import load
@@ -79,7 +80,7 @@ def cli_average(
     Raises GoError, WeightsError, OSError.
     """
     path, kind = Path(target), target_kind(target, force=force)
-    networks = [load(source) for source in sources]
+    networks = [load(find_network(source)) for source in sources]
     spec = average(networks, shares or [1.0] * len(networks), name or path.name.partition(".")[0])
     write_checked(spec, kind, path)
     screen = stdout or sys.stdout

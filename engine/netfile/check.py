@@ -20,11 +20,11 @@ from engine.netfile.canaries import (
     sides_of,
     won_by_black,
 )
+from engine.netfile.finding import find_network
 from engine.netfile.golden import Comparison, compare, compare_answers, records_of, tolerances_for
 from engine.netfile.network import (
     Computing,
     check_profile,
-    find_network,
     make_evaluator,
     precision_of,
     raw_network,

@@ -10,6 +10,7 @@ from typing import IO
 import numpy as np
 
 from engine.errors import GoError
+from engine.netfile.finding import find_network
 from engine.nets.spec import NetSpec, WeightsError, parameters, tensors
 from weights import katago_writer, native
 from weights.katago_form import katago_form
@@ -37,7 +38,7 @@ def cli_convert(
     """
     screen = stdout or sys.stdout
     path, kind = Path(target), target_kind(target, to, force=force)
-    spec = load(source)
+    spec = load(find_network(source))
     if name is not None:
         spec = replace(spec, name=name)
     try:

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from engine.netfile.finding import find_network
 from engine.nets.drawing import largest_board, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
@@ -41,22 +42,23 @@ def cli_info(
     inputs: also the names of planes and globals. tensors: also every array. drawing: a file for the SVG.
     """
     screen = stdout or sys.stdout
-    spec = load(file)
+    path = find_network(file)
+    spec = load(path)
     if drawing is not None:
         Path(drawing).write_text(svg(spec, input_lines(spec)), encoding="utf-8")
     if as_json:
-        screen.write(json.dumps(facts(spec, file, inputs=inputs, tensors=tensors), indent=1) + "\n")
+        screen.write(json.dumps(facts(spec, path, inputs=inputs, tensors=tensors), indent=1) + "\n")
     else:
-        _print(screen, spec, file, inputs=inputs, tensors=tensors)
+        _print(screen, spec, path, inputs=inputs, tensors=tensors)
     return 0
 
 
-def facts(spec: NetSpec, file: str, *, inputs: bool = False, tensors: bool = False) -> dict[str, Any]:
+def facts(spec: NetSpec, file: Path, *, inputs: bool = False, tensors: bool = False) -> dict[str, Any]:
     """Return everything there is to say, as JSON values."""
     width, height = largest_board(spec)
     found: dict[str, Any] = {
         "name": spec.name,
-        "file": {"path": file, "bytes": Path(file).stat().st_size, "format": format_of(file).name},
+        "file": {"path": str(file), "bytes": file.stat().st_size, "format": format_of(file).name},
         "format": spec.format,
         "version": spec.version,
         "encoder": {
@@ -112,7 +114,7 @@ def _input_names(spec: NetSpec) -> tuple[Sequence[str], Sequence[str]]:
     return encoder.plane_names, encoder.global_names
 
 
-def _print(screen: IO[str], spec: NetSpec, file: str, *, inputs: bool, tensors: bool) -> None:
+def _print(screen: IO[str], spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> None:
     """Print tables on a terminal, and the same as plain lines into a pipe."""
     from rich.console import Console
 
@@ -127,7 +129,7 @@ def _print(screen: IO[str], spec: NetSpec, file: str, *, inputs: bool, tensors: 
         screen.writelines(line.rstrip() + "\n" for line in target.getvalue().splitlines())
 
 
-def _tables(spec: NetSpec, file: str, *, inputs: bool, tensors: bool) -> "Iterator[Table]":
+def _tables(spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> "Iterator[Table]":
     width, height = largest_board(spec)
     yield _table(("", ""), _fact_rows(spec, file))
     yield _table(("layer", "kind", "shapes", "parameters", f"share on {width}x{height}"), _layer_rows(spec), numbers=2)
@@ -155,9 +157,9 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
     return table
 
 
-def _fact_rows(spec: NetSpec, file: str) -> list[tuple[str, str]]:
+def _fact_rows(spec: NetSpec, file: Path) -> list[tuple[str, str]]:
     smallest, largest = spec.board_sizes
-    size = Path(file).stat().st_size
+    size = file.stat().st_size
     work = ", ".join(f"{gflop(spec, side, side):.3g} GFLOP on {side}x{side}" for side in _sides(spec))
     inputs = f"{spec.planes} planes, {spec.globals} globals" + (f", {spec.metadata} metadata" if spec.metadata else "")
     return [

@@ -11,8 +11,9 @@ from engine.evaluators.base import Evaluator
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.profile import ProfiledEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
-from engine.nets.spec import NetSpec, WeightsError
-from weights.registry import format_of, load
+from engine.netfile.finding import find_network
+from engine.nets.spec import NetSpec
+from weights.registry import load
 
 _LOG = logging.getLogger(__name__)
 
@@ -24,30 +25,6 @@ class Computing:
     backend: str = AUTO
     precision: str = AUTO
     threads: int | None = None
-
-
-def find_network(path: str | os.PathLike[str]) -> Path:
-    """Return a file itself, or the newest network file of a folder, others passed over.
-
-    Raises GoError where there is none.
-    """
-    place = Path(path)
-    if not place.is_dir():
-        return place
-    try:
-        found = [each for each in place.iterdir() if each.is_file()]
-        newest_first = sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
-    except OSError as error:
-        raise GoError(f"{place}: cannot be read: {error.strerror or error}") from None
-    for each in newest_first:
-        try:
-            kind = format_of(each).name
-        except WeightsError as error:
-            _LOG.debug("passed over: %s", error)
-        else:
-            _LOG.info("%s is the newest network of %s: %s", each.name, place, kind)
-            return each
-    raise GoError(f"{place}: no network file among the {len(newest_first)} files of this folder")
 
 
 def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:

@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 NO_NETWORK = "none"
-DEFAULT_NETWORK = Path(__file__).parents[2] / "weights" / "keima-b6c96.safetensors"
-"""What plays where --net is not given; weights/README.md says how it was made."""
+SHIPPED_NETWORKS = Path(__file__).parents[2] / "weights"
+"""Where the networks are that come with Keima; its README.md says how they were made."""
+DEFAULT_NETWORK = SHIPPED_NETWORKS / "keima-b6c96.safetensors"
+"""What plays where --net is not given."""
 AUTO = "auto"
 BACKENDS = (AUTO, "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
@@ -25,7 +27,8 @@ _COMPUTING = (
 _NETWORK = click.option(
     "--net",
     metavar="FILE|FOLDER|none",
-    help="A network file, or a folder whose newest one is taken; Keima's own if not given; none plays by rollouts.",
+    help="A network file, a folder whose newest one is taken, or the name of one that comes with Keima, such as zero9; "
+    "keima-b6c96 if not given; none plays by rollouts.",
 )
 
 

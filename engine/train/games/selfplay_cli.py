@@ -134,7 +134,8 @@ class PlayingNetwork:
 
 def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     """Return the network that the options name. Raises GoError or WeightsError."""
-    from engine.netfile.network import check_profile, find_network
+    from engine.netfile.finding import find_network
+    from engine.netfile.network import check_profile
     from weights.registry import load
 
     named = network_named(options["net"])

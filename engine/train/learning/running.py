@@ -11,7 +11,7 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from engine.netfile.network import find_network
+from engine.netfile.finding import find_network
 from engine.nets.spec import NetSpec
 from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.learning.bench import Case, bench

@@ -1,0 +1,41 @@
+"""From what the user named to a network file. Imports nothing that could evaluate it."""
+
+import logging
+import os
+from pathlib import Path
+
+from engine.errors import GoError
+from engine.netfile.options import SHIPPED_NETWORKS
+from engine.nets.spec import WeightsError
+from weights.registry import format_of
+
+_LOG = logging.getLogger(__name__)
+_SUFFIX = ".safetensors"
+"""Of the networks that ship."""
+
+
+def find_network(path: str | os.PathLike[str]) -> Path:
+    """Return a file itself, the newest network file of a folder, others passed over, or a network that ships, by name.
+
+    Raises GoError where a folder has none.
+    """
+    place = Path(path)
+    shipped = SHIPPED_NETWORKS / (place.name + _SUFFIX)
+    if not place.exists() and place.name == os.fspath(path) and shipped.is_file():
+        return shipped
+    if not place.is_dir():
+        return place
+    try:
+        found = [each for each in place.iterdir() if each.is_file()]
+        newest_first = sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.name), reverse=True)
+    except OSError as error:
+        raise GoError(f"{place}: cannot be read: {error.strerror or error}") from None
+    for each in newest_first:
+        try:
+            kind = format_of(each).name
+        except WeightsError as error:
+            _LOG.debug("passed over: %s", error)
+        else:
+            _LOG.info("%s is the newest network of %s: %s", each.name, place, kind)
+            return each
+    raise GoError(f"{place}: no network file among the {len(newest_first)} files of this folder")
