@@ -24,6 +24,7 @@ from engine.nets.openvino_quantization import (
     measured,
     quantize,
     rounded_weights,
+    two_byte_weights,
 )
 from engine.nets.openvino_runtime import openvino
 
@@ -143,18 +144,65 @@ def test_every_kind_of_network_can_be_rounded(name: str) -> None:
         assert np.abs(one - other).max() < 0.2 * max(1.0, np.abs(one).max())
 
 
-def test_stem_and_heads_stay_exact_and_all_other_convolutions_are_rounded() -> None:
-    spec = network()
-    rounded = [
+def rounded_convolutions(model: "openvino.Model") -> list[bool]:
+    """Return of each convolution of a model, in order, whether it is rounded."""
+    return [
         node.input(1).get_source_output().get_node().get_type_name() == "Multiply"
-        for node in rounded_model(spec).get_ordered_ops()
+        for node in model.get_ordered_ops()
         if node.get_type_name() == "Convolution"
     ]
+
+
+def test_heads_stay_exact_and_all_other_convolutions_are_rounded() -> None:
+    spec = network()
+    rounded = rounded_convolutions(rounded_model(spec))
     trunk = sum(2 if isinstance(block, ResidualBlock) else 3 for block in spec.blocks)
-    assert sum(rounded) == trunk
-    assert not rounded[0]
-    assert len(rounded) - sum(rounded) == 1 + 5  # the stem; two, one and two of the heads
+    assert sum(rounded) == 1 + trunk
+    assert rounded[0]
+    assert len(rounded) - sum(rounded) == 5  # two, one and two of the heads
     assert not any(isinstance(block, NestedBottleneckBlock) for block in spec.blocks)
+
+
+def stem_model(weight: np.ndarray) -> "openvino.Model":
+    """Return a model of one convolution of planes."""
+    from engine.nets.openvino_layers import convolve
+    from engine.nets.openvino_runtime import ops
+
+    parameter = ops.parameter([COUNT, weight.shape[1], SIDE, SIDE], name="planes")
+    parameter.get_output_tensor(0).set_names({"planes"})
+    return openvino.Model([ops.result(convolve(parameter, Conv(weight)))], [parameter], "stem")
+
+
+def test_a_stem_of_zeros_and_ones_loses_next_to_nothing() -> None:
+    generator = np.random.default_rng(9)
+    weight = generator.normal(0, 0.3, (16, 6, 3, 3)).astype(np.float32)
+    given = {"planes": (generator.random((COUNT, 6, SIDE, SIDE)) < 0.5).astype(np.float32)}
+    model = stem_model(weight)
+    quantize(model, combined([infer(measured(model), given)]))
+    expected = naive_convolution(given["planes"], Conv(weight))
+    assert rounded_convolutions(model) == [True]
+    # Of nine times six weights each is off by 2^-14 of the largest, half of that at most.
+    assert np.abs(infer(model, given)[0] - expected).max() < 54 * 2**-15 * np.abs(weight).max()
+
+
+@pytest.mark.parametrize("outside", [-0.5, 1.5])
+def test_a_stem_of_other_numbers_stays_exact(outside: float) -> None:
+    weight = np.random.default_rng(9).normal(0, 0.3, (16, 6, 3, 3)).astype(np.float32)
+    given = {"planes": np.full((COUNT, 6, SIDE, SIDE), outside, dtype=np.float32)}
+    model = stem_model(weight)
+    quantize(model, combined([infer(measured(model), given)]))
+    assert rounded_convolutions(model) == [False]
+
+
+def test_two_bytes_give_a_weight_to_one_part_in_thirty_thousand() -> None:
+    weight = np.random.default_rng(2).normal(0, 1, (8, 5, 3, 3)).astype(np.float32)
+    weight[3] = 0
+    steps, step = two_byte_weights(weight)
+    coarse, fine = steps[:, :5].astype(np.float64), steps[:, 5:].astype(np.float64)
+    largest = np.abs(weight).max(axis=(1, 2, 3), keepdims=True)
+    assert steps.dtype == np.int8
+    assert (np.abs((255 * coarse + 2 * fine) * step - weight) <= largest / 32000).all()
+    assert np.isfinite(step).all()
 
 
 def test_measuring_leaves_the_model_as_it_is() -> None:
