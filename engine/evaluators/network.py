@@ -91,6 +91,9 @@ class Backend(Protocol):
     def start(self, slot: Slot, count: int) -> None:
         """Begin to infer rows 0..count-1 of a slot, count >= 1, which must not be touched until `wait`."""
 
+    def is_prompt(self, slot: Slot, count: int) -> bool:
+        """Whether `start` would return at once, with nothing to compile before."""
+
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait so many seconds at most; return whether `wait` would return at once."""
 
@@ -205,7 +208,7 @@ class NetworkEvaluator:
         _Call(self, positions, count, out).run()
 
     def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call | None":
-        """Begin to evaluate rows 0..count-1; return None if there are not slots enough. Raises as `evaluate`."""
+        """Begin to evaluate rows 0..count-1; return None if that would take time. Raises as `evaluate`."""
         self._check_count(count)
         call = _Call(self, positions, count, out)
         return call if call.begin() else None
@@ -301,8 +304,12 @@ class _Call:
             self._leave()
 
     def begin(self) -> bool:
-        """Start all rows and return True; do nothing and return False if there are not slots enough for all."""
+        """Start all rows and return True; do nothing and return False if something is to be waited for."""
         slots = self._board.take_all(-(-self._count // self._step))
+        last = (self._count - 1) % self._step + 1
+        if slots and not all(self._backend.is_prompt(slots[0], rows) for rows in {min(self._step, self._count), last}):
+            while slots:
+                self._board.give_back(slots.pop())
         try:
             for first in range(0, self._count if slots else 0, self._step):
                 self._start(slots.pop(), first)

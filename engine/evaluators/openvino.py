@@ -182,6 +182,12 @@ class OpenVinoBackend:
         slot.running = request
         request.start_async()
 
+    def is_prompt(self, slot: Slot, count: int) -> bool:
+        """Whether the model for so many rows is compiled."""
+        height, width = slot.planes.shape[2:]
+        batch = next(each for each in self._batches if each >= count)
+        return self._board_models(width, height)[batch].done()
+
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait so many seconds at most, in whole milliseconds; return whether the outputs are there."""
         assert isinstance(slot, OpenVinoSlot)

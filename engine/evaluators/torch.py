@@ -108,6 +108,10 @@ class TorchBackend:
         if slot.done is not None:
             slot.done.record()
 
+    def is_prompt(self, slot: Slot, count: int) -> bool:
+        """Whether nothing is to be compiled: always."""
+        return True
+
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait for the outputs, however long that takes, and return True."""
         self.wait(slot)

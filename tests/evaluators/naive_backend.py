@@ -14,6 +14,8 @@ class NaiveBackend:
     """Infers when it is waited for. calls: (what, slot's number, rows) in order. seconds: that this seems to take."""
 
     seconds = 0.0
+    compiled = 99
+    """Rows at most that need no compiling."""
 
     def __init__(self, spec: NetSpec, slots: int = 1, rows: int = 8, max_batch: int | None = None) -> None:
         self.name, self.parallel, self.preferred_batch = "naive", slots, rows
@@ -56,6 +58,9 @@ class NaiveBackend:
         assert id(slot) not in self._started, "a slot in flight must not be started again"
         self._started[id(slot)] = count
         self.calls.append(("start", self._number(slot), count))
+
+    def is_prompt(self, slot: Slot, count: int) -> bool:
+        return count <= self.compiled
 
     def ready(self, slot: Slot, seconds: float) -> bool:
         return seconds >= self.seconds

@@ -71,6 +71,20 @@ def test_a_call_without_slots_enough_is_not_begun_and_takes_none() -> None:
     assert_evaluated(out, BATCHES[1])
 
 
+def test_a_call_that_would_wait_for_a_compiler_is_not_begun_and_takes_no_slots() -> None:
+    evaluator, backend = network(slots=2)
+    backend.compiled = 1
+    asked = len(backend.calls)
+    for _ in range(3):
+        assert begun(evaluator, BATCHES[0])[0] is None
+    assert [call for call in backend.calls[asked:] if call[0] == "start"] == []
+    backend.compiled = 2
+    call, out = begun(evaluator, BATCHES[0])
+    assert call is not None
+    call.finish()
+    assert_evaluated(out, BATCHES[0])
+
+
 def test_waiting_tells_whether_the_answer_is_there() -> None:
     evaluator, backend = network()
     backend.seconds = 0.5
