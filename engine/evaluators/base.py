@@ -182,7 +182,7 @@ class Begun(Protocol):
 
 @runtime_checkable
 class AsynchronousEvaluator(Evaluator, Protocol):
-    """An evaluator that needs no thread of the caller's for each call: two changes of threads a call less."""
+    """An evaluator that needs no thread of the caller's for a call: it changes threads twice, not four times."""
 
     def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
         """Begin to evaluate rows 0..count-1, without waiting; None where only `evaluate` can, or not at once.

@@ -33,8 +33,8 @@ from engine.nets.spec import Array, NetSpec, WeightsError, validate
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
 """What a backend's convolutions compute in; results are float32."""
 _FEW_SLOTS = 4
-"""Slots in parallel that one thread can encode for and read besides all else that a search does: 35 of 100 us a
-position on 19x19. With more of them all would wait for it."""
+"""Slots in parallel that the thread of a search encodes for and reads itself. It takes some 100 us a position on 19x19,
+35 of them to encode; with more slots, which was not measured, they might come to wait for it."""
 
 
 class RawOutputs(NamedTuple):
@@ -91,8 +91,8 @@ class Backend(Protocol):
     def start(self, slot: Slot, count: int) -> None:
         """Begin to infer rows 0..count-1 of a slot, count >= 1, which must not be touched until `wait`."""
 
-    def is_prompt(self, slot: Slot, count: int) -> bool:
-        """Whether `start` would return at once, with nothing to compile before."""
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
+        """Whether `start` with so many rows would return at once, with nothing to compile before."""
 
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait so many seconds at most; return whether `wait` would return at once."""
@@ -305,11 +305,9 @@ class _Call:
 
     def begin(self) -> bool:
         """Start all rows and return True; do nothing and return False if something is to be waited for."""
-        slots = self._board.take_all(-(-self._count // self._step))
-        last = (self._count - 1) % self._step + 1
-        if slots and not all(self._backend.is_prompt(slots[0], rows) for rows in {min(self._step, self._count), last}):
-            while slots:
-                self._board.give_back(slots.pop())
+        sizes = {min(self._step, self._count), (self._count - 1) % self._step + 1}
+        is_prompt = all(self._backend.is_prompt(*self._board.size, rows) for rows in sizes)
+        slots = self._board.take_all(-(-self._count // self._step)) if is_prompt else []
         try:
             for first in range(0, self._count if slots else 0, self._step):
                 self._start(slots.pop(), first)

@@ -173,7 +173,7 @@ class OpenVinoBackend:
     def start(self, slot: Slot, count: int) -> None:
         """Begin to infer rows 0..count-1, and as many more as the next larger batch has."""
         assert isinstance(slot, OpenVinoSlot)
-        batch = next(each for each in self._batches if each >= count)
+        batch = self._batch_for(count)
         request = slot.requests.get(batch)
         if request is None:
             height, width = slot.planes.shape[2:]
@@ -182,11 +182,12 @@ class OpenVinoBackend:
         slot.running = request
         request.start_async()
 
-    def is_prompt(self, slot: Slot, count: int) -> bool:
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
         """Whether the model for so many rows is compiled."""
-        height, width = slot.planes.shape[2:]
-        batch = next(each for each in self._batches if each >= count)
-        return self._board_models(width, height)[batch].done()
+        return self._board_models(width, height)[self._batch_for(count)].done()
+
+    def _batch_for(self, count: int) -> int:
+        return next(each for each in self._batches if each >= count)
 
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait so many seconds at most, in whole milliseconds; return whether the outputs are there."""

@@ -108,7 +108,7 @@ class TorchBackend:
         if slot.done is not None:
             slot.done.record()
 
-    def is_prompt(self, slot: Slot, count: int) -> bool:
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
         """Whether nothing is to be compiled: always."""
         return True
 

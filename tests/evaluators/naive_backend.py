@@ -59,7 +59,7 @@ class NaiveBackend:
         self._started[id(slot)] = count
         self.calls.append(("start", self._number(slot), count))
 
-    def is_prompt(self, slot: Slot, count: int) -> bool:
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
         return count <= self.compiled
 
     def ready(self, slot: Slot, seconds: float) -> bool:

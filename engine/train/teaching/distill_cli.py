@@ -120,11 +120,12 @@ def _settings(teacher: "Teacher", paths: tuple[Path, ...], options: dict[str, An
 
 def make_teacher(options: dict[str, Any]) -> "Teacher":
     """Return the teacher that the options name. Raises GoError, WeightsError or TeacherError, one line."""
+    from engine.netfile.finding import find_network
     from engine.search.params import ROLLOUT_PARAMS, SearchParams
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
 
     name, visits = options["teacher"], options["visits"]
-    if name != PLAYOUTS and not Path(name).exists():
+    if name != PLAYOUTS and not find_network(name).exists():
         from engine.train.teaching.gtp_teacher import GtpTeacher
 
         return GtpTeacher(name, visits=visits, programs=options["programs"], seconds=options["hang"])

@@ -38,6 +38,14 @@ def test_a_gtp_program_labels_records(records: Path, tmp_path: Path) -> None:
     assert set(abs(samples.score).tolist()) == {3.5}
 
 
+def test_a_network_that_ships_labels_records_by_its_name(tmp_path: Path) -> None:
+    record = tmp_path / "a.sgf"
+    record.write_text("(;SZ[9]KM[7]RE[B+R];B[ee];W[eg];B[gf])")
+    result = run(tmp_path / "out", "--teacher", "zero9", "--records", record, "--threads", 1)
+    assert result.exit_code == 0, result.output
+    assert "of 1 games" in result.stderr
+
+
 def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Path) -> None:
     words = ("--teacher", "playouts", "--visits", 4, "--per-game", 2, "--encoder", "oneplane")
     result = run(tmp_path / "out", *words, "--samples", records.parent)
