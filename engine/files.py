@@ -1,12 +1,36 @@
-"""Files that outlive a crash: written whole or not at all, or a line at a time."""
+"""Files that outlive a crash: written whole or not at all, or a line at a time; and folders that one process fills."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
+
+
+@contextmanager
+def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator[None]:
+    """Make a folder where there is none, and let no other process claim it meanwhile; None is not claimed.
+
+    The claim ends with the process that made it, however that ends. Raises `failure` where another has claimed it.
+    """
+    if folder is None:
+        yield
+        return
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise failure(f"{folder}: another keima is at work in this folder") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -1,10 +1,23 @@
-"""Files that outlive a crash."""
+"""Files that outlive a crash, and folders that one process fills."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from engine.files import append_line, read_object, whole_lines, write_atomically
+from engine.errors import GoError
+from engine.files import append_line, claimed, read_object, whole_lines, write_atomically
+
+CLAIM_AND_WAIT = """
+import sys, time
+from pathlib import Path
+from engine.files import claimed
+
+with claimed(Path(sys.argv[1])):
+    print("claimed", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -54,3 +67,28 @@ def test_what_is_no_object_is_refused_by_its_file_and_in_the_callers_way(
         read_object(path, LookupError)
     path.write_text('{"a": 1}')
     assert read_object(path) == {"a": 1}
+
+
+def test_a_folder_is_made_and_claimed_once_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "run"
+    with claimed(folder), pytest.raises(GoError, match="run: another keima is at work in this folder"), claimed(folder):
+        pass
+    with claimed(folder):
+        assert folder.is_dir()
+
+
+def test_what_has_no_folder_claims_nothing() -> None:
+    with claimed(None), claimed(None):
+        pass
+
+
+def test_a_claim_ends_with_a_killed_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CLAIM_AND_WAIT, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "claimed\n"
+        with pytest.raises(GoError, match="another keima"), claimed(tmp_path):
+            pass
+        other.kill()
+    with claimed(tmp_path):
+        pass

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from engine.files import write_atomically
+from engine.files import claimed, write_atomically
 from engine.match.clock import clock_text
 from engine.match.errors import MatchError
 from engine.match.options import MatchOptions
@@ -25,14 +25,15 @@ def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: I
     screen, progress = stdout or sys.stdout, stderr or sys.stderr
     try:
         settings = options.settings()
-        with _progress(progress, settings) as on_game:
-            result = run_match(settings, options.out, resume=options.resume, on_game=on_game)
+        with claimed(options.out, MatchError):
+            with _progress(progress, settings) as on_game:
+                result = run_match(settings, options.out, resume=options.resume, on_game=on_game)
+            if options.out is not None:
+                text = json.dumps(summary(result.records, settings), indent=1)
+                write_atomically(options.out / "summary.json", text + "\n")
     except MatchError as error:
         progress.write(f"keima match: {error}\n")
         return 2
-    if options.out is not None:
-        text = json.dumps(summary(result.records, settings), indent=1)
-        write_atomically(options.out / "summary.json", text + "\n")
     _show(screen, settings, result.records)
     return INTERRUPTED if result.interrupted else 0
 

@@ -12,7 +12,7 @@ from typing import IO
 import numpy as np
 
 from engine.evaluators.base import Evaluator
-from engine.files import write_atomically
+from engine.files import claimed, write_atomically
 from engine.search.params import SearchParams
 from engine.solve.options import SolveSettings
 from engine.solve.problems import Problem, read_problems
@@ -55,7 +55,7 @@ def cli_solve(
     judge = open_judge()
     settings = replace(settings, network=judge.name)
     interrupted = False
-    with closing(judge.evaluator):
+    with closing(judge.evaluator), claimed(out):
         chosen = chosen_problems(_known(problems, judge.board_sizes, progress), settings)
         store = Store(settings, out)
         solver = Solver(judge.evaluator, params, settings.visits, framed=settings.framed)
@@ -64,9 +64,9 @@ def cli_solve(
                 _solve(chosen, store, solver, show)
         except KeyboardInterrupt:
             interrupted = True
-    answers = [store.answers[problem.name] for problem in chosen if problem.name in store.answers]
-    if out is not None:
-        _write(out, answers, settings, progress)
+        answers = [store.answers[problem.name] for problem in chosen if problem.name in store.answers]
+        if out is not None:
+            _write(out, answers, settings, progress)
     if as_json:
         screen.write(json.dumps(summary(answers, settings)) + "\n")
     elif answers:

@@ -80,6 +80,7 @@ def test_the_folder_holds_answers_summary_and_plot(tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     run(SolveSettings(capture_file(tmp_path), (1, 5)), out)
     assert sorted(path.name for path in out.iterdir()) == [
+        ".lock",
         "results.jsonl",
         "settings.json",
         "solved.png",

@@ -126,6 +126,8 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
 def samples_command(**options: Any) -> None:
     """Turn game records into shards of samples, and print positions a second."""
     with one_line_errors():
+        from engine.files import claimed
         from engine.train.data.sampling import make_shards
 
-        make_shards(**options)
+        with claimed(options["out"]):
+            make_shards(**options)

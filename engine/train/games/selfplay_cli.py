@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from engine.files import claimed
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, network_named, threads_option
 from engine.train.stopping import stopping
@@ -82,7 +83,12 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
         raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
     rates: list[float] = []
-    with stopping() as stop, _progress(stderr) as show, Crew(options["processes"] or 0, threads) as crew:
+    with (
+        claimed(options["out"]),
+        stopping() as stop,
+        _progress(stderr) as show,
+        Crew(options["processes"] or 0, threads) as crew,
+    ):
         if options["measures"]:
             rates.append(raw_rate(network, threads, settings))
         stats = crew.play(

@@ -185,7 +185,7 @@ def config_of_run(
     hours: float | None = None,
     generations: int | None = None,
 ) -> ZeroConfig:
-    """Return the configuration of a run and keep it in the folder's config.toml.
+    """Return the configuration of a run, begun already or not.
 
     source: a preset or a file, needed at the start only. settings: over that or, without it, over the run's own.
     hours, generations: replace the configuration's bounds.
@@ -203,9 +203,12 @@ def config_of_run(
         raise ConfigError(f"--hours, --generations: {error}") from error
     if path.exists():
         _refuse_changes(path, read_file(path), config)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, to_toml(config))
     return config
+
+
+def keep_config(folder: Path, config: ZeroConfig) -> None:
+    """Write a run's configuration into its folder, for the next sitting."""
+    write_atomically(folder / CONFIG, to_toml(config))
 
 
 def _refuse_changes(path: Path, old: ZeroConfig, new: ZeroConfig) -> None:

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from engine.files import claimed
 from engine.netfile.errors import one_line_errors
 
 if TYPE_CHECKING:
@@ -63,10 +64,12 @@ def zero(
         if status:
             _show_status(run, sys.stdout)
             return
-        from engine.train.generations.config import config_of_run
+        from engine.train.generations.config import config_of_run, keep_config
 
         config = config_of_run(run, preset, settings, hours, generations)
-        sys.exit(_learn(run, config, address, sys.stderr))
+        with claimed(run):
+            keep_config(run, config)
+            sys.exit(_learn(run, config, address, sys.stderr))
 
 
 def _show_status(run: Path, stdout: IO[str]) -> None:

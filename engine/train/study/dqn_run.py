@@ -8,7 +8,7 @@ from typing import IO, Any
 import safetensors.torch
 
 from engine.errors import GoError
-from engine.files import append_line, write_atomically
+from engine.files import append_line, claimed, write_atomically
 from engine.train.study.dqn import DqnSettings, Learner, share_against_random
 from engine.train.toml_settings import from_table, overridden
 
@@ -19,9 +19,14 @@ def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError for a folder with a run in it, and for settings."""
     settings = from_table(DqnSettings, overridden({}, options["settings"]), "--set")
     folder: Path = options["run"]
+    with claimed(folder):
+        _learn(folder, settings, options, stdout)
+    return 0
+
+
+def _learn(folder: Path, settings: DqnSettings, options: dict[str, Any], stdout: IO[str]) -> None:
     if (folder / "metrics.jsonl").exists():
         raise GoError(f"{folder}: holds a run already, and runs of Q-learning are not resumed; use another folder")
-    folder.mkdir(parents=True, exist_ok=True)
     learner = Learner(settings)
     tested = 0
 
@@ -42,4 +47,3 @@ def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
     tensors = {name: tensor.contiguous() for name, tensor in learner.net.state_dict().items()}
     data = safetensors.torch.save(tensors, {FORMAT: json.dumps(asdict(settings))})
     write_atomically(folder / "dqn.safetensors", data)
-    return 0

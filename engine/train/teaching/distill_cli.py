@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from engine.files import claimed
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, threads_option
 
@@ -96,7 +97,7 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
         raise click.UsageError("nothing to label: give --records or --samples")
     if options["shaping"] and options["positions"] is None:
         raise click.UsageError("--shaping falls to 0 over --positions: say how many")
-    with closing(make_teacher(options)) as teacher:
+    with closing(make_teacher(options)) as teacher, claimed(options["out"]):
         settings = _settings(teacher, paths, options)
         with _progress(stderr, options["positions"]) as show:
             distiller = Distiller(options["out"], settings, teacher, wanted=options["positions"], report=show)

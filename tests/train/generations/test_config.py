@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from engine.search.params import SearchParams, with_settings
-from engine.train.generations.config import ZeroConfig, config_of_run, preset_names, preset_text, read_config
+from engine.train.generations.config import (
+    ZeroConfig,
+    config_of_run,
+    keep_config,
+    preset_names,
+    preset_text,
+    read_config,
+)
 from engine.train.toml_settings import ConfigError, from_table, to_toml
 
 PRESETS = ["19x19-gpu", "9x9-cpu", "9x9-gpu", "agz-study", "tiny"]
@@ -88,12 +95,13 @@ def test_a_file_of_ones_own_is_a_configuration(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:
     begun = config_of_run(tmp_path, "tiny", ["run.games=7"])
+    keep_config(tmp_path, begun)
     assert config_of_run(tmp_path) == begun
     assert config_of_run(tmp_path, "tiny", ["run.games=7"]) == begun
 
 
 def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
-    config_of_run(tmp_path, "tiny")
+    keep_config(tmp_path, config_of_run(tmp_path, "tiny"))
     with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run and 7 in the command"):
         config_of_run(tmp_path, settings=["run.games=7"])
     with pytest.raises(ConfigError, match=r"run\.games is 100 in this run and 800"):
@@ -101,8 +109,9 @@ def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
 
 
 def test_a_run_may_become_longer(tmp_path: Path) -> None:
-    config_of_run(tmp_path, "tiny", generations=2)
-    config_of_run(tmp_path, hours=1.5, generations=4, settings=["evaluator.threads=2", "rating.games=6"])
+    keep_config(tmp_path, config_of_run(tmp_path, "tiny", generations=2))
+    settings = ["evaluator.threads=2", "rating.games=6"]
+    keep_config(tmp_path, config_of_run(tmp_path, hours=1.5, generations=4, settings=settings))
     later = config_of_run(tmp_path)
     assert (later.run.generations, later.run.hours, later.evaluator.threads, later.rating.games) == (4, 1.5, 2, 6)
     with pytest.raises(ConfigError, match="hours"):
