@@ -174,3 +174,11 @@ class PostActivationBlock:
 Block: TypeAlias = (
     ResidualBlock | GlobalPoolBlock | NestedBottleneckBlock | AttentionBlock | FeedForwardBlock | PostActivationBlock
 )
+
+
+def attends(blocks: "tuple[Block, ...]") -> bool:
+    """Return whether any of the blocks, or of those nested in them, is attention."""
+    return any(
+        isinstance(block, AttentionBlock) or (isinstance(block, NestedBottleneckBlock) and attends(block.blocks))
+        for block in blocks
+    )

@@ -89,9 +89,24 @@ def test_rounding_to_bf16_is_close_to_fp32() -> None:
     assert not np.array_equal(exact.policy, rough.policy)
 
 
-def test_the_best_precision_of_the_cpu_is_chosen() -> None:
-    best = next(each for each in ("bf16", "int8", "fp32") if each in ABLE)
-    assert OpenVinoBackend(EXAMPLES["softmax silu"]).name == f"openvino-cpu-{best}"
+@pytest.mark.parametrize(
+    ("net", "instructions", "able", "chosen"),
+    [
+        ("softmax silu", ["avx2", "fma"], ("fp32",), "fp32"),
+        ("softmax silu", ["avx512f", "avx512vnni"], ("fp32", "int8"), "int8"),
+        ("softmax silu", ["avx512f", "avx512vnni", "avx512bf16"], ("fp32", "bf16", "int8"), "int8"),
+        ("softmax silu", ["avx512f", "avx512vnni", "avx512bf16", "amx-bf16"], ("fp32", "bf16", "int8"), "bf16"),
+        ("transformer", ["avx512f", "avx512vnni"], ("fp32", "int8"), "int8"),
+        ("transformer", ["avx512f", "avx512vnni", "avx512bf16"], ("fp32", "bf16", "int8"), "bf16"),
+        ("nested", ["avx512f", "avx512vnni", "avx512bf16"], ("fp32", "bf16", "int8"), "bf16"),
+    ],
+)
+def test_the_fastest_precision_for_the_network_is_chosen(
+    net: str, instructions: list[str], able: tuple[str, ...], chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend_module, "instruction_sets", lambda: instructions)
+    monkeypatch.setattr(backend_module, "precisions", lambda: able)
+    assert OpenVinoBackend(EXAMPLES[net]).name == f"openvino-cpu-{chosen}"
 
 
 def test_rounding_to_int8_is_close_to_fp32_and_the_same_every_time() -> None:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from engine.jit import instruction_sets
 from engine.train.learning.train_config import TrainConfig
 
-FAST_BF16 = "amx-bf16"
-"""The instruction set without which a CPU is slower in bfloat16 than in float32."""
+FAST_BF16 = {"amx-bf16", "avx512bf16"}
+"""Instruction sets without any of which a CPU is slower in bfloat16 than in float32."""
 
 
 class Devices:
@@ -91,4 +91,4 @@ def fast_precision(kind: str) -> str:
     """Return the precision that a kind of device, cuda or cpu, trains fastest in here."""
     if kind == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
-    return "bf16" if FAST_BF16 in instruction_sets() else "fp32"
+    return "bf16" if FAST_BF16.intersection(instruction_sets()) else "fp32"

@@ -1,0 +1,22 @@
+"""Where training computes, and in which precision if nobody says."""
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+import engine.train.learning.devices as devices
+
+
+@pytest.mark.parametrize(
+    ("instructions", "expected"),
+    [
+        (["avx2", "fma", "avx512f", "avx512vnni"], "fp32"),
+        (["avx2", "fma", "avx512f", "avx512bf16"], "bf16"),
+        (["avx2", "fma", "avx512f", "amx-tile", "amx-bf16"], "bf16"),
+    ],
+)
+def test_a_cpu_trains_in_bf16_where_it_multiplies_such_numbers(
+    instructions: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "instruction_sets", lambda: instructions)
+    assert devices.fast_precision("cpu") == expected
