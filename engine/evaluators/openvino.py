@@ -39,7 +39,7 @@ _SMALLEST_ROUNDED = 7
 _ROWS = 8
 """Positions of a slot at most."""
 _TILES = "amx-bf16"
-"""The instructions with which bf16 is faster than bytes without such: a product of 16 x 32 and 32 x 16 in one."""
+"""Instructions that multiply tiles of bf16, 16 x 32 by 32 x 16, faster than others multiply vectors of bytes."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
 """Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
@@ -234,9 +234,9 @@ def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
     README; but attention is computed in fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16
     with g170-b6c96, and 0.9 times with a transformer.
     """
-    return (
-        ("bf16", "int8", "fp32") if attends(spec.blocks) or _TILES in instruction_sets() else ("int8", "bf16", "fp32")
-    )
+    if attends(spec.blocks) or _TILES in instruction_sets():
+        return "bf16", "int8", "fp32"
+    return "int8", "bf16", "fp32"
 
 
 def _batches(weights: int) -> tuple[int, ...]:
