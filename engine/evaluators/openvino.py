@@ -39,7 +39,7 @@ _SMALLEST_ROUNDED = 7
 _ROWS = 8
 """Positions of a slot at most."""
 _TILES = "amx-bf16"
-"""Instructions that multiply tiles of bf16, 16 x 32 by 32 x 16, faster than others multiply vectors of bytes."""
+"""Instructions that multiply tiles of bf16, taken to be faster than those for vectors of bytes; not measured."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
 """Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
@@ -230,9 +230,8 @@ def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precis
 def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
     """Return the precisions of which the first that the CPU computes in is taken.
 
-    Bytes are twice as fast as bf16 where one instruction takes as many bits of either, and about as strong, see the
-    README; but attention is computed in fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16
-    with g170-b6c96, and 0.9 times with a transformer.
+    Bytes are faster than bf16 and about as strong as fp32, see the README; but attention is computed in fp32 beside
+    them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.9 times with a transformer.
     """
     if attends(spec.blocks) or _TILES in instruction_sets():
         return "bf16", "int8", "fp32"

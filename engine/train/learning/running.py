@@ -5,7 +5,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
@@ -47,7 +47,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    with claimed(path) if first else nullcontext(), stopping() as stop, _progress(stderr, config.steps) as report:
+    with claimed(path if first else None), stopping() as stop, _progress(stderr, config.steps) as report:
         result = train(config, data, path, start=start, report=report, stop=stop)
     if first:
         told = shown(result.figures, "loss", "accuracy")
