@@ -8,10 +8,12 @@ from engine.nets.spec import (
     POOLS,
     Activation,
     Array,
+    AttentionBlock,
     Block,
     Conv,
     DensePolicyHead,
     DenseValueHead,
+    FeedForwardBlock,
     GlobalPoolBlock,
     Linear,
     NetSpec,
@@ -19,6 +21,7 @@ from engine.nets.spec import (
     PolicyHead,
     PostActivationBlock,
     ResidualBlock,
+    RmsNorm,
     Score,
     Stem,
     Tip,
@@ -26,6 +29,11 @@ from engine.nets.spec import (
     ValueKind,
     validate,
 )
+
+_HEAD_WIDTH = 32
+"""Channels of an attention head."""
+_ROPE_BASE = 100.0
+"""How many times slower than the fastest the slowest pair of channels would turn, were there one more."""
 
 
 class InputFormat(Protocol):
@@ -82,6 +90,45 @@ def random_spec(
             policy=layers.policy(channels, head_channels),
             value=layers.value(channels, head_channels, value, scores, ownership),
             provenance={"made by": "random_spec", "seed": str(seed)},
+        )
+    )
+
+
+def random_transformer_spec(
+    blocks: int,
+    channels: int,
+    encoder: InputFormat,
+    seed: int,
+    *,
+    value: ValueKind = ValueKind.TANH,
+    scores: tuple[Score, ...] = (Score.LEAD,),
+    ownership: bool = True,
+    head_channels: int = 32,
+    board_sizes: tuple[int, int] = (1, 25),
+) -> NetSpec:
+    """Return a transformer between KataGo's stem and heads, the same for the same arguments.
+
+    blocks: pairs of attention and SwiGLU (Shazeer 2020), each after a root mean square norm. Heads are 32 channels
+    wide, or of all channels if there are fewer or that does not divide them. Queries and keys are turned by their
+    point's row in one half of their channels and by its column in the other (axial rotary embedding, Heo et al. 2024),
+    so no board size is special.
+    """
+    layers = _Layers(np.random.default_rng(seed), Activation.SILU)
+    trunk: list[Block] = []
+    for _ in range(blocks):
+        trunk += [layers.attention(channels, blocks), layers.feed_forward(channels, blocks)]
+    globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
+    return validate(
+        NetSpec(
+            name=f"random-t{blocks}c{channels}-{seed}",
+            encoder=encoder.name,
+            board_sizes=board_sizes,
+            stem=Stem(layers.conv(encoder.planes, channels, 3), globals_),
+            blocks=tuple(trunk),
+            tip=Tip(layers.rms_norm(channels, bias=True), Activation.SILU),
+            policy=layers.policy(channels, head_channels),
+            value=layers.value(channels, head_channels, value, scores, ownership),
+            provenance={"made by": "random_transformer_spec", "seed": str(seed)},
         )
     )
 
@@ -147,6 +194,33 @@ class _Layers:
             activation2=self.activation,
         )
 
+    def rms_norm(self, channels: int, bias: bool = False) -> RmsNorm:
+        return RmsNorm(np.ones(channels, np.float32), np.zeros(channels, np.float32) if bias else None)
+
+    def attention(self, channels: int, blocks: int) -> AttentionBlock:
+        heads = channels // _HEAD_WIDTH if channels % _HEAD_WIDTH == 0 else 1
+        query, key, value = (self.linear(channels, channels, 0.5**0.5, bias=False) for _ in range(3))
+        return AttentionBlock(
+            norm=self.rms_norm(channels),
+            query=query,
+            key=key,
+            value=value,
+            output=self.linear(channels, channels, (4 * blocks) ** -0.5, bias=False),
+            heads=heads,
+            kv_heads=heads,
+            rope=_axial_rope(heads, channels // heads // 2),
+        )
+
+    def feed_forward(self, channels: int, blocks: int) -> FeedForwardBlock:
+        # Two thirds of the four times as many channels that a block without a gate has: as many weights.
+        width = round(8 * channels / 3)
+        return FeedForwardBlock(
+            norm=self.rms_norm(channels),
+            expand=self.linear(channels, width, bias=False),
+            contract=self.linear(width, channels, (2 * blocks) ** -0.5, bias=False),
+            gate=self.linear(channels, width, bias=False),
+        )
+
     def post_activation_block(self, channels: int, blocks: int) -> PostActivationBlock:
         return PostActivationBlock(
             conv1=self.conv(channels, channels, 3),
@@ -202,3 +276,12 @@ class _Layers:
             activation=self.activation,
             hidden_activation=self.activation,
         )
+
+
+def _axial_rope(heads: int, pairs: int) -> Array:
+    """Return turns [heads, pairs, 2] by column and row; the first half of the pairs turn by row, others by column."""
+    half = (pairs + 1) // 2
+    speeds = (_ROPE_BASE ** -(np.arange(pairs) % half / half)).astype(np.float32)
+    by_row = np.arange(pairs) < half
+    turns = np.stack([np.where(by_row, 0.0, speeds), np.where(by_row, speeds, 0.0)], axis=1)
+    return np.tile(turns.astype(np.float32), (heads, 1, 1))

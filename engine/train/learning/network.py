@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.encoders import ENCODERS
-from engine.nets.random import random_agz_spec, random_policy_head, random_spec
+from engine.nets.random import random_agz_spec, random_policy_head, random_spec, random_transformer_spec
 from engine.nets.spec import (
     Array,
     AttentionBlock,
@@ -69,6 +69,26 @@ def default_spec(
         board_sizes=board_sizes,
     )
     return replace(spec, name=f"keima-b{blocks}c{channels}", provenance={"made by": "default_spec", "seed": str(seed)})
+
+
+def transformer_spec(
+    blocks: int, channels: int, seed: int, encoder: str, *, board_sizes: tuple[int, int] = (2, 25)
+) -> NetSpec:
+    """Return a transformer with random weights and the inputs and outputs of the default architecture.
+
+    Raises WeightsError on an encoder that does not exist.
+    """
+    spec = random_transformer_spec(
+        blocks,
+        channels,
+        _encoder(encoder),
+        seed,
+        value=ValueKind.SOFTMAX,
+        scores=DEFAULT_SCORES,
+        board_sizes=board_sizes,
+    )
+    provenance = {"made by": "transformer_spec", "seed": str(seed)}
+    return replace(spec, name=f"keima-t{blocks}c{channels}", provenance=provenance)
 
 
 def agz_spec(blocks: int, channels: int, seed: int, encoder: str, size: int) -> NetSpec:
@@ -144,12 +164,14 @@ class TrainableNet(nn.Module):
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Return the parameters that learn in two groups: weights, which decay, and what does not.
 
-        Norms and biases do not, nor do layers some of whose outputs have no target: those outputs stay as they are.
+        Norms, biases and turns by place do not, nor do layers some of whose outputs have no target: those outputs
+        stay as they are.
         """
         kept = {"model.value.score.weight"} if set(self.spec.scores) - LEARNED_SCORES else set()
         if self.spec.policy.policies > 1:
             kept |= {"model.policy.conv2.weight", "model.policy.pass_linear.weight"}
         learning = {name: each for name, each in self.named_parameters() if each.requires_grad}
+        kept |= {name for name in learning if name.endswith(".rope")}
         decayed = {name for name, each in learning.items() if each.ndim > 1 and name not in kept}
         return [
             {"params": [each for name, each in learning.items() if (name in decayed) is decays], "weight_decay": decay}

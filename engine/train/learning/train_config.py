@@ -20,11 +20,12 @@ class TrainConfig:
     the score's distribution, 0.02, does there.
 
     architecture, encoder, blocks, channels, board_sizes, seed: of a network from random weights; "keima" is the
-        default one, "agz" AlphaGo Zero's for one board size. The seed is also the data's.
+        default one, of convolutions, "transformer" has pairs of attention and feed forward for blocks, "agz" is AlphaGo
+        Zero's for one board size. The seed is also the data's.
     batch_size: samples a step and process.
     steps: where training ends. hours: where it ends at the latest, all resumptions together; 0 for no bound.
     optimizer: Adam with decoupled weight decay (Loshchilov and Hutter 2019), or SGD with Nesterov's momentum,
-        whose weight decay is the L2 term of AlphaGo Zero. Neither decays norms and biases.
+        whose weight decay is the L2 term of AlphaGo Zero. Neither decays norms, biases and turns by place.
     schedule: of the learning rate, see `engine.train.learning.schedule`; warmup: steps in which it rises.
     final_rate: what the cosine ends with, a fraction of learning_rate.
     rate_steps: fractions of the run after each of which the step schedule multiplies by rate_factor.
@@ -42,7 +43,7 @@ class TrainConfig:
     log_every, checkpoint_every: steps; keep: checkpoints that stay.
     """
 
-    architecture: Literal["keima", "agz"] = "keima"
+    architecture: Literal["keima", "transformer", "agz"] = "keima"
     encoder: str = "katago-v7"
     blocks: int = 6
     channels: int = 96

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.nets.spec import NetSpec, Score, ValueHead, ValueKind, WeightsError, tensors
+from engine.nets.spec import AttentionBlock, NetSpec, Score, ValueHead, ValueKind, WeightsError, tensors
 from tests.nets.examples import EXAMPLES, stirred
 from tests.train.made_up import differing
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.nets.torch_model import TorchModel  # noqa: E402
-from engine.train.learning.network import TrainableNet, agz_spec, default_spec  # noqa: E402
+from engine.train.learning.network import TrainableNet, agz_spec, default_spec, transformer_spec  # noqa: E402
 from weights import katago_writer  # noqa: E402
 
 TRAINABLE = sorted(
@@ -71,6 +71,22 @@ def test_the_default_network_has_a_million_parameters() -> None:
     assert sum(array.size for _, array in tensors(default_spec())) == pytest.approx(1e6, rel=0.02)
 
 
+def test_a_new_transformer_is_one_that_katago_can_read() -> None:
+    spec = stirred(transformer_spec(2, 64, 1, "katago-v7"), np.random.default_rng(1))
+    assert len(katago_writer.to_bytes(spec)) > 100_000
+    assert [block.heads for block in spec.blocks if isinstance(block, AttentionBlock)] == [2, 2]
+
+
+def test_the_points_of_a_new_transformer_are_told_apart_by_row_and_column() -> None:
+    (attention, _) = transformer_spec(1, 32, 1, "liberties").blocks
+    assert isinstance(attention, AttentionBlock)
+    assert attention.rope is not None
+    by_column, by_row = attention.rope[0, :, 0], attention.rope[0, :, 1]
+    np.testing.assert_array_equal((by_column != 0), (by_row == 0))
+    np.testing.assert_allclose(by_row[:8], 100.0 ** (-np.arange(8) / 8), rtol=1e-6)
+    np.testing.assert_array_equal(by_column[8:], by_row[:8])
+
+
 def test_alphago_zeros_architecture_has_dense_heads() -> None:
     spec = agz_spec(2, 8, 1, "agz", 9)
     assert [array.shape for path, array in tensors(spec) if path == "policy.linear.weight"] == [(2 * 81, 82)]
@@ -101,6 +117,15 @@ def test_what_the_file_lacks_does_not_learn() -> None:
     learns = {name: each.requires_grad for name, each in TrainableNet(spec).model.named_parameters()}
     assert not learns.pop("blocks.0.norm1.weight")
     assert all(learns.values())
+
+
+def test_the_turns_of_a_transformer_learn_and_do_not_decay() -> None:
+    net = TrainableNet(transformer_spec(1, 8, 1, "liberties"))
+    decaying, staying = net.parameter_groups(0.1)
+    rope = net.model.get_parameter("blocks.0.rope")
+    assert rope.requires_grad
+    assert any(each is rope for each in staying["params"])
+    assert not any(each is rope for each in decaying["params"])
 
 
 def test_norms_and_biases_do_not_decay() -> None:
