@@ -123,9 +123,10 @@ def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0, z: float =
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
     # Steps along the basis leave the mean of the ratings at 0.
-    ratings = _most_likely(score, games, np.zeros(len(names)), _zero_sum_basis(len(names)))
+    basis = _zero_sum_basis(len(names))
+    ratings = _most_likely(score, games, np.zeros(len(names)), basis)
     _, information = _likelihood_slopes(score, games, ratings)
-    errors = np.sqrt(np.diag(np.linalg.pinv(information, hermitian=True)))
+    errors = np.sqrt(np.diag(basis @ np.linalg.inv(basis.T @ information @ basis) @ basis.T))
     fitted = {}
     for place, name in enumerate(names):
         low, high = (_profile_end(score, games, ratings, place, side * z * errors[place], z) for side in (-1, 1))

@@ -155,6 +155,22 @@ def test_an_unbeaten_player_needs_the_prior() -> None:
         fit_ratings(games, prior_draws=0)
 
 
+@pytest.mark.parametrize("games", [1, 20, 48, 50, 51, 200, 10_000])
+def test_a_player_who_won_every_game_has_finite_errors(games: int) -> None:
+    fitted = fit_ratings([Pairing("a", "b", games, 0), Pairing("a", "c", games, 0)])
+    two = fit_ratings([Pairing("a", "b", games, 0)])
+    # The prior adds a drawn game of each of the two.
+    difference = two["a"].elo - two["b"].elo
+    assert difference == pytest.approx(elo_difference((games + 1) / (games + 2)))
+    # Of a difference d the information is n p (1 - p); a rating is d / 2.
+    points, share = games + 2, (games + 1) / (games + 2)
+    error = elo_difference(math.e / (1 + math.e)) / math.sqrt(points * share * (1 - share)) / 2
+    assert two["a"].error == pytest.approx(error)
+    for each in (*fitted.values(), *two.values()):
+        assert each.low < each.elo < each.high
+        assert each.high - each.low < 10 * each.error
+
+
 def test_players_who_never_met_have_no_common_ratings() -> None:
     with pytest.raises(ValueError, match="no finite ratings"):
         fit_ratings([Pairing("a", "b", 5, 5), Pairing("c", "d", 5, 5)])
