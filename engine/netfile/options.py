@@ -10,7 +10,7 @@ import click
 NO_NETWORK = "none"
 SHIPPED_NETWORKS = Path(__file__).parents[2] / "weights"
 """Where the networks are that come with Keima; its README.md says how they were made."""
-DEFAULT_NETWORK = SHIPPED_NETWORKS / "keima-b6c96.safetensors"
+DEFAULT_NETWORK = SHIPPED_NETWORKS / "keima-t7c96.safetensors"
 """What plays where --net is not given."""
 AUTO = "auto"
 BACKENDS = (AUTO, "openvino", "torch")
@@ -28,7 +28,7 @@ _NETWORK = click.option(
     "--net",
     metavar="FILE|FOLDER|none",
     help="A network file, a folder whose newest one is taken, or the name of one that comes with Keima, such as zero9; "
-    "keima-b6c96 if not given; none plays by rollouts.",
+    "keima-t7c96 if not given; none plays by rollouts.",
 )
 
 

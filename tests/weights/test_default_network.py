@@ -1,4 +1,4 @@
-"""The network that ships: what plays where no other is named, on which boards, and where it can go."""
+"""The networks that play every board: which one where none is named, on which boards, and where they can go."""
 
 import json
 import subprocess
@@ -14,19 +14,27 @@ from engine.evaluators.base import Evaluation, PositionBatch, write_position
 from engine.evaluators.network import NetworkEvaluator
 from engine.netfile.canaries import won_by_black
 from engine.netfile.network import Computing, make_evaluator
-from engine.netfile.options import DEFAULT_NETWORK
+from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
+from engine.nets.blocks import attends
 from weights.registry import load
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST_FILE = 8 << 20
 """Bytes: what everyone downloads."""
+CONVOLUTIONS = SHIPPED_NETWORKS / "keima-b6c96.safetensors"
+both_networks = pytest.mark.parametrize("network", [DEFAULT_NETWORK, CONVOLUTIONS], ids=lambda path: path.stem)
 
 
-def test_it_is_small_and_says_how_it_was_made() -> None:
-    assert DEFAULT_NETWORK.stat().st_size < LARGEST_FILE
-    spec = load(DEFAULT_NETWORK)
-    assert (spec.name, spec.encoder, spec.channels) == (DEFAULT_NETWORK.stem, "katago-v7", 96)
+@both_networks
+def test_it_is_small_and_says_how_it_was_made(network: Path) -> None:
+    assert network.stat().st_size < LARGEST_FILE
+    spec = load(network)
+    assert (spec.name, spec.encoder, spec.channels) == (network.stem, "katago-v7", 96)
     assert spec.provenance.keys() == {"made by", "average of"}
+
+
+def test_the_default_network_attends_and_the_other_does_not() -> None:
+    assert [attends(load(network).blocks) for network in (DEFAULT_NETWORK, CONVOLUTIONS)] == [True, False]
 
 
 def test_it_plays_where_no_network_is_named() -> None:
@@ -38,23 +46,25 @@ def test_it_plays_where_no_network_is_named() -> None:
     assert move.startswith("= ")
 
 
-def test_it_knows_what_every_trained_network_knows() -> None:
+@both_networks
+def test_it_knows_what_every_trained_network_knows(network: Path) -> None:
     pytest.importorskip("torch")
-    result = CliRunner().invoke(keima.main, ["net", "check", str(DEFAULT_NETWORK), "--backend", "torch"])
+    result = CliRunner().invoke(keima.main, ["net", "check", str(network), "--backend", "torch"])
     assert result.exit_code == 0, result.output
 
 
-def test_it_becomes_a_file_of_katago(tmp_path: Path) -> None:
+@both_networks
+def test_it_becomes_a_file_of_katago(network: Path, tmp_path: Path) -> None:
     target = tmp_path / "keima.bin.gz"
-    result = CliRunner().invoke(keima.main, ["net", "convert", str(DEFAULT_NETWORK), str(target)])
+    result = CliRunner().invoke(keima.main, ["net", "convert", str(network), str(target)])
     assert result.exit_code == 0, result.output
     assert load(target).format == "katago"
 
 
-@pytest.fixture(scope="module")
-def evaluator() -> Iterator[NetworkEvaluator]:
-    """Evaluate the network exactly, on one thread."""
-    evaluator = make_evaluator(load(DEFAULT_NETWORK), Computing(precision="fp32", threads=1))
+@pytest.fixture(scope="module", params=[DEFAULT_NETWORK, CONVOLUTIONS], ids=lambda path: path.stem)
+def evaluator(request: pytest.FixtureRequest) -> Iterator[NetworkEvaluator]:
+    """Evaluate a network exactly, on one thread."""
+    evaluator = make_evaluator(load(request.param), Computing(precision="fp32", threads=1))
     yield evaluator
     evaluator.close()
 
