@@ -10,12 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.encoders import ENCODERS
 from engine.evaluators.base import Evaluation, PositionBatch, write_position
 from engine.evaluators.network import NetworkEvaluator
 from engine.netfile.canaries import won_by_black
 from engine.netfile.network import Computing, make_evaluator
 from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
-from engine.nets.blocks import attends
+from engine.nets.random import random_transformer_spec
+from engine.nets.spec import tensors
 from weights.registry import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,8 +35,14 @@ def test_it_is_small_and_says_how_it_was_made(network: Path) -> None:
     assert spec.provenance.keys() == {"made by", "average of"}
 
 
-def test_the_default_network_attends_and_the_other_does_not() -> None:
-    assert [attends(load(network).blocks) for network in (DEFAULT_NETWORK, CONVOLUTIONS)] == [True, False]
+def test_the_trunk_of_the_default_network_is_one_that_training_begins_with() -> None:
+    spec, new = load(DEFAULT_NETWORK), random_transformer_spec(7, 96, ENCODERS["katago-v7"], 1)
+    kinds, expected = ([type(block) for block in each.blocks] for each in (spec, new))
+    assert kinds == expected
+    shapes, expected_shapes = (
+        {path: array.shape for path, array in tensors(each) if path.startswith("blocks.")} for each in (spec, new)
+    )
+    assert shapes == expected_shapes
 
 
 def test_it_plays_where_no_network_is_named() -> None:
