@@ -111,7 +111,7 @@ def random_transformer_spec(
     blocks: pairs of attention and SwiGLU (Shazeer 2020), each after a root mean square norm. Heads are 32 channels
     wide, or of all channels if there are fewer or that does not divide them. Queries and keys are turned by their
     point's row in one half of their channels and by its column in the other (axial rotary embedding, Heo et al. 2024),
-    so no board size is special.
+    so no board size is special. Raises WeightsError where a head has an odd number of channels.
     """
     layers = _Layers(np.random.default_rng(seed), Activation.SILU)
     trunk: list[Block] = []
@@ -281,7 +281,7 @@ class _Layers:
 def _axial_rope(heads: int, pairs: int) -> Array:
     """Return turns [heads, pairs, 2] by column and row; the first half of the pairs turn by row, others by column."""
     half = (pairs + 1) // 2
-    speeds = (_ROPE_BASE ** -(np.arange(pairs) % half / half)).astype(np.float32)
+    speeds = _ROPE_BASE ** -(np.arange(pairs) % half / half)
     by_row = np.arange(pairs) < half
     turns = np.stack([np.where(by_row, 0.0, speeds), np.where(by_row, speeds, 0.0)], axis=1)
     return np.tile(turns.astype(np.float32), (heads, 1, 1))

@@ -87,6 +87,11 @@ def test_the_points_of_a_new_transformer_are_told_apart_by_row_and_column() -> N
     np.testing.assert_array_equal(by_column[8:], by_row[:8])
 
 
+def test_a_transformer_of_an_odd_number_of_channels_is_refused() -> None:
+    with pytest.raises(WeightsError, match="odd query width"):
+        transformer_spec(1, 9, 1, "liberties")
+
+
 def test_alphago_zeros_architecture_has_dense_heads() -> None:
     spec = agz_spec(2, 8, 1, "agz", 9)
     assert [array.shape for path, array in tensors(spec) if path == "policy.linear.weight"] == [(2 * 81, 82)]
