@@ -58,6 +58,7 @@ def random_spec(
     encoder: InputFormat,
     seed: int,
     *,
+    transformer: bool = False,
     pool_every: int = 3,
     activation: Activation = Activation.RELU,
     value: ValueKind = ValueKind.TANH,
@@ -66,9 +67,14 @@ def random_spec(
     head_channels: int = 32,
     board_sizes: tuple[int, int] = (1, 25),
 ) -> NetSpec:
-    """Return a network of Keima's default architecture, the same for the same arguments.
+    """Return a network of Keima's default architecture, or a transformer, the same for the same arguments.
 
     pool_every: every so many blocks one is a global pooling block; 0 for none.
+    transformer: blocks are pairs of attention and SwiGLU (Shazeer 2020) instead, each after a root mean square norm,
+        and none pools. Heads are 32 channels wide, or of all channels if 32 does not divide them. Queries and keys are
+        turned by their point's row in one half of their channels and by its column in the other (axial rotary
+        embedding, Heo et al. 2024), so no board size is special.
+    Raises WeightsError where an attention head has an odd number of channels.
     Weights keep the variance of activations (He); the last convolution of a block is smaller by
     sqrt(blocks), and the heads' last layers are small, so that an untrained network is nearly
     uniform and its value nearly 0.
@@ -77,58 +83,22 @@ def random_spec(
     trunk: list[Block] = []
     for index in range(blocks):
         pools = pool_every > 0 and index % pool_every == pool_every - 1
-        trunk.append(layers.pool_block(channels, blocks) if pools else layers.block(channels, blocks))
+        if transformer:
+            trunk += [layers.attention(channels, blocks), layers.feed_forward(channels, blocks)]
+        else:
+            trunk.append(layers.pool_block(channels, blocks) if pools else layers.block(channels, blocks))
     globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
     return validate(
         NetSpec(
-            name=f"random-b{blocks}c{channels}-{seed}",
+            name=f"random-{'t' if transformer else 'b'}{blocks}c{channels}-{seed}",
             encoder=encoder.name,
             board_sizes=board_sizes,
             stem=Stem(layers.conv(encoder.planes, channels, 3), globals_),
             blocks=tuple(trunk),
-            tip=Tip(layers.norm(channels), activation),
+            tip=Tip(layers.rms_norm(channels, bias=True) if transformer else layers.norm(channels), activation),
             policy=layers.policy(channels, head_channels),
             value=layers.value(channels, head_channels, value, scores, ownership),
             provenance={"made by": "random_spec", "seed": str(seed)},
-        )
-    )
-
-
-def random_transformer_spec(
-    blocks: int,
-    channels: int,
-    encoder: InputFormat,
-    seed: int,
-    *,
-    value: ValueKind = ValueKind.TANH,
-    scores: tuple[Score, ...] = (Score.LEAD,),
-    ownership: bool = True,
-    head_channels: int = 32,
-    board_sizes: tuple[int, int] = (1, 25),
-) -> NetSpec:
-    """Return a transformer between KataGo's stem and heads, the same for the same arguments.
-
-    blocks: pairs of attention and SwiGLU (Shazeer 2020), each after a root mean square norm. Heads are 32 channels
-    wide, or of all channels if there are fewer or that does not divide them. Queries and keys are turned by their
-    point's row in one half of their channels and by its column in the other (axial rotary embedding, Heo et al. 2024),
-    so no board size is special. Raises WeightsError where a head has an odd number of channels.
-    """
-    layers = _Layers(np.random.default_rng(seed), Activation.SILU)
-    trunk: list[Block] = []
-    for _ in range(blocks):
-        trunk += [layers.attention(channels, blocks), layers.feed_forward(channels, blocks)]
-    globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
-    return validate(
-        NetSpec(
-            name=f"random-t{blocks}c{channels}-{seed}",
-            encoder=encoder.name,
-            board_sizes=board_sizes,
-            stem=Stem(layers.conv(encoder.planes, channels, 3), globals_),
-            blocks=tuple(trunk),
-            tip=Tip(layers.rms_norm(channels, bias=True), Activation.SILU),
-            policy=layers.policy(channels, head_channels),
-            value=layers.value(channels, head_channels, value, scores, ownership),
-            provenance={"made by": "random_transformer_spec", "seed": str(seed)},
         )
     )
 

@@ -16,7 +16,7 @@ from engine.evaluators.network import NetworkEvaluator
 from engine.netfile.canaries import won_by_black
 from engine.netfile.network import Computing, make_evaluator
 from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
-from engine.nets.random import random_transformer_spec
+from engine.nets.random import random_spec
 from engine.nets.spec import tensors
 from weights.registry import load
 
@@ -36,7 +36,7 @@ def test_it_is_small_and_says_how_it_was_made(network: Path) -> None:
 
 
 def test_the_trunk_of_the_default_network_is_one_that_training_begins_with() -> None:
-    spec, new = load(DEFAULT_NETWORK), random_transformer_spec(7, 96, ENCODERS["katago-v7"], 1)
+    spec, new = load(DEFAULT_NETWORK), random_spec(7, 96, ENCODERS["katago-v7"], 1, transformer=True)
     kinds, expected = ([type(block) for block in each.blocks] for each in (spec, new))
     assert kinds == expected
     shapes, expected_shapes = (

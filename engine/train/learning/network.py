@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from engine.encoders import ENCODERS
-from engine.nets.random import random_agz_spec, random_policy_head, random_spec, random_transformer_spec
+from engine.nets.random import random_agz_spec, random_policy_head, random_spec
 from engine.nets.spec import (
+    Activation,
     Array,
     AttentionBlock,
     Conv,
@@ -53,10 +54,12 @@ def default_spec(
     encoder: str = "katago-v7",
     *,
     board_sizes: tuple[int, int] = (2, 25),
+    transformer: bool = False,
 ) -> NetSpec:
     """Return Keima's default architecture with random weights: KataGo's, so that KataGo's format can hold it.
 
-    Every third block pools globally; the value is win, loss and no result, the score mean, deviation and lead.
+    The value is win, loss and no result, the score mean, deviation and lead. Every third block pools globally; of a
+    transformer none does, and activations are silu.
     Raises WeightsError on an encoder that does not exist.
     """
     spec = random_spec(
@@ -64,31 +67,14 @@ def default_spec(
         channels,
         _encoder(encoder),
         seed,
+        transformer=transformer,
+        activation=Activation.SILU if transformer else Activation.RELU,
         value=ValueKind.SOFTMAX,
         scores=DEFAULT_SCORES,
         board_sizes=board_sizes,
     )
-    return replace(spec, name=f"keima-b{blocks}c{channels}", provenance={"made by": "default_spec", "seed": str(seed)})
-
-
-def transformer_spec(
-    blocks: int, channels: int, seed: int, encoder: str, *, board_sizes: tuple[int, int] = (2, 25)
-) -> NetSpec:
-    """Return a transformer with random weights and the inputs and outputs of the default architecture.
-
-    Raises WeightsError on an encoder that does not exist.
-    """
-    spec = random_transformer_spec(
-        blocks,
-        channels,
-        _encoder(encoder),
-        seed,
-        value=ValueKind.SOFTMAX,
-        scores=DEFAULT_SCORES,
-        board_sizes=board_sizes,
-    )
-    provenance = {"made by": "transformer_spec", "seed": str(seed)}
-    return replace(spec, name=f"keima-t{blocks}c{channels}", provenance=provenance)
+    name = f"keima-{'t' if transformer else 'b'}{blocks}c{channels}"
+    return replace(spec, name=name, provenance={"made by": "default_spec", "seed": str(seed)})
 
 
 def agz_spec(blocks: int, channels: int, seed: int, encoder: str, size: int) -> NetSpec:

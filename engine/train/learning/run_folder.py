@@ -11,7 +11,7 @@ from engine.files import write_atomically
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.train.learning.checkpoint import save_checkpoint
 from engine.train.learning.feeding import TrainingError
-from engine.train.learning.network import agz_spec, default_spec, transformer_spec
+from engine.train.learning.network import agz_spec, default_spec
 from engine.train.learning.optimizing import Learner
 from engine.train.learning.train_config import FIXED, TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
@@ -23,8 +23,14 @@ CONFIG_FILE, START_FILE, NET_FILE = "config.toml", "start.safetensors", "net.saf
 def new_spec(config: TrainConfig) -> NetSpec:
     """Return the network of random weights that a configuration describes. Raises ConfigError, WeightsError."""
     if config.architecture != "agz":
-        make = default_spec if config.architecture == "keima" else transformer_spec
-        return make(config.blocks, config.channels, config.seed, config.encoder, board_sizes=config.board_sizes)
+        return default_spec(
+            config.blocks,
+            config.channels,
+            config.seed,
+            config.encoder,
+            board_sizes=config.board_sizes,
+            transformer=config.architecture == "transformer",
+        )
     smallest, largest = config.board_sizes
     if smallest != largest:
         raise ConfigError(f"board_sizes: agz is for boards of one size, got {list(config.board_sizes)}")

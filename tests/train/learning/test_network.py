@@ -12,7 +12,7 @@ from tests.train.made_up import differing
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.nets.torch_model import TorchModel  # noqa: E402
-from engine.train.learning.network import TrainableNet, agz_spec, default_spec, transformer_spec  # noqa: E402
+from engine.train.learning.network import TrainableNet, agz_spec, default_spec  # noqa: E402
 from weights import katago_writer  # noqa: E402
 
 TRAINABLE = sorted(
@@ -72,13 +72,13 @@ def test_the_default_network_has_a_million_parameters() -> None:
 
 
 def test_a_new_transformer_is_one_that_katago_can_read() -> None:
-    spec = stirred(transformer_spec(2, 64, 1, "katago-v7"), np.random.default_rng(1))
+    spec = stirred(default_spec(2, 64, 1, "katago-v7", transformer=True), np.random.default_rng(1))
     assert len(katago_writer.to_bytes(spec)) > 100_000
     assert [block.heads for block in spec.blocks if isinstance(block, AttentionBlock)] == [2, 2]
 
 
 def test_the_points_of_a_new_transformer_are_told_apart_by_row_and_column() -> None:
-    (attention, _) = transformer_spec(1, 32, 1, "liberties").blocks
+    (attention, _) = default_spec(1, 32, 1, "liberties", transformer=True).blocks
     assert isinstance(attention, AttentionBlock)
     assert attention.rope is not None
     by_column, by_row = attention.rope[0, :, 0], attention.rope[0, :, 1]
@@ -89,7 +89,7 @@ def test_the_points_of_a_new_transformer_are_told_apart_by_row_and_column() -> N
 
 def test_a_transformer_of_an_odd_number_of_channels_is_refused() -> None:
     with pytest.raises(WeightsError, match="odd query width"):
-        transformer_spec(1, 9, 1, "liberties")
+        default_spec(1, 9, 1, "liberties", transformer=True)
 
 
 def test_alphago_zeros_architecture_has_dense_heads() -> None:
@@ -125,7 +125,7 @@ def test_what_the_file_lacks_does_not_learn() -> None:
 
 
 def test_the_turns_of_a_transformer_learn_and_do_not_decay() -> None:
-    net = TrainableNet(transformer_spec(1, 8, 1, "liberties"))
+    net = TrainableNet(default_spec(1, 8, 1, "liberties", transformer=True))
     decaying, staying = net.parameter_groups(0.1)
     rope = net.model.get_parameter("blocks.0.rope")
     assert rope.requires_grad

@@ -14,7 +14,7 @@ from tests.train.made_up import ENCODER, MadeUpSource, differing, figures_of, ma
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.train.learning.feeding import TrainingError  # noqa: E402
-from engine.train.learning.network import agz_spec, default_spec, transformer_spec  # noqa: E402
+from engine.train.learning.network import agz_spec, default_spec  # noqa: E402
 from engine.train.learning.run_folder import NET_FILE, START_FILE  # noqa: E402
 from engine.train.learning.train import Progress, train  # noqa: E402
 from weights import native  # noqa: E402
@@ -78,7 +78,12 @@ def test_outputs_that_have_no_target_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [agz_spec(1, 8, 1, ENCODER, 5), default_spec(1, 8, encoder=ENCODER), transformer_spec(1, 8, 1, ENCODER)]
+    "start",
+    [
+        agz_spec(1, 8, 1, ENCODER, 5),
+        default_spec(1, 8, encoder=ENCODER),
+        default_spec(1, 8, encoder=ENCODER, transformer=True),
+    ],
 )
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_every_architecture_learns_with_every_optimizer(tmp_path: Path, start: NetSpec, optimizer: str) -> None:
