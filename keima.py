@@ -8,6 +8,7 @@ answers while numpy, numba and the network still load.
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,8 +114,8 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     return {key: str(value) for key, value in search.items()}
 
 
-def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
-    """Build the player that the options ask for and compile its kernels. Takes seconds.
+def make_player(params: "SearchParams", options: dict[str, Any], width: int, height: int) -> "Player":
+    """Build the player that the options ask for and compile its kernels, and its network for a board. Takes seconds.
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
@@ -135,8 +136,7 @@ def make_player(params: "SearchParams", options: dict[str, Any]) -> "Player":
         computing = Computing(options["backend"], options["precision"], threads)
         network = open_network(file, computing, options["profile"])
         player = kind(CachedEvaluator(network.evaluator), params, network=network)
-    player.warm_up()
-    player.prepare(*options["size"])
+    player.warm_up(width, height)
     return player
 
 
@@ -235,7 +235,7 @@ def gtp(**options: Any) -> None:
         live_graphics=options["live_graphics"],
         leela_lines=options["leela_lines"],
     )
-    sys.exit(run(config, lambda: make_player(params, options)))
+    sys.exit(run(config, partial(make_player, params, options)))
 
 
 @main.command()
@@ -259,7 +259,7 @@ def play(**options: Any) -> None:
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
     with one_line_errors():
-        sys.exit(cli_play(lambda: make_player(params, options), limits, **passed_on))
+        sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
 
 
 @main.command()

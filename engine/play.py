@@ -35,7 +35,7 @@ quit    stop here; the game is saved"""
 
 
 def cli_play(
-    make_player: "Callable[[], Player]",
+    make_player: "Callable[[int, int], Player]",
     limits: "Limits",
     *,
     size: int | tuple[int, int] = 19,
@@ -59,7 +59,7 @@ def cli_play(
         output.write(f"keima play: {error}\n")
         return 2
     path = Path(sgf) if sgf is not None else Path(f"keima-{datetime.now():%Y%m%d-%H%M%S}.sgf")
-    player = make_player()
+    player = make_player(width, height)
     try:
         return play_terminal(
             player,

@@ -10,7 +10,8 @@ from gtp.errors import GtpError
 if TYPE_CHECKING:
     from engine.players import Player
 
-PlayerFactory = Callable[[], "Player"]
+PlayerFactory = Callable[[int, int], "Player"]
+"""Makes a player who will first be asked about boards of a width and height."""
 
 _HEAD_START = 0.15
 """Seconds that loading waits for the handshake: importing numpy and numba holds the interpreter, and
@@ -22,10 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class PlayerSeat:
-    """A player that is made by `factory` in a background thread."""
+    """A player that is made by `factory` in a background thread, for boards of the size that `board_size` tells."""
 
-    def __init__(self, factory: PlayerFactory) -> None:
-        self._factory = factory
+    def __init__(self, factory: PlayerFactory, board_size: Callable[[], tuple[int, int]]) -> None:
+        self._factory, self._board_size = factory, board_size
         self._player: Player | None = None
         self._error: Exception | None = None
         self._wanted = threading.Event()
@@ -45,7 +46,7 @@ class PlayerSeat:
         self._wanted.wait(_HEAD_START)
         try:
             if not self.dismissed:
-                self._player = self._factory()
+                self._player = self._factory(*self._board_size())
         except Exception as error:  # crosses a thread: `get` raises it where a reply is due
             log.error("cannot make the player: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
             self._error = error

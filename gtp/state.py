@@ -101,7 +101,7 @@ class GtpState:
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
         self.config = config
         self.commands = commands
-        self.seat = PlayerSeat(factory)
+        self.seat = PlayerSeat(factory, lambda: (self.width, self.height))
         self.attention = Attention(self.seat.stop)
         self.awaits_reply = False
         self.thought: Thought | None = None

@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, object]]:
     sessions: list[tuple[object, object]] = []
 
     def run(config: object, factory: object) -> int:
-        sessions.append((config, factory()))  # type: ignore[operator]
+        sessions.append((config, factory(9, 9)))  # type: ignore[operator]
         return 0
 
     monkeypatch.setattr("gtp.session.run", run)

@@ -257,7 +257,7 @@ def command(player: Callable[[], ScriptedPlayer], typed: str, **options: object)
     """Run the command with typed words."""
     screen = io.StringIO()
     source = io.StringIO("".join(f"{word}\n" for word in typed.split(" ")))
-    status = cli_play(player, LIMITS, stdin=source, stdout=screen, **options)  # type: ignore[arg-type]
+    status = cli_play(lambda *_: player(), LIMITS, stdin=source, stdout=screen, **options)  # type: ignore[arg-type]
     return status, screen.getvalue()
 
 

@@ -94,7 +94,7 @@ class OpenVinoBackend:
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._lock = threading.Lock()
-        self._graph: tuple[tuple[int, int], Any] | None = None
+        self._graphs: dict[tuple[int, int], Any] = {}
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
 
@@ -108,22 +108,48 @@ class OpenVinoBackend:
         with self._lock:
             if size not in self._models:
                 while len(self._models) >= self._boards_kept:
-                    for waiting in self._models.popitem(last=False)[1].values():
-                        waiting.cancel()
-                submit = self._compiler.submit
-                self._models[size] = {batch: submit(self._compile, batch, *size) for batch in self._batches}
+                    self._forget_oldest()
+                self._models[size] = {batch: Future() for batch in self._batches}
+                for _ in self._batches:
+                    self._compiler.submit(self._compile_next)
             self._models.move_to_end(size)
             return self._models[size]
 
+    def _forget_oldest(self) -> None:
+        """Release the models of the board that was used longest ago; nobody may wait for one of them."""
+        size, models = self._models.popitem(last=False)
+        self._graphs.pop(size, None)
+        for model in models.values():
+            model.cancel()
+
+    def _compile_next(self) -> None:
+        """Compile what is likely to be needed next: for the board asked for last, the smallest batch."""
+        with self._lock:
+            waiting = [
+                (size, batch, model)
+                for size, models in reversed(self._models.items())
+                for batch, model in models.items()
+                if not (model.running() or model.done())
+            ]
+            if not waiting:
+                return
+            size, batch, model = waiting[0]
+            model.set_running_or_notify_cancel()
+        try:
+            model.set_result(self._compile(batch, *size))
+        except Exception as error:  # noqa: BLE001 - raised where the model is used
+            model.set_exception(error)
+
     def _compile(self, batch: int, width: int, height: int) -> Any:
         """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
-        if self._graph is None or self._graph[0] != (width, height):
-            self._graph = (width, height), self._build(width, height)
-        graph = self._graph[1]
+        graph = self._graphs.pop((width, height), None)
+        if graph is None:
+            graph = self._build(width, height)
         graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
         model = self._core.compile_model(graph, "CPU", self._properties)
-        if batch == self._batches[-1]:
-            self._graph = None
+        with self._lock:
+            if batch < self._batches[-1] and (width, height) in self._models:
+                self._graphs[width, height] = graph
         return model
 
     def _build(self, width: int, height: int) -> Any:
@@ -204,9 +230,11 @@ class OpenVinoBackend:
 
     def close(self) -> None:
         """Stop compiling and release the models; the backend must not be used again."""
-        self._compiler.shutdown(cancel_futures=True)
+        with self._lock:
+            while self._models:
+                self._forget_oldest()
+        self._compiler.shutdown()
         self._slots.clear()
-        self._models.clear()
 
 
 def precisions() -> tuple[Precision, ...]:

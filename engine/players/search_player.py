@@ -52,7 +52,7 @@ _OWNERSHIP_VISITS = 16
 _ROLLOUT_VISITS = 512
 """Visits without which nothing seems settled: each is a network's opinion, or a single play-out."""
 _WARM_UP_SIZE = 5
-_WARM_UP_VISITS = 50
+_WARM_UP_VISITS = 8
 _JUDGE_SHARE = 0.2
 """Part of a move's time that is kept for judging life and death where a pass may be due."""
 _LATE_SHARE = 2
@@ -307,15 +307,23 @@ class SearchPlayer:
         self._run(Limits(visits=self.judge.effort(Limits())), None)
         return float(self.search.tree.nodes[ROOT]["lead"])
 
-    def warm_up(self) -> None:
-        """Compile or load every kernel that a game needs, by playing on a small board."""
-        smallest, largest = (1, _WARM_UP_SIZE) if self.network is None else self.network.facts.board_sizes
-        game = Game(min(max(_WARM_UP_SIZE, smallest), largest), rules=CHINESE_KGS)
+    def warm_up(self, width: int, height: int) -> None:
+        """Compile or load every kernel that a game needs, by playing one's first moves.
+
+        They are played on a board of this size or, where the network is not for it, of the nearest that it is for,
+        since it is compiled for each size anew. Without a network a small board takes the least time.
+        """
+        smallest, largest = (_WARM_UP_SIZE, _WARM_UP_SIZE) if self.network is None else self.network.facts.board_sizes
+        game = Game(*(min(max(side, smallest), largest) for side in (width, height)), rules=CHINESE_KGS)
+        self.prepare(game.width, game.height)
         for color in (BLACK, opponent(BLACK)):
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
         snapshot(self.search, Wanted(ownership=True), BLACK)
         self.analyze(game, BLACK, AnalysisRequest(), self._stop_soon)
-        final_score(game, [vertex for chain in self.dead_stones(game) for vertex in chain])
+        ownership = self.judge.ownership(game, Limits(visits=_WARM_UP_VISITS))
+        dead_chains(game, ownership)
+        final_score(game, [vertex for _, vertex in game.moves if vertex != PASS])
+        self.clear_cache()
         self.new_game()
 
     def _stop_soon(self, search: Search, stats: SearchStats) -> None:

@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     logging.basicConfig(stream=sys.stderr)
     start = float(arguments[arguments.index("slow-start") + 1]) if "slow-start" in arguments else 0.0
 
-    def make_player() -> FakePlayer:
+    def make_player(width: int, height: int) -> FakePlayer:
         if "noisy" in arguments:
             print("a library greets you")
             os.write(1, b"and so does its C part\n")

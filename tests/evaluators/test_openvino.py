@@ -1,5 +1,7 @@
 """The OpenVINO backend against plain loops on real positions: board sizes, batches, streams and precisions."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,52 @@ def test_a_network_is_compiled_before_it_is_asked() -> None:
         backend.wait(slot)
     assert np.isfinite(slot.outputs.policy).all()
     assert slot.outputs.policy.any()
+
+
+def test_the_board_asked_for_last_is_compiled_first_and_small_batches_before_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled, begun, go_on = list[tuple[int, int]](), threading.Event(), threading.Event()
+
+    def compile_later(_: OpenVinoBackend, batch: int, width: int, height: int) -> None:
+        begun.set()
+        assert go_on.wait(20)
+        compiled.append((width, batch))
+
+    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
+    backend.prepare(5, 5)
+    assert begun.wait(20)
+    backend.prepare(9, 9)
+    go_on.set()
+    backend._compiler.shutdown()
+    assert compiled == [(5, 1), (9, 1), (9, 2), (9, 4), (9, 8), (5, 2), (5, 4), (5, 8)]
+
+
+def test_what_fails_to_compile_fails_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenVinoBackend, "_compile", lambda *_: 1 / 0)
+    backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
+    slot = backend.slots(5, 5)[0]
+    with pytest.raises(ZeroDivisionError):
+        backend.start(slot, 1)
+    backend.close()
+
+
+def test_closing_leaves_uncompiled_what_nobody_needs_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, begun, go_on = list[int](), threading.Event(), threading.Event()
+
+    def compile_later(_: OpenVinoBackend, batch: int, *size: int) -> None:
+        begun.set()
+        assert go_on.wait(20)
+        compiled.append(batch)
+
+    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
+    backend.prepare(5, 5)
+    assert begun.wait(20)
+    threading.Timer(0.2, go_on.set).start()
+    backend.close()
+    assert compiled == [1]
 
 
 def test_a_board_that_the_network_is_not_for_is_refused() -> None:

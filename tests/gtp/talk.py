@@ -15,7 +15,7 @@ CONFIG = SessionConfig(width=9, height=9)
 def new_state(player: FakePlayer | None = None, config: SessionConfig = CONFIG) -> GtpState:
     """Return the state of a new session with a fake player."""
     seated = FakePlayer() if player is None else player
-    return GtpState(config, lambda: seated, HANDLERS)
+    return GtpState(config, lambda *_: seated, HANDLERS)
 
 
 def converse(data: bytes, player: FakePlayer | None = None, config: SessionConfig = CONFIG) -> bytes:

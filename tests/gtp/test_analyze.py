@@ -177,7 +177,7 @@ def test_the_end_of_input_ends_analysis() -> None:
 
 def test_analysis_ends_while_the_player_still_loads() -> None:
     release = threading.Event()
-    state = GtpState(SessionConfig(width=9, height=9), lambda: release.wait(20) and FakePlayer(), HANDLERS)
+    state = GtpState(SessionConfig(width=9, height=9), lambda *_: release.wait(20) and FakePlayer(), HANDLERS)
     pipe, sink = Pipe(), Channel()
     thread = threading.Thread(target=serve, args=(state, pipe, sink))
     thread.start()
@@ -192,7 +192,7 @@ def test_analysis_ends_while_the_player_still_loads() -> None:
 
 
 def test_a_player_that_cannot_be_made_fails_analysis(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> FakePlayer:
+    def fail(width: int, height: int) -> FakePlayer:
         raise OSError("no network file")
 
     sink = io.BytesIO()

@@ -87,7 +87,7 @@ def test_a_failing_handler_is_answered_and_the_session_goes_on(caplog: pytest.Lo
     def fail(state: GtpState, command: object) -> str:
         raise ZeroDivisionError("one\n\ntwo")
 
-    state = GtpState(CONFIG, FakePlayer, {**HANDLERS, "fail": fail})
+    state = GtpState(CONFIG, lambda *_: FakePlayer(), {**HANDLERS, "fail": fail})
     sink = io.BytesIO()
     with caplog.at_level(logging.ERROR):
         assert serve(state, io.BytesIO(b"1 fail\n2 protocol_version\n"), sink) == 0
@@ -96,7 +96,7 @@ def test_a_failing_handler_is_answered_and_the_session_goes_on(caplog: pytest.Lo
 
 
 def test_a_player_that_cannot_be_made_fails_its_commands_only(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> FakePlayer:
+    def fail(width: int, height: int) -> FakePlayer:
         raise OSError("no network file")
 
     sink = io.BytesIO()
@@ -165,7 +165,7 @@ def test_an_interrupt_ends_the_search_and_nothing_else() -> None:
 
 def test_an_interrupt_is_not_lost_before_the_search_begins() -> None:
     player = FakePlayer(thinking=True)
-    state = GtpState(THINKING, lambda: time.sleep(0.5) or player, HANDLERS)
+    state = GtpState(THINKING, lambda *_: time.sleep(0.5) or player, HANDLERS)
     pipe, sink = Pipe(), Channel()
     thread = threading.Thread(target=serve, args=(state, pipe, sink))
     thread.start()
@@ -176,6 +176,17 @@ def test_an_interrupt_is_not_lost_before_the_search_begins() -> None:
     pipe.close()
     thread.join(2)
     assert sink.getvalue() == b"= A9\n\n= B9\n\n= C9\n\n"
+
+
+def test_a_player_is_made_for_the_board_that_the_controller_asks_for() -> None:
+    sizes: list[tuple[int, int]] = []
+
+    def make_player(width: int, height: int) -> FakePlayer:
+        sizes.append((width, height))
+        return FakePlayer()
+
+    serve(GtpState(CONFIG, make_player, HANDLERS), io.BytesIO(b"rectangular_boardsize 7 5\ngenmove b\n"), io.BytesIO())
+    assert sizes == [(7, 5)]
 
 
 def test_commands_wait_for_a_search() -> None:
@@ -221,7 +232,7 @@ def test_a_hanging_command_cannot_hold_the_process() -> None:
         return ""
 
     pipe, sink, stuck = Pipe(), Channel(), threading.Event()
-    state = GtpState(CONFIG, FakePlayer, {**HANDLERS, "hang": hang})
+    state = GtpState(CONFIG, lambda *_: FakePlayer(), {**HANDLERS, "hang": hang})
     thread = threading.Thread(target=Session(state, pipe, sink, stuck.set).run)
     thread.start()
     pipe.send(b"1 hang\n2 name\n")
@@ -244,7 +255,7 @@ def test_the_handshake_imports_nothing_heavy() -> None:
         "from gtp.session import answer\n"
         "from gtp.protocol import parse_command\n"
         "from gtp.state import GtpState, SessionConfig\n"
-        "state, replies = GtpState(SessionConfig(), lambda: None, HANDLERS), []\n"
+        "state, replies = GtpState(SessionConfig(), lambda *_: None, HANDLERS), []\n"
         f"for line in {HANDSHAKE!r}.splitlines():\n"
         "    answer(state, parse_command(line), replies.append)\n"
         "    assert replies.pop()[0] == '=', line\n"

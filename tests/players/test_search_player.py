@@ -130,7 +130,7 @@ def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
 
 def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
-    thinker.warm_up()
+    thinker.warm_up(9, 9)
     threading.Timer(0.5, thinker.stop).start()
     thinker.ponder(game)
     pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
@@ -206,7 +206,7 @@ def test_a_finished_game_without_agreement_counts_the_stones_that_stand() -> Non
 
 def test_a_hard_move_takes_no_more_than_its_bound_and_a_forced_one_nothing() -> None:
     thinker = player()
-    thinker.warm_up()
+    thinker.warm_up(9, 9)
     started = time.monotonic()
     thinker.genmove(Game(9), BLACK, Limits(seconds=0.3, most_seconds=0.5))
     assert time.monotonic() - started < 1.0
@@ -249,7 +249,7 @@ def test_other_parameters_serve_the_next_search() -> None:
 
 def test_a_search_without_limits_ends_when_it_is_told_to() -> None:
     thinker = player()
-    thinker.warm_up()
+    thinker.warm_up(9, 9)
     timer = threading.Timer(0.3, thinker.stop)
     timer.start()
     started = time.monotonic()
@@ -281,7 +281,7 @@ def test_judging_and_searching_together_keep_to_the_time_of_a_move() -> None:
         game.play(BLACK, PASS)
         game.play(WHITE, PASS)
     thinker = player(resign_threshold=0)
-    thinker.warm_up()
+    thinker.warm_up(9, 9)
     for color in (BLACK, WHITE):
         started = time.monotonic()
         thinker.genmove(game, color, Limits(seconds=1.0))
