@@ -27,6 +27,7 @@ from engine.nets.openvino_layers import (
     rows_as_points,
     scaled,
     split,
+    times,
 )
 from engine.nets.openvino_runtime import Node, ops
 from engine.nets.spec import (
@@ -132,15 +133,19 @@ def _feed_forward(rows: Node, block: FeedForwardBlock) -> Node:
 def _attend(rows: Node, block: AttentionBlock, board: Board) -> Node:
     """Return what an attention block adds to the rows that it sees normalized.
 
-    The queries of all heads that share keys and values are asked together, as if of more points.
+    The queries of all heads that share keys and values are asked together, as if of more points. Their scale is in
+    their weights, which takes a product less than OpenVINO's operation for attention.
     """
     shared, group, area = block.kv_heads, block.heads // block.kv_heads, board.area
-    query = _turned_heads(rows, block.query, block.heads, block, board)
+    query = _turned_heads(rows, times(block.query, block.query_width**-0.5), block.heads, block, board)
     key = _turned_heads(rows, block.key, shared, block, board)
     value = _parted(multiply(rows, block.value), shared, area)
-    query = ops.reshape(query, integers(0, shared, group * area, block.query_width), True)
-    answers = ops.scaled_dot_product_attention(query, key, value)
-    answers = ops.reshape(answers, integers(0, block.heads, area, block.value_width), True)
+    if group > 1:
+        query = ops.reshape(query, integers(0, shared, group * area, block.query_width), True)
+    scores = ops.softmax(ops.matmul(query, key, False, True), -1)
+    answers = ops.matmul(scores, value, False, False)
+    if group > 1:
+        answers = ops.reshape(answers, integers(0, block.heads, area, block.value_width), True)
     together = ops.transpose(answers, integers(0, 2, 1, 3))
     return multiply(ops.reshape(together, integers(0, area, -1), True), block.output)
 
@@ -155,7 +160,8 @@ def _turned_heads(rows: Node, layer: Linear, heads: int, block: AttentionBlock, 
     """Return the queries or keys [B, heads, area, width] of rows, turned by where their point lies.
 
     Their channels come in another order, the first of every pair and then the second: products of queries and
-    keys stay the same, and the halves of a vector are turned against each other instead of neighbors.
+    keys stay the same, and the halves of a vector are turned against each other instead of neighbors. That, with
+    the product by -1, OpenVINO knows as one operation.
     """
     if block.rope is None:
         return _parted(multiply(rows, layer), heads, board.area)
@@ -166,7 +172,7 @@ def _turned_heads(rows: Node, layer: Linear, heads: int, block: AttentionBlock, 
     half = angles.shape[-1]
     first, second = split(parted, 3, [half, half])
     cosine, sine = (constant(np.tile(turn, 2)[None]) for turn in (np.cos(angles), np.sin(angles)))
-    swapped = ops.concat([ops.negative(second), first], 3)
+    swapped = ops.concat([ops.multiply(second, constant(np.array(-1.0))), first], -1)
     return ops.add(ops.multiply(parted, cosine), ops.multiply(swapped, sine))
 
 

@@ -40,12 +40,14 @@ def folded(conv: Conv, norm: Norm | None) -> Conv:
     return Conv(conv.weight * k[:, None, None, None], b if conv.bias is None else b + k * conv.bias)
 
 
+def times(layer: Linear, factor: float | Array) -> Linear:
+    """Return a layer whose numbers are so many times as large, all or each of them."""
+    return Linear(layer.weight * factor, None if layer.bias is None else layer.bias * factor)
+
+
 def scaled(layer: Linear, norm: Norm | None) -> Linear:
     """Return a layer whose numbers are added to points before a norm that has been folded away."""
-    if norm is None:
-        return layer
-    k, _ = norm.affine()
-    return Linear(layer.weight * k, None if layer.bias is None else layer.bias * k)
+    return layer if norm is None else times(layer, norm.affine()[0])
 
 
 def convolve(points: Node, conv: Conv) -> Node:
