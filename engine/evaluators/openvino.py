@@ -258,8 +258,9 @@ def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precis
 def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
     """Return the precisions of which the first that the CPU computes in is taken.
 
-    Bytes are faster than bf16 and about as strong as fp32, see the README; but attention is computed in fp32 beside
-    them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.6 times with a transformer.
+    Bytes are faster than bf16 and about as strong as fp32, see the README; but most of a transformer is computed in
+    fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times with
+    a transformer.
     """
     if attends(spec.blocks) or _TILES in instruction_sets():
         return "bf16", "int8", "fp32"

@@ -44,6 +44,9 @@ from engine.nets.spec import (
     ResidualBlock,
 )
 
+WIDENED = "widened"
+"""Begins the names of the rows that a feed forward block multiplies first."""
+
 
 @dataclass(frozen=True)
 class Board:
@@ -81,7 +84,11 @@ def add_block(trunk: Trunk, block: Block) -> Trunk:
     if isinstance(block, AttentionBlock | FeedForwardBlock):
         rows = trunk.rows()
         inner = normalize_rows(rows, block.norm)
-        added = _attend(inner, block, board) if isinstance(block, AttentionBlock) else _feed_forward(inner, block)
+        if isinstance(block, AttentionBlock):
+            added = _attend(inner, block, board)
+        else:
+            inner.set_friendly_name(f"{WIDENED} {inner.get_friendly_name()}")
+            added = _feed_forward(inner, block)
         return Trunk(board, ops.add(rows, added), in_rows=True)
     points = trunk.points()
     match block:

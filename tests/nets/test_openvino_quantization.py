@@ -8,7 +8,7 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.nets.layers import Activation
 from engine.nets.random import random_spec
-from engine.nets.spec import Conv, NestedBottleneckBlock, NetSpec, ResidualBlock
+from engine.nets.spec import Conv, FeedForwardBlock, Linear, NestedBottleneckBlock, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, stirred
 
 pytest.importorskip("openvino", reason="openvino is not installed")
@@ -26,7 +26,7 @@ from engine.nets.openvino_quantization import (
     rounded_weights,
     two_byte_weights,
 )
-from engine.nets.openvino_runtime import openvino
+from engine.nets.openvino_runtime import Node, openvino
 
 FP32 = {"INFERENCE_PRECISION_HINT": "f32"}
 SIDE, COUNT = 7, 8
@@ -70,6 +70,16 @@ def rounded_model(spec: NetSpec) -> "openvino.Model":
     model = build_model(spec, COUNT, SIDE, SIDE)
     quantize(model, ranges_of(spec, 1, 2))
     return model
+
+
+def is_rounded(node: Node) -> bool:
+    """Return whether the weights of a convolution or product are bytes."""
+    return node.input(1).get_source_output().get_node().get_type_name() == "Multiply"
+
+
+def rounded_convolutions(model: "openvino.Model") -> list[bool]:
+    """Return of each convolution of a model, in order, whether it is rounded."""
+    return [is_rounded(node) for node in model.get_ordered_ops() if node.get_type_name() == "Convolution"]
 
 
 def naive_convolution(points: np.ndarray, conv: Conv) -> np.ndarray:
@@ -120,8 +130,54 @@ def test_a_convolution_is_computed_in_whole_steps(activation: Activation) -> Non
     assert np.abs(found - expected).max() < np.abs(found - exact).max()
 
 
+def test_a_product_of_rows_that_widens_them_is_computed_in_whole_steps() -> None:
+    from engine.nets.openvino_blocks import WIDENED
+    from engine.nets.openvino_layers import activate, multiply
+    from engine.nets.openvino_runtime import ops
+
+    generator = np.random.default_rng(8)
+    layer = Linear(generator.normal(0, 0.3, (12, 40)).astype(np.float32))
+    rows = generator.normal(0, 2, (COUNT, SIDE * SIDE, 12)).astype(np.float32)
+    parameter = ops.parameter(list(rows.shape), name="rows")
+    parameter.get_output_tensor(0).set_names({"rows"})
+    activated = activate(parameter, Activation.SILU)
+    activated.set_friendly_name(f"{WIDENED} one")
+    model = openvino.Model([ops.result(activated), ops.result(multiply(activated, layer))], [parameter], "one")
+    seen = combined([infer(measured(model), {"rows": rows})])
+    quantize(model, seen)
+    before, found = infer(model, {"rows": rows})
+    conv = Conv(np.ascontiguousarray(layer.weight.T[:, :, None, None]))
+    points = before.astype(np.float64).transpose(0, 2, 1)[..., None]
+    expected, exact = (
+        each[..., 0].transpose(0, 2, 1)
+        for each in (naive_rounded(points, conv, seen[0]), naive_convolution(points, conv))
+    )
+    assert np.abs(found - exact).max() > 1e-3
+    assert np.quantile(np.abs(found - expected), 0.99) < 1e-4
+    assert np.abs(found - expected).max() < np.abs(found - exact).max()
+
+
+def test_of_the_products_of_a_transformer_the_first_of_feed_forward_are_rounded() -> None:
+    spec = random_spec(3, 32, ENCODERS["liberties"], 3, transformer=True)
+    rounded = [
+        node.get_output_shape(0)[-1]
+        for node in rounded_model(spec).get_ordered_ops()
+        if node.get_type_name() == "MatMul" and is_rounded(node)
+    ]
+    widths = [block.expand.outputs for block in spec.blocks if isinstance(block, FeedForwardBlock)]
+    assert len(widths) == 3
+    assert rounded == [width for width in widths for _ in ("expand", "gate")]
+
+
 @pytest.mark.parametrize(
-    "spec", [network(), network(Activation.SILU), nested(Activation.MISH)], ids=["relu", "silu", "nested"]
+    "spec",
+    [
+        network(),
+        network(Activation.SILU),
+        nested(Activation.MISH),
+        random_spec(2, 32, ENCODERS["liberties"], 3, transformer=True),
+    ],
+    ids=["relu", "silu", "nested", "transformer"],
 )
 def test_rounding_changes_the_answers_a_little(spec: NetSpec) -> None:
     given = inputs(spec, 3)
@@ -142,15 +198,6 @@ def test_every_kind_of_network_can_be_rounded(name: str) -> None:
     for one, other in zip(exact, infer(model, given), strict=True):
         assert one.shape == other.shape
         assert np.abs(one - other).max() < 0.2 * max(1.0, np.abs(one).max())
-
-
-def rounded_convolutions(model: "openvino.Model") -> list[bool]:
-    """Return of each convolution of a model, in order, whether it is rounded."""
-    return [
-        node.input(1).get_source_output().get_node().get_type_name() == "Multiply"
-        for node in model.get_ordered_ops()
-        if node.get_type_name() == "Convolution"
-    ]
 
 
 def test_heads_stay_exact_and_all_other_convolutions_are_rounded() -> None:
