@@ -13,6 +13,7 @@ from engine.nets.openvino_layers import (
     activate,
     activate_vector,
     add_vector,
+    after_norm,
     channels_of,
     constant,
     convolve,
@@ -22,12 +23,12 @@ from engine.nets.openvino_layers import (
     integers,
     multiply,
     normalize,
-    normalize_rows,
     points_as_rows,
     rows_as_points,
     scaled,
     split,
     times,
+    unit_rows,
 )
 from engine.nets.openvino_runtime import Node, ops
 from engine.nets.spec import (
@@ -83,7 +84,7 @@ def add_block(trunk: Trunk, block: Block) -> Trunk:
     board = trunk.board
     if isinstance(block, AttentionBlock | FeedForwardBlock):
         rows = trunk.rows()
-        inner = normalize_rows(rows, block.norm)
+        inner = unit_rows(rows, block.norm)
         if isinstance(block, AttentionBlock):
             added = _attend(inner, block, board)
         else:
@@ -130,23 +131,24 @@ def _nest(inner: Node, block: NestedBottleneckBlock, board: Board) -> Node:
 
 
 def _feed_forward(rows: Node, block: FeedForwardBlock) -> Node:
-    """Return what a feed forward block adds to the rows that it sees normalized."""
-    hidden = activate_vector(multiply(rows, block.expand), block.activation)
+    """Return what a feed forward block adds to the rows whose `unit_rows` it sees."""
+    hidden = activate_vector(multiply(rows, after_norm(block.norm, block.expand)), block.activation)
     if block.gate is not None:
-        hidden = ops.multiply(hidden, multiply(rows, block.gate))
+        hidden = ops.multiply(hidden, multiply(rows, after_norm(block.norm, block.gate)))
     return multiply(hidden, block.contract)
 
 
 def _attend(rows: Node, block: AttentionBlock, board: Board) -> Node:
-    """Return what an attention block adds to the rows that it sees normalized.
+    """Return what an attention block adds to the rows whose `unit_rows` it sees.
 
     The queries of all heads that share keys and values are asked together, as if of more points. Their scale is in
     their weights, which takes a product less than OpenVINO's operation for attention.
     """
     shared, group, area = block.kv_heads, block.heads // block.kv_heads, board.area
-    query = _turned_heads(rows, times(block.query, block.query_width**-0.5), block.heads, block, board)
-    key = _turned_heads(rows, block.key, shared, block, board)
-    value = _parted(multiply(rows, block.value), shared, area)
+    asks, offers, tells = (after_norm(block.norm, each) for each in (block.query, block.key, block.value))
+    query = _turned_heads(rows, times(asks, block.query_width**-0.5), block.heads, block, board)
+    key = _turned_heads(rows, offers, shared, block, board)
+    value = _parted(multiply(rows, tells), shared, area)
     if group > 1:
         query = ops.reshape(query, integers(0, shared, group * area, block.query_width), True)
     scores = ops.softmax(ops.matmul(query, key, False, True), -1)

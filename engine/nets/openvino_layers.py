@@ -69,11 +69,29 @@ def _per_channel(array: Array) -> Node:
 
 def normalize_rows(rows: Node, norm: RmsNorm) -> Node:
     """Return the norm of rows, written the way that OpenVINO finds one kernel for."""
+    result = ops.multiply(unit_rows(rows, norm), constant(norm.weight))
+    return result if norm.bias is None else ops.add(result, constant(norm.bias))
+
+
+def unit_rows(rows: Node, norm: RmsNorm) -> Node:
+    """Return the norm of rows without its factors and bias, for layers that `after_norm` made."""
     axes = integers(1, 2) if norm.spatial else integers(-1)
     square = ops.reduce_mean(ops.power(rows, constant(np.array(2.0))), axes, True)
     root = ops.sqrt(ops.add(square, constant(np.array(norm.epsilon))))
-    result = ops.multiply(ops.multiply(rows, ops.divide(constant(np.array(1.0)), root)), constant(norm.weight))
-    return result if norm.bias is None else ops.add(result, constant(norm.bias))
+    return ops.multiply(rows, ops.divide(constant(np.array(1.0)), root))
+
+
+def after_norm(norm: RmsNorm, layer: Linear) -> Linear:
+    """Return a norm's factors and bias and the layer after it as one layer.
+
+    Not for speed: in bf16 the factor and the weight would both be rounded. keima-t7c96's winrate on 19x19 is off by
+    0.0069 on average instead of 0.0145 by that, other transformers' about as much as before.
+    """
+    weight = layer.weight * norm.weight[:, None]
+    if norm.bias is None:
+        return Linear(weight, layer.bias)
+    bias = norm.bias @ layer.weight
+    return Linear(weight, bias if layer.bias is None else bias + layer.bias)
 
 
 def multiply(vectors: Node, layer: Linear) -> Node:
