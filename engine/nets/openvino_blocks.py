@@ -145,10 +145,10 @@ def _attend(rows: Node, block: AttentionBlock, board: Board) -> Node:
     their weights, which takes a product less than OpenVINO's operation for attention.
     """
     shared, group, area = block.kv_heads, block.heads // block.kv_heads, board.area
-    asks, offers, tells = (after_norm(block.norm, each) for each in (block.query, block.key, block.value))
-    query = _turned_heads(rows, times(asks, block.query_width**-0.5), block.heads, block, board)
-    key = _turned_heads(rows, offers, shared, block, board)
-    value = _parted(multiply(rows, tells), shared, area)
+    to_query, to_key, to_value = (after_norm(block.norm, each) for each in (block.query, block.key, block.value))
+    query = _turned_heads(rows, times(to_query, block.query_width**-0.5), block.heads, block, board)
+    key = _turned_heads(rows, to_key, shared, block, board)
+    value = _parted(multiply(rows, to_value), shared, area)
     if group > 1:
         query = ops.reshape(query, integers(0, shared, group * area, block.query_width), True)
     scores = ops.softmax(ops.matmul(query, key, False, True), -1)
