@@ -118,7 +118,7 @@ class Draw:
 
     def feed_forward(self, channels: int, width: int, gate: bool) -> FeedForwardBlock:
         return FeedForwardBlock(
-            self.rms_norm(channels),
+            self.rms_norm(channels, bias=True),
             self.linear(channels, width),
             self.linear(width, channels),
             self.linear(channels, width) if gate else None,
