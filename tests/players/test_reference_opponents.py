@@ -21,11 +21,11 @@ from tests.positions import game_from_diagram, random_game
 GAMES = 6
 
 
-def wins_of_a_search(opponent_of: Callable[[int], Any], visits: int) -> int:
-    """Return how many of GAMES on 5x5, colors alternating, a search by play-outs wins; opponents differ by number."""
+def wins_of_a_search(opponent_of: Callable[[int], Any], visits: int, side: int = 5, games: int = GAMES) -> int:
+    """Return how many games, colors alternating, a search by play-outs wins; opponents differ by number."""
     thinker, wins = SearchPlayer(RolloutEvaluator(1), replace(ROLLOUT_PARAMS)), 0
-    for number in range(GAMES):
-        game, opponent = Game(5, rules=TROMP_TAYLOR, komi=0.5), opponent_of(number)
+    for number in range(games):
+        game, opponent = Game(side, rules=TROMP_TAYLOR, komi=0.5), opponent_of(number)
         thinker.new_game()
         color = BLACK if number % 2 == 0 else WHITE
         while not game.is_over:
@@ -45,6 +45,10 @@ def wins_of_a_search(opponent_of: Callable[[int], Any], visits: int) -> int:
 )
 def test_a_search_by_play_outs_beats(opponent_of: Callable[[int], Any], visits: int) -> None:
     assert wins_of_a_search(opponent_of, visits) >= GAMES - 1
+
+
+def test_a_search_by_few_play_outs_beats_random_moves_on_9x9_in_95_games_of_100() -> None:
+    assert wins_of_a_search(RandomPlayer, 10, side=9, games=100) >= 95
 
 
 @pytest.mark.parametrize("seed", range(4))
