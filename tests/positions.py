@@ -7,6 +7,7 @@ from engine.color import BLACK, opponent
 from engine.evaluators.base import PositionBatch, write_position
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
+from engine.symmetry import map_vertex
 from engine.vertex import PASS, parse_vertex
 
 DEAD_STONE = """
@@ -59,6 +60,14 @@ def random_game(
         vertex = PASS if not legal or chance.random() < 0.05 else chance.choice(legal)
         game.play(game.to_play, vertex)
     return game
+
+
+def turned(game: Game, symmetry: int) -> Game:
+    """Return the game as played on the board seen through a symmetry."""
+    result = Game(game.width, game.height, rules=game.rules, komi=game.komi)
+    for move in game.moves:
+        result.play(move.color, map_vertex(move.vertex, symmetry, game.width, game.height))
+    return result
 
 
 def batch_of(games: Sequence[Game], colors: Sequence[int] = ()) -> PositionBatch:

@@ -13,11 +13,11 @@ from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.game import Game
 from engine.nets.spec import NetSpec, WeightsError
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
-from engine.symmetry import COUNT, TRANSPOSE, map_planes, map_policy, map_vertex
+from engine.symmetry import COUNT, TRANSPOSE, map_planes, map_policy
 from tests.evaluators.naive_backend import NaiveBackend, assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.oracle import naive_evaluation, naive_net
-from tests.positions import batch_of, random_game
+from tests.positions import batch_of, random_game, turned
 
 PLAIN = EXAMPLES["plain tanh"]
 POOLS = EXAMPLES["pooling mish"]
@@ -61,14 +61,6 @@ def test_attributes_say_what_is_written() -> None:
         assert attributes.has_score == bool(spec.scores)
         assert attributes.has_ownership == spec.has_ownership
         assert (attributes.name, attributes.max_batch) == ("naive", 8)
-
-
-def turned(game: Game, symmetry: int) -> Game:
-    """Return the game as played on the board seen through a symmetry."""
-    result = Game(game.width, game.height, rules=game.rules, komi=game.komi)
-    for move in game.moves:
-        result.play(move.color, map_vertex(move.vertex, symmetry, game.width, game.height))
-    return result
 
 
 @pytest.mark.parametrize("symmetry", range(COUNT))

@@ -28,10 +28,14 @@ from engine.search.tree import (
     Tree,
     bytes_per_node,
     child_nodes,
+    decoded_prior,
     links_of,
 )
+from engine.symmetry import COUNT, map_vertex
 from engine.vertex import PASS, format_vertex, parse_vertex
-from tests.positions import DEAD_STONE, game_from_diagram, game_of, random_game
+from tests.evaluators.naive_backend import naive_evaluator
+from tests.nets.examples import EXAMPLES
+from tests.positions import DEAD_STONE, game_from_diagram, game_of, random_game, turned
 from tests.search.fakes import FakeEvaluator, TurningEvaluator
 
 
@@ -158,11 +162,20 @@ X X X . O
 """
 
 
+SMALL_CAPTURE = """
+. O X
+O O X
+X X .
+"""
+"""Whoever moves captures the other's stones."""
+
+
 @pytest.mark.parametrize("batch", [1, 8])
-def test_a_winning_capture_is_found_with_few_visits_at_any_batch_size(batch: int) -> None:
-    game = game_from_diagram(CAPTURE, rules=CHINESE, komi=0)
-    search = searched(game, RolloutEvaluator(1), 500, batch_size=batch)
-    assert best_move(search, game) == "C5"
+@pytest.mark.parametrize(("diagram", "move"), [(CAPTURE, "C5"), (SMALL_CAPTURE, "A3")])
+def test_a_winning_capture_is_found_with_few_visits_at_any_batch_size(diagram: str, move: str, batch: int) -> None:
+    game = game_from_diagram(diagram, rules=CHINESE, komi=0)
+    search = searched(game, RolloutEvaluator(1), 200, batch_size=batch)
+    assert best_move(search, game) == move
     assert search.tree.nodes[child_by(search, best_vertex(search))]["value"] > 0
 
 
@@ -364,6 +377,26 @@ def test_a_new_root_is_evaluated_under_every_symmetry_of_the_board_as_one_visit(
     assert search.run([], max_visits=20).visits == 20
     assert all(symmetry == 0 for batch in evaluator.symmetries[1:] for symmetry in batch)
     search.close()
+
+
+@pytest.mark.parametrize("symmetry", range(1, COUNT))
+def test_a_root_evaluated_under_every_symmetry_is_valued_alike_from_all_sides(symmetry: int) -> None:
+    priors, values = [], []
+    played = random_game(4, 5, moves=12)
+    for game in (played, turned(played, symmetry)):
+        search = Search(naive_evaluator(EXAMPLES["transformer"]), SearchParams(root_symmetries=8))
+        search.begin(game, game.to_play, game.legal_vertices())
+        search.run([], max_visits=1)
+        edges = zip(search.tree.edge_vertex[ROOT], search.tree.edge_prior[ROOT], strict=True)
+        priors.append({int(vertex): decoded_prior(int(code)) for vertex, code in edges if code})
+        values.append(search.tree.nodes[ROOT]["value"])
+        search.close()
+    here, there = priors
+    assert len(here) > 10
+    assert {map_vertex(vertex, symmetry, 5, 5) for vertex in here} == set(there)
+    for vertex, prior in here.items():
+        assert there[map_vertex(vertex, symmetry, 5, 5)] == pytest.approx(prior, abs=3e-5)
+    assert values[0] == pytest.approx(values[1], abs=1e-5)
 
 
 def test_a_root_whose_evaluation_failed_can_be_evaluated_again() -> None:
