@@ -128,6 +128,18 @@ def test_a_hopeless_game_is_resigned_by_a_player_of_one_visit_too() -> None:
     thinker.close()
 
 
+def test_a_new_game_begins_without_what_was_searched_before() -> None:
+    thinker, game, found = player(), Game(5), []
+    thinker.genmove(game, BLACK, Limits(visits=100))
+    for forget in (lambda: None, thinker.new_game):
+        forget()
+        thinker.genmove(game, BLACK, Limits(visits=1))
+        found.append(int(thinker.search.tree.nodes[ROOT]["visits"]))
+    thinker.close()
+    assert found[0] >= 100
+    assert found[1] == 1
+
+
 def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
     thinker.warm_up(9, 9)
