@@ -9,6 +9,7 @@ import click
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import threads_option
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
+from engine.train.generations.gate_cli import gate_command
 
 _DEVICES = ("auto", "cpu", "cuda")
 _PRECISIONS = ("fp32", "bf16")
@@ -21,6 +22,7 @@ def train() -> None:
 
 train.add_command(accuracy_command)
 train.add_command(samples_command)
+train.add_command(gate_command)
 
 
 @train.command()

@@ -116,10 +116,15 @@ class Gate:
         return asdict(self) | {"games": self.games, "share": list(self.share), "elo": finite}
 
     def __str__(self) -> str:
-        """Return the score so far in one line for people."""
+        """Return the score so far, and against whom, in one line for people."""
+        return f"against generation {self.best}: {self.score}"
+
+    @property
+    def score(self) -> str:
+        """The score so far for people."""
         share = self.share
         return (
-            f"against generation {self.best}: +{self.wins} -{self.losses} ={self.draws}, "
+            f"+{self.wins} -{self.losses} ={self.draws}, "
             f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f}), llr {self.llr:+.2f}"
         )
 

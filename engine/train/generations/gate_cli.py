@@ -1,0 +1,118 @@
+"""`keima train gate`: whether one network may take another's place, by the rule of `keima zero`.
+
+Parses the command line; the work is imported when it begins.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.netfile.errors import one_line_errors
+from engine.netfile.options import computing_options, threads_option
+from engine.option_types import RuleSet
+
+if TYPE_CHECKING:
+    from engine.train.games.arena import GameResult
+
+REFUSED = 1
+"""The exit status where the candidate is not promoted."""
+
+
+@click.command("gate")
+@click.argument("candidate", type=click.Path())
+@click.argument("best", type=click.Path())
+@click.option("--size", type=click.IntRange(3, 25), default=9, show_default=True, help="Board to play on.")
+@click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="Rules that score area.")
+@click.option("--games", type=click.IntRange(min=2), default=400, show_default=True, help="At most; an even number.")
+@click.option("--visits", type=click.IntRange(min=1), default=100, show_default=True, help="Of each move.")
+@click.option("--threshold", type=float, default=0.55, show_default=True, help="Share of points that is needed.")
+@click.option(
+    "--margin",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="The match ends early once the share is surely above or below the threshold by so much; 0 plays every game.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Decides openings and moves.")
+@click.option("--promote", type=click.Path(dir_okay=False, path_type=Path), help="Where a promoted one is copied to.")
+@click.option("--records", type=click.Path(dir_okay=False, path_type=Path), help="Where the games go, an SGF a line.")
+@computing_options
+@threads_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def gate_command(**options: Any) -> None:
+    """Let the network CANDIDATE play BEST; exit with 0 if it wins clearly enough to take its place, else with 1.
+
+    Openings are drawn from the networks' policies, and each is played twice with changed colors. What a fine-tuning
+    made goes through it so: keima train gate RUN/net.safetensors BEST.safetensors --promote BEST.safetensors
+    """
+    with one_line_errors():
+        sys.exit(0 if _is_promoted(**options) else REFUSED)
+
+
+def _is_promoted(
+    candidate: str,
+    best: str,
+    size: int,
+    rules: str,
+    seed: int,
+    promote: Path | None,
+    records: Path | None,
+    backend: str,
+    precision: str,
+    profile: str | None,
+    threads: int | None,
+    as_json: bool,
+    **rule: Any,
+) -> bool:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from engine.errors import GoError
+    from engine.files import write_atomically
+    from engine.netfile.network import Computing, open_network
+    from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
+    from engine.train.generations.gate import Gate, GateSettings, gate
+
+    try:
+        settings = GateSettings(**rule)
+    except ValueError as error:
+        raise GoError(str(error)) from error
+    computing = Computing(backend, precision, threads)
+    new, old = (open_network(each, computing, profile) for each in (candidate, best))
+    with closing(new.evaluator), closing(old.evaluator), Progress(console=Console(stderr=True)) as bar:
+        for each in (new, old):
+            if not each.knows(size, size):
+                raise GoError(f"{each.facts.file} is not for boards of {size}x{size}")
+        task, played = bar.add_task("games", total=settings.games), list[str]()
+
+        def report(current: Gate) -> None:
+            bar.update(task, completed=current.games, description=current.score)
+
+        first, second = (ArenaPlayer(each.evaluator, settings.visits, name=each.facts.name) for each in (new, old))
+        try:
+            with closing(arena(ArenaSettings(size, rules, seed=seed), first, second, settings.games)) as games:
+                outcome = gate(1, 0, _noted(games, played), settings, report)
+        except ValueError as error:
+            raise GoError(str(error)) from error
+    if records is not None:
+        write_atomically(records, "".join(f"{record}\n" for record in played))
+    if outcome.promoted and promote is not None:
+        write_atomically(promote, Path(new.facts.file).read_bytes())
+    if as_json:
+        told = {key: value for key, value in outcome.to_json().items() if key not in ("candidate", "best")}
+        click.echo(json.dumps({"candidate": new.facts.file, "best": old.facts.file, **told}))
+    else:
+        click.echo(f"{'promoted' if outcome.promoted else 'refused'}: {outcome.score}")
+    return outcome.promoted
+
+
+def _noted(games: "Iterator[GameResult]", records: list[str]) -> "Iterator[GameResult]":
+    """Pass games on and remember their records."""
+    for game in games:
+        records.append(game.record)
+        yield game

@@ -1,0 +1,63 @@
+"""`keima train gate`: a network takes another's place only after it has won, whatever made it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from engine.sgf_source import iterate_records
+from engine.train.cli import train
+from weights import native
+
+pytest.importorskip("openvino", reason="openvino is not installed")
+
+
+@pytest.fixture
+def networks(tmp_path: Path) -> tuple[Path, Path]:
+    """Return the files of two small networks of random weights."""
+    candidate, best = tmp_path / "candidate.safetensors", tmp_path / "best.safetensors"
+    for seed, path in enumerate((candidate, best)):
+        native.write(random_spec(1, 8, ENCODERS["liberties"], seed, board_sizes=(5, 5)), path)
+    return candidate, best
+
+
+def gated(candidate: Path, best: Path, *words: str) -> Result:
+    """Run the command on 5x5: a dozen games with one visit a move, all of them played."""
+    given = ["--size", "5", "--visits", "1", "--games", "12", "--margin", "0", "--precision", "fp32"]
+    return CliRunner().invoke(train, ["gate", str(candidate), str(best), *given, *words])
+
+
+def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path, Path], tmp_path: Path) -> None:
+    candidate, best = networks
+    goal, records = tmp_path / "promoted.safetensors", tmp_path / "games.sgfl"
+    refused = gated(candidate, best, "--threshold", "0.999", "--promote", str(goal))
+    assert refused.exit_code == 1, refused.output
+    assert refused.stdout.startswith("refused: +")
+    assert not goal.exists()
+    words = ["--threshold", "0.001", "--promote", str(goal), "--records", str(records), "--json"]
+    promoted = gated(candidate, best, *words)
+    assert promoted.exit_code == 0, promoted.output
+    told = json.loads(promoted.stdout)
+    assert told["promoted"]
+    assert 0 < told["share"][0] < 1
+    assert goal.read_bytes() == candidate.read_bytes()
+    assert len(list(iterate_records([records]))) == told["games"] == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--games", "3"], "expected an even number"),
+        (["--threshold", "2"], "expected a share"),
+        (["--size", "9"], "is not for boards of 9x9"),
+        (["--rules", "japanese"], "expected rules that score area"),
+    ],
+)
+def test_what_makes_no_gate_is_said_in_one_line(networks: tuple[Path, Path], words: list[str], message: str) -> None:
+    result = gated(*networks, *words)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.output
