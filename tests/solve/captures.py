@@ -1,9 +1,9 @@
-"""Captures in one and in two moves, and life and death in one, drawn: corners of a 13x13 board, otherwise empty.
+"""Captures in one and in two moves, and life and death in one, drawn: corners of a 13x13 board, and whole 7x7 boards.
 
     python -m tests.solve.captures captures.jsonl
     keima solve captures.jsonl --visits 1,100,400 --net FILE
 
-More visits find that other moves win, too: not every capture is urgent.
+Moves are for Black. "No way out" is an atari that White cannot escape.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.solve.problems import entry, write
 
-SIZE = 13
+SIZE, SMALL = 13, 7
 _EXCHANGED = str.maketrans("XO", "OX")
 ONE, TWO, LIVE, KILL = "capture in 1", "capture in 2", "live in 1", "kill in 1"
 
@@ -25,13 +25,24 @@ PROBLEMS = [
     (ONE, "second line", [".XXXO", "XXO.O", "OXXXO", "OOOOO"], ["D12"]),
     (ONE, "both lines", [".XOXO", "XXO.O", "OXXXO", "OOOOO"], ["D12"]),
     (ONE, "square", [".XOOXO", "XXOO.O", "OXXXXO", "OOOOOO"], ["E12"]),
-    (TWO, "snapback", ["XXXX...", "XOOOX..", "XO.OX..", "XO.XX..", "XXX...."], ["C11", "C10"]),
-    (TWO, "double atari", [".......", "XXXXXXX", "OOO.OOX", "XX...XX", "......."], ["D11"]),
     (TWO, "first line", ["..OO...", ".XXOX..", "..XXX..", "......."], ["B13", "E13"]),
     (TWO, "long first line", ["..OOOO..", ".XXXXOX.", "...XXXX."], ["B13", "G13"]),
-    (TWO, "shortage", ["XXXXX..", "OOOOX..", ".X.OX..", "XXXOX..", "..XX..."], ["A11", "C11"]),
 ]
 """Kind, name, rows from the top left corner, and the moves that solve it, all for Black (X)."""
+
+BOARDS = [
+    ("no way out 1", [".X..O..", ".X.XX.X", "..X.XOO", ".OOXOX.", "..OOOOX", "....X..", "..O...."], ["F6"]),
+    ("no way out 2", ["O.O.OOX", ".OXOO.X", ".OXXXXX", ".XXOOOO", ".XOO.X.", "OOXO...", "..X...X"], ["F6"]),
+    ("no way out 3", ["OOXX...", "....XO.", ".OXXO..", ".OXOOX.", ".OOO.O.", "XXXXX..", "..O.O.X"], ["B6"]),
+    ("no way out 4", ["OO.O.X.", "..O.O..", "OOXOOXX", "O.XXX..", "OXXO...", "XOX...X", ".OO...."], ["D1"]),
+    ("no way out 5", ["..X....", "XXXXOO.", "OOOOXOO", "..OXXXX", ".XXO.O.", "..X.O..", "..XO.O."], ["A4", "B4"]),
+    ("no way out 6", [".X..O.X", "XXXXX..", "XOX..X.", "XOOXXO.", "O.O.XO.", "..OOOXX", "..O.OO."], ["G4", "G3"]),
+    ("snapback", [".X..XXO", "XXXOXO.", ".OXXOOO", ".XOOXX.", "..OXOX.", "..O.OO.", ".O..OX."], ["G6"]),
+    ("no way out 7", ["....X.O", "XXOO...", "XOO.OO.", "OXXOOX.", "OOXXXX.", ".......", "......."], ["B2"]),
+]
+"""Name, rows of a whole board from a game of Keima against itself, and all moves that capture the same stones, two or
+more, in the next move, whatever White does: `test_captures.py` tries every line. Others lose by a stronger network.
+"""
 
 SHAPES = [
     ("straight three", ["XO...OX", "XOOOOOX", "XXXXXXX"], "D13"),
@@ -45,14 +56,16 @@ SHAPES = [
 
 
 def diagram(rows: list[str]) -> str:
-    """Return rows of a corner as a whole board."""
-    full = [row.ljust(SIZE, ".") for row in rows] + ["." * SIZE] * (SIZE - len(rows))
+    """Return rows of a whole board, or of a corner of one of 13x13, as a diagram."""
+    is_whole = len(rows) == len(rows[0]) == SMALL
+    full = rows if is_whole else [row.ljust(SIZE, ".") for row in rows] + ["." * SIZE] * (SIZE - len(rows))
     return "\n".join(" ".join(row) for row in full)
 
 
 def problems() -> Iterator[tuple[str, str, list[str], list[str]]]:
     """Yield all problems as PROBLEMS has them: each shape for Black to kill, and with colors exchanged to live in."""
     yield from PROBLEMS
+    yield from ((TWO, *board) for board in BOARDS)
     for name, rows, vital in SHAPES:
         yield KILL, name, rows, [vital]
         yield LIVE, name, [row.translate(_EXCHANGED) for row in rows], [vital]
