@@ -37,7 +37,6 @@ BOARDS = [
     ("no way out 4", ["OO.O.X.", "..O.O..", "OOXOOXX", "O.XXX..", "OXXO...", "XOX...X", ".OO...."], ["D1"]),
     ("no way out 5", ["..X....", "XXXXOO.", "OOOOXOO", "..OXXXX", ".XXO.O.", "..X.O..", "..XO.O."], ["A4", "B4"]),
     ("no way out 6", [".X..O.X", "XXXXX..", "XOX..X.", "XOOXXO.", "O.O.XO.", "..OOOXX", "..O.OO."], ["G4", "G3"]),
-    ("snapback", [".X..XXO", "XXXOXO.", ".OXXOOO", ".XOOXX.", "..OXOX.", "..O.OO.", ".O..OX."], ["G6"]),
     ("no way out 7", ["....X.O", "XXOO...", "XOO.OO.", "OXXOOX.", "OOXXXX.", ".......", "......."], ["B2"]),
 ]
 """Name, rows of a whole board from a game of Keima against itself, and all moves that capture the same stones, two or
