@@ -28,7 +28,6 @@ from engine.search.tree import (
     Tree,
     bytes_per_node,
     child_nodes,
-    decoded_prior,
     links_of,
 )
 from engine.symmetry import COUNT, map_vertex
@@ -387,8 +386,7 @@ def test_a_root_evaluated_under_every_symmetry_is_valued_alike_from_all_sides(sy
         search = Search(naive_evaluator(EXAMPLES["transformer"]), SearchParams(root_symmetries=8))
         search.begin(game, game.to_play, game.legal_vertices())
         search.run([], max_visits=1)
-        edges = zip(search.tree.edge_vertex[ROOT], search.tree.edge_prior[ROOT], strict=True)
-        priors.append({int(vertex): decoded_prior(int(code)) for vertex, code in edges if code})
+        priors.append(dict(zip(search.tree.edge_vertex[ROOT].tolist(), root_priors(search.tree), strict=False)))
         values.append(search.tree.nodes[ROOT]["value"])
         search.close()
     here, there = priors
