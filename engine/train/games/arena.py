@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.color import BLACK, EMPTY, WHITE, color_letter, for_color, opponent
+from engine.errors import GoError
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.game import Game
 from engine.rules import parse_rules
@@ -104,10 +105,10 @@ def arena(
 ) -> Generator[GameResult, None, None]:
     """Play games 0 to games - 1 and yield each result as the game ends; a caller that stops listening ends the match.
 
-    The same settings and evaluators give the same games. Raises ValueError on rules that score territory.
+    The same settings and evaluators give the same games. Raises GoError on rules that score territory.
     """
     if not parse_rules(settings.rules).is_area:
-        raise ValueError(f"rules {settings.rules!r}: expected rules that score area")
+        raise GoError(f"rules {settings.rules!r}: expected rules that score area")
     with closing(_Arena(settings, (first, second), games)) as match:
         yield from match.play()
 

@@ -94,11 +94,8 @@ def _is_promoted(
             bar.update(task, completed=current.games, description=current.score)
 
         first, second = (ArenaPlayer(each.evaluator, settings.visits, name=each.facts.name) for each in (new, old))
-        try:
-            with closing(arena(ArenaSettings(size, rules, seed=seed), first, second, settings.games)) as games:
-                outcome = gate(1, 0, _noted(games, played), settings, report)
-        except ValueError as error:
-            raise GoError(str(error)) from error
+        with closing(arena(ArenaSettings(size, rules, seed=seed), first, second, settings.games)) as games:
+            outcome = gate(1, 0, _noted(games, played), settings, report)
     if records is not None:
         write_atomically(records, "".join(f"{record}\n" for record in played))
     if outcome.promoted and promote is not None:
