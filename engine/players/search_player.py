@@ -9,14 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, for_color, opponent
+from engine.color import BLACK, WHITE, for_color
 from engine.evaluators.base import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
-from engine.players.moves import safe_vertices
+from engine.players.moves import chains, safe_vertices
 from engine.players.passing import (
     agreed_dead,
     agreed_score,
@@ -44,7 +44,7 @@ from engine.search.stoppers import (
 )
 from engine.search.tree import NO_NODE, ROOT, Tree, links_of
 from engine.search.tree_ownership import tree_ownership
-from engine.vertex import PASS
+from engine.vertex import PASS, points
 
 _SEEMS_SHARE = 0.9
 """Of what makes a judge sure, what a search must have seen before a judge is asked."""
@@ -314,15 +314,15 @@ class SearchPlayer:
         since it is compiled for each size anew. Without a network a small board takes the least time.
         """
         smallest, largest = (_WARM_UP_SIZE, _WARM_UP_SIZE) if self.network is None else self.network.facts.board_sizes
-        game = Game(*(min(max(side, smallest), largest) for side in (width, height)), rules=CHINESE_KGS)
+        game = _begun_game(*(min(max(side, smallest), largest) for side in (width, height)))
         self.prepare(game.width, game.height)
-        for color in (BLACK, opponent(BLACK)):
+        for color in (BLACK, WHITE):
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
         snapshot(self.search, Wanted(ownership=True), BLACK)
         self.analyze(game, BLACK, AnalysisRequest(), self._stop_soon)
-        ownership = self.judge.ownership(game, Limits(visits=_WARM_UP_VISITS))
-        dead_chains(game, ownership)
-        final_score(game, [vertex for _, vertex in game.moves if vertex != PASS])
+        judgement = self.judge.judge(game, Limits(visits=_WARM_UP_VISITS))
+        gains(game, BLACK, judgement)
+        final_score(game, [vertex for chain in chains(game) for vertex in chain])
         self.clear_cache()
         self.new_game()
 
@@ -372,6 +372,15 @@ class SearchPlayer:
         self.search.close()
         self.judge.close()
         self._evaluator.close()
+
+
+def _begun_game(width: int, height: int) -> Game:
+    """Return a game with a capture and a pass, which need kernels that opening moves do not."""
+    game = Game(width, height, rules=CHINESE_KGS)
+    corner, beside, *others = points(width, height)
+    for color, vertex in ((BLACK, corner), (WHITE, beside), (BLACK, PASS), (WHITE, others[width - 2])):
+        game.play(color, vertex)
+    return game
 
 
 def _is_late(game: Game) -> bool:

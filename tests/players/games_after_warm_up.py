@@ -1,0 +1,64 @@
+"""Prints the kernels that whole games and their scores load after a player's warm-up.
+
+    python -m tests.players.games_after_warm_up [NETWORK]
+
+Every kernel counts with the types that it is called with, whether compiled or read from disk.
+"""
+
+import gc
+import json
+import sys
+
+from numba.core.registry import CPUDispatcher
+
+from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.rollout import RolloutEvaluator
+from engine.game import Game
+from engine.netfile.network import Computing, open_network
+from engine.players import SearchPlayer
+from engine.players.base import Limits
+from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND, Rules
+from engine.scoring import final_score
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
+
+SIZE, VISITS = 7, 6
+
+
+def loaded() -> set[str]:
+    """Return the kernels that this process can run, each with its types."""
+    kernels = (each for each in gc.get_objects() if isinstance(each, CPUDispatcher))
+    return {f"{each.py_func.__qualname__}{types}" for each in kernels for types in each.overloads}
+
+
+def make_player(network: str | None) -> SearchPlayer:
+    """Return a player that searches by a network, or by play-outs."""
+    if network is None:
+        return SearchPlayer(RolloutEvaluator(1), ROLLOUT_PARAMS)
+    opened = open_network(network, Computing(threads=1))
+    return SearchPlayer(CachedEvaluator(opened.evaluator), SearchParams(), network=opened)
+
+
+def play_out(player: SearchPlayer, rules: Rules) -> None:
+    """Play a game to its end, or as many moves as the board has points three times, and count it."""
+    game = Game(SIZE, rules=rules)
+    player.new_game()
+    while not game.is_over and game.move_number < 3 * SIZE * SIZE:
+        game.play(game.to_play, player.genmove(game, game.to_play, Limits(visits=VISITS)).vertex)
+    final_score(game, [vertex for chain in player.dead_stones(game) for vertex in chain])
+    player.seki_stones(game)
+    player.expected_score(game)
+
+
+def main() -> None:
+    """Warm a player up, let it play games by several rules, and print what that loaded as JSON."""
+    player = make_player(sys.argv[1] if len(sys.argv) > 1 else None)
+    player.warm_up(SIZE, SIZE)
+    before = loaded()
+    for rules in (CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND):
+        play_out(player, rules)
+    player.close()
+    json.dump({"before": sorted(before), "after": sorted(loaded() - before)}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

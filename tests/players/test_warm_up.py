@@ -1,0 +1,23 @@
+"""What a game needs is loaded before it, so that no move waits for a kernel."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.netfile.options import DEFAULT_NETWORK
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("network", [(), (DEFAULT_NETWORK,)], ids=["play-outs", "network"])
+def test_no_move_and_no_score_needs_a_kernel_that_the_warm_up_did_not_load(network: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "tests.players.games_after_warm_up", *network]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
+    told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    kernels = json.loads(told.stdout)
+    assert len(kernels["before"]) > 15
+    assert kernels["after"] == []
