@@ -17,7 +17,7 @@ LAYERS = [
     {"engine.encoders", "weights"},
     {"engine.nets", "engine.evaluators"},
     {"engine.search"},
-    {"engine.players"},
+    {"engine.players", "engine.programs"},
     {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
     | {"engine.train.toml_settings", "engine.train.stopping", "engine.train.workers", "engine.analysis_server"},
     {"engine.train.data"},

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from engine.clock import Kind, TimeSettings
 from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
-from engine.match.program import Program, ProgramFailure, Reply, Trouble
 from engine.match.settings import MatchSettings
+from engine.programs.program import Program, ProgramFailure, Reply, Trouble
 from engine.rules import KGS_PRESETS, Rules, preset_name
 from engine.vertex import format_vertex
 

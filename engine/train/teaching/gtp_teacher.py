@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from engine.color import BLACK, WHITE, color_name, for_color, opponent
+from engine.color import BLACK, WHITE, color_name, for_color
 from engine.game import Game
-from engine.match.program import Program, ProgramFailure, Reply
-from engine.rules import KGS_PRESETS, preset_name
-from engine.train.teaching.gtp_answers import parse_analysis, parse_move, parse_raw, parse_score
+from engine.programs.answers import parse_analysis, parse_move, parse_raw, parse_score
+from engine.programs.follower import Follower
+from engine.programs.program import ProgramFailure
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Asked, Labels, TeacherError, no_labels
-from engine.vertex import PASS, format_vertex, policy_index
+from engine.vertex import PASS, policy_index
 
 log = logging.getLogger(__name__)
 
@@ -29,106 +29,53 @@ _ANALYSIS = "rootInfo true ownership true maxmoves 60"
 
 
 class GtpProgram:
-    """One program that follows games and answers about their last positions; started when first asked.
+    """One program that answers about the last positions of games; started when first asked.
 
     visits: of a search by a program that can be told, None for its network or its move alone.
     seconds: the longest wait for an answer. failures: in a row, until now.
     """
 
     def __init__(self, command: str, visits: int | None = None, seconds: float = 120.0) -> None:
-        self.command = command
         self._visits = visits
-        self._seconds = seconds
-        self._program: Program | None = None
-        self._commands: frozenset[str] = frozenset()
-        self._at: Game | None = None
+        self._follower = Follower(command, seconds)
+        self._ask = self._follower.ask
         self.failures = 0
 
     def start(self) -> None:
         """Start the program unless it runs. Raises ProgramFailure."""
-        if self._program is not None:
+        if self._follower.is_running:
             return
-        self._at = None
-        self._program = Program(self.command)
-        listed = self._ask("list_commands")
-        self._commands = frozenset(listed.text.split()) if listed.ok else frozenset()
-        if self._visits is not None and "kata-set-param" in self._commands:
+        self._follower.start()
+        if self._visits is not None and self._follower.lists("kata-set-param"):
             self._ask(f"kata-set-param maxVisits {self._visits}")
             self._ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
 
     def close(self) -> None:
         """End the program politely, if it runs."""
-        program, self._program = self._program, None
-        if program is not None:
-            program.close()
+        self._follower.close()
 
     def label(self, game: Game, labels: Labels, row: int) -> None:
         """Fill in one row of labels. Raises ProgramFailure; the program is started anew when asked again."""
         self.start()
         try:
-            if self._follow(game):
+            if self._follower.follow(game):
                 self._label(game, labels, row)
         except ProgramFailure:
-            self.kill()
+            self._follower.kill()
             raise
 
     def best_move(self, game: Game) -> int | None:
         """Return the program's move in a position, None where it has none to tell. Raises ProgramFailure."""
         self.start()
         try:
-            return self._move(game) if self._follow(game) else None
+            return self._move(game) if self._follower.follow(game) else None
         except ProgramFailure:
-            self.kill()
+            self._follower.kill()
             raise
-
-    def kill(self) -> None:
-        """End the program at once."""
-        program, self._program = self._program, None
-        if program is not None:
-            program.kill()
-
-    def _ask(self, command: str) -> Reply:
-        assert self._program is not None
-        return self._program.ask(command, self._seconds)
-
-    def _follow(self, game: Game) -> bool:
-        """Bring the program to a position; return whether it went along."""
-        at = self._at
-        self._at = None
-        if at is None or not _leads_to(at, game):
-            if not self._set_up(game):
-                return False
-            done = 0
-        else:
-            done = len(at.moves)
-        for color, vertex in game.moves[done:]:
-            if not self._play(game, color, vertex):
-                return False
-        self._at = game.copy()
-        return True
-
-    def _set_up(self, game: Game) -> bool:
-        size = f"{game.width}" if game.width == game.height else f"{game.width} {game.height}"
-        if not all(self._ask(line).ok for line in (f"boardsize {size}", "clear_board")):
-            return False
-        self._ask(f"komi {game.komi:g}")
-        rules = preset_name(game.rules)
-        kgs = next((name for name, preset in KGS_PRESETS.items() if preset == game.rules), None)
-        if "kata-set-rules" in self._commands:
-            self._ask(f"kata-set-rules {rules or game.rules.to_json()}")
-        elif "kgs-rules" in self._commands and kgs is not None:
-            self._ask(f"kgs-rules {kgs}")
-        # The opponent's stones last: a program then knows whose turn it is.
-        first = game.moves[0].color if game.moves else game.to_play
-        stones = {BLACK: game.setup_black, WHITE: game.setup_white}
-        return all(self._play(game, color, vertex) for color in (first, opponent(first)) for vertex in stones[color])
-
-    def _play(self, game: Game, color: int, vertex: int) -> bool:
-        return self._ask(f"play {color_name(color)} {format_vertex(vertex, game.width, game.height)}").ok
 
     def _label(self, game: Game, labels: Labels, row: int) -> None:
         told = False
-        if self._visits is None and "kata-raw-nn" in self._commands and _turn_is_plain(game):
+        if self._visits is None and self._follower.lists("kata-raw-nn") and _turn_is_plain(game):
             told = self._read_network(game, labels, row)
         elif self._visits is not None:
             told = self._read_analysis(game, labels, row)
@@ -153,16 +100,19 @@ class GtpProgram:
 
     def _read_analysis(self, game: Game, labels: Labels, row: int) -> bool:
         """Search by an analysis; figures are those of the side to move, as KataGo's are by default over GTP."""
-        word = next((word for word in ("kata-search_analyze", "kata-genmove_analyze") if word in self._commands), None)
+        word = self._follower.first_listed("kata-search_analyze", "kata-genmove_analyze")
         if word is None:
             return False
         reply = self._ask(f"{word} {color_name(game.to_play)} {_ANALYSIS}")
         answer = parse_analysis(reply.text, game.width, game.height) if reply.ok else None
         if word == "kata-genmove_analyze" and reply.ok:
-            self._take_back(answer.move if answer is not None else "")
-        if answer is None or not answer.visits.any():
+            self._follower.take_back(answer.move if answer is not None else "")
+        visits = np.zeros(game.width * game.height + 1, dtype=np.float32)
+        for candidate in answer.candidates if answer is not None else ():
+            visits[policy_index(candidate.vertex, game.width, game.height)] = candidate.visits
+        if answer is None or not visits.any():
             return False
-        labels.policy[row] = answer.visits / answer.visits.sum()
+        labels.policy[row] = visits / visits.sum()
         labels.known[row, POLICY] = True
         if answer.winrate is not None:
             labels.outcome[row], labels.known[row, OUTCOME] = (answer.winrate, 1 - answer.winrate, 0), True
@@ -177,7 +127,7 @@ class GtpProgram:
         if vertex is not None:
             labels.policy[row, policy_index(vertex, game.width, game.height)] = 1.0
             labels.known[row, POLICY] = True
-        word = next((word for word in ("estimate_score", "final_score") if word in self._commands), None)
+        word = self._follower.first_listed("estimate_score", "final_score")
         if word is None:
             return
         reply = self._ask(word)
@@ -187,17 +137,12 @@ class GtpProgram:
 
     def _move(self, game: Game) -> int | None:
         """Return the move of the side to move, which is not played; None for a resignation or a `?`."""
-        changes = "reg_genmove" not in self._commands
+        changes = not self._follower.lists("reg_genmove")
         reply = self._ask(f"{'genmove' if changes else 'reg_genmove'} {color_name(game.to_play)}")
         if changes and reply.ok:
-            self._take_back(reply.text)
+            self._follower.take_back(reply.text)
         vertex = parse_move(reply.text, game.width, game.height) if reply.ok else None
         return vertex if vertex is None or vertex == PASS or game.is_legal(game.to_play, vertex) else None
-
-    def _take_back(self, played: str) -> None:
-        """Undo a move of the program's; one that cannot has the game told again. A resignation is no move."""
-        if played.lower() != "resign" and not ("undo" in self._commands and self._ask("undo").ok):
-            self._at = None
 
 
 class GtpTeacher:
@@ -214,7 +159,7 @@ class GtpTeacher:
         try:
             self._programs[0].start()
         except ProgramFailure as failure:
-            self._programs[0].kill()
+            self._programs[0].close()
             self._workers.shutdown()
             raise TeacherError(f"no teacher: {failure.detail}") from failure
 
@@ -249,16 +194,6 @@ def _label_all(program: GtpProgram, games: Sequence[Game], rows: Sequence[int], 
             log.warning("the teacher failed at move %d: %s", games[row].move_number + 1, failure)
             if program.failures == PATIENCE:
                 raise TeacherError(f"the teacher failed {PATIENCE} times in a row: {failure.detail}") from failure
-
-
-def _leads_to(at: Game, game: Game) -> bool:
-    """True if a game begins as another one went so far."""
-    return (
-        (at.width, at.height, at.rules, at.komi) == (game.width, game.height, game.rules, game.komi)
-        and (at.setup_black, at.setup_white) == (game.setup_black, game.setup_white)
-        and len(at.moves) <= len(game.moves)
-        and game.moves[: len(at.moves)] == at.moves
-    )
 
 
 def _turn_is_plain(game: Game) -> bool:

@@ -11,11 +11,10 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.train.teaching.gtp_answers import parse_analysis, parse_move, parse_raw, parse_score
 from engine.train.teaching.gtp_teacher import PATIENCE, Advice, GtpTeacher
 from engine.train.teaching.labelling import Position, asked
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherError
-from engine.vertex import PASS, parse_vertex, policy_index
+from engine.vertex import PASS, parse_vertex
 from tests.positions import game_of
 
 SIZE = 5
@@ -143,42 +142,6 @@ def test_advice_is_a_move_or_nothing(tmp_path: Path) -> None:
     assert [crashing(game_after("")) for _ in range(PATIENCE + 1)] == [None] * (PATIENCE + 1)
     assert (tmp_path / "count").read_text(encoding="utf-8") == str(PATIENCE)
     assert Advice("./no-such-program")(game_after("")) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("B+3.5", 3.5),
-        ("W+12.2 (upper bound: 1.5, lower: -20)", -12.2),
-        ("0", 0.0),
-        ("jigo", 0.0),
-        ("B+Resign", None),
-        ("", None),
-        ("b+7", 7.0),
-    ],
-)
-def test_scores_are_read_for_black(text: str, score: float | None) -> None:
-    assert parse_score(text) == score
-
-
-@pytest.mark.parametrize(
-    ("text", "index"), [("A1", A1), ("pass", SIZE * SIZE), ("PASS", SIZE * SIZE), ("resign", None), ("", None)]
-)
-def test_moves_are_read_in_any_case(text: str, index: int | None) -> None:
-    vertex = parse_move(text, SIZE, SIZE)
-    assert (None if vertex is None else policy_index(vertex, SIZE, SIZE)) == index
-
-
-@pytest.mark.parametrize(
-    "text", ["", "symmetry 0", "whiteWin 1 whiteLoss 0 noResult 0 policy 1 2 3", "whiteWin x whiteLoss 0 noResult 0"]
-)
-def test_an_answer_that_is_cut_off_is_none(text: str) -> None:
-    assert parse_raw(text, SIZE, SIZE) is None
-    assert parse_analysis(text, SIZE, SIZE) is None
-
-
-def test_an_analysis_with_a_word_for_a_number_is_none() -> None:
-    assert parse_analysis("info move A1 visits many", SIZE, SIZE) is None
 
 
 def test_labels_know_nothing_by_columns_they_do_not_have() -> None:

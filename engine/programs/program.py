@@ -5,6 +5,7 @@ Owns framing, time-outs and the process. It knows no rule of Go and judges no an
 
 import contextlib
 import logging
+import math
 import os
 import queue
 import shlex
@@ -13,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from enum import StrEnum
 from typing import IO, NamedTuple
 
@@ -27,6 +29,7 @@ STDERR_LINES = 8
 _LOOK_SECONDS = 1.0
 """How often a wait for an answer looks whether the process still runs."""
 _END = None
+_INTERRUPTION = "protocol_version"
 
 
 class Trouble(StrEnum):
@@ -54,7 +57,7 @@ class Reply(NamedTuple):
 
 
 class Program:
-    """A running GTP program. One thread at a time may `ask`; any thread may `kill`."""
+    """A running GTP program. One thread at a time may `ask` or `watch`; any thread may `interrupt` and `kill`."""
 
     def __init__(self, command: str) -> None:
         """Start the shell-split `command` in a process group of its own.
@@ -79,6 +82,9 @@ class Program:
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._closed = threading.Event()
         self._killing = threading.Lock()
+        self._deadline = 0.0
+        self._watching = threading.Lock()
+        self._is_watching = self._is_interrupted = False
         assert self._process.stdout is not None and self._process.stderr is not None
         self._readers = [
             threading.Thread(target=self._read_stdout, args=(self._process.stdout,), daemon=True),
@@ -93,14 +99,42 @@ class Program:
         Raises ProgramFailure; the program is of no further use then, and should be killed.
         """
         self.check_silence()
-        log.debug("%d << %s", self._process.pid, command)
-        assert self._process.stdin is not None
+        self._deadline = time.monotonic() + seconds
+        self._send(command)
+        return self._read_reply(command)
+
+    def watch(self, command: str, told: Callable[[str], None], seconds: float | None = None) -> Reply:
+        """Send a command that tells what it thinks line by line, as analyses do, and return its reply in the end.
+
+        told: gets every line. seconds: the longest wait for its end, None if it goes on until
+        `interrupt`. Raises like `ask`.
+        """
+        self.check_silence()
+        with self._watching:
+            self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+            self._send(command)
+            self._is_watching, self._is_interrupted = seconds is None, False
         try:
-            self._process.stdin.write(command.encode() + b"\n")
-            self._process.stdin.flush()
-        except (OSError, ValueError) as error:
-            raise self._crashed(command) from error
-        return self._read_reply(command, time.monotonic() + seconds)
+            reply = self._read_reply(command, told)
+        finally:
+            with self._watching:
+                self._is_watching = False
+        if self._is_interrupted:
+            self._read_reply(_INTERRUPTION)
+        return reply
+
+    def interrupt(self, seconds: float) -> None:
+        """Have a running `watch` end, within so many seconds; any thread may. Nothing happens where none waits for it.
+
+        The next line of input ends an analysis; this one asks for what every program can answer.
+        """
+        with self._watching:
+            if not self._is_watching or self._is_interrupted:
+                return
+            self._is_interrupted = True
+            self._deadline = time.monotonic() + seconds
+            with contextlib.suppress(ProgramFailure):  # the reader notices
+                self._send(_INTERRUPTION)
 
     def check_silence(self) -> None:
         """Raise ProgramFailure when the program has written anything that nobody asked for."""
@@ -152,16 +186,26 @@ class Program:
         """Return the last lines of the program's stderr, joined by " | "."""
         return " | ".join(self._stderr)
 
-    def _read_reply(self, command: str, deadline: float) -> Reply:
+    def _send(self, command: str) -> None:
+        log.debug("%d << %s", self._process.pid, command)
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(command.encode() + b"\n")
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise self._crashed(command) from error
+
+    def _read_reply(self, command: str, told: Callable[[str], None] | None = None) -> Reply:
+        """Read until the line that ends a reply. Lines that somebody is told are not kept, but for the first."""
         lines: list[str] = []
         while True:
             try:
-                line = self._lines.get(timeout=min(_LOOK_SECONDS, max(0.0, deadline - time.monotonic())))
+                line = self._lines.get(timeout=min(_LOOK_SECONDS, max(0.0, self._deadline - time.monotonic())))
             except queue.Empty:
                 # Its output need not have ended with it: what it has started may hold the pipe.
                 if self._process.poll() is not None and self._lines.empty():
                     raise self._crashed(command) from None
-                if time.monotonic() < deadline:
+                if time.monotonic() < self._deadline:
                     continue
                 what = "started an answer but did not end it" if lines else "no answer"
                 raise ProgramFailure(Trouble.HANG, f"{what} in time to {command!r}") from None
@@ -175,7 +219,10 @@ class Program:
                 raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with {_shown(line)}")
             if not text:
                 return _parse_reply(lines)
-            lines.append(text)
+            if told is not None:
+                told(text if lines else _parse_reply([text]).text)
+            if told is None or not lines:
+                lines.append(text)
             if len(lines) > MAX_REPLY_LINES:
                 raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {MAX_REPLY_LINES} lines")
 

@@ -5,17 +5,22 @@ All readers return None where the answer is none of the kind; points of view are
 
 import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import BadVertex
-from engine.vertex import parse_vertex, policy_index
+from engine.vertex import parse_vertex
 
 Floats = NDArray[np.float32]
 _SCORE = re.compile(r"\s*([BWbw])\+(\d+(?:\.\d*)?|\.\d+)(?![\w.])")
 _JIGO = re.compile(r"\s*(?:0|draw|jigo)\b", re.IGNORECASE)
+_WHOLE_BOARD = ("rootInfo", "ownership", "ownershipStdev")
+_AFTER_VARIATION = ("pvVisits", "pvEdgeVisits", "movesOwnership", "movesOwnershipStdev")
+_LEELA_UNIT = 10_000
+"""Leela Zero's winrates are whole numbers up to this, KataGo's are fractions and come with a lead."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,18 +38,32 @@ class RawAnswer:
     ownership: Floats | None
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
+class Candidate:
+    """A move of an analysis, in the view that the program reports by.
+
+    winrate: in [0, 1]. lead: points. pv: the expected moves, this one first.
+    """
+
+    vertex: int
+    visits: int
+    winrate: float | None = None
+    lead: float | None = None
+    pv: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class AnalysisAnswer:
     """The last line of an analysis, in the view that the program reports by, and the move after it.
 
-    visits: [area + 1] of each move. winrate: in [0, 1]. ownership: [area] or None.
+    candidates: in the program's order, the best first. winrate, score: the root's. ownership: [area] or None.
     """
 
-    visits: Floats
+    candidates: tuple[Candidate, ...]
     winrate: float | None = None
     score: float | None = None
     ownership: Floats | None = None
-    move: str = field(default="")
+    move: str = ""
 
 
 def parse_raw(text: str, width: int, height: int) -> RawAnswer | None:
@@ -74,32 +93,48 @@ def _floats(words: list[str], first: int, count: int) -> Floats:
 
 
 def parse_analysis(text: str, width: int, height: int) -> AnalysisAnswer | None:
-    """Read an answer of `kata-search_analyze` or `kata-genmove_analyze` with rootInfo and ownership."""
+    """Read what analysis commands of KataGo or Leela Zero tell: the last line with moves, and the move played then."""
     lines = [line for line in text.splitlines() if line.strip()]
     infos = [line for line in lines if line.startswith("info ")]
     if not infos:
         return None
-    area = width * height
-    answer = AnalysisAnswer(np.zeros(area + 1, dtype=np.float32))
-    moves, _, rest = infos[-1].partition(" rootInfo ")
+    words = infos[-1].split()
+    starts = [place for place, word in enumerate(words) if word == "info"]
+    # Behind the last move's variation, which has no end of its own, comes what is told of the whole board.
+    end = next((place for place, word in enumerate(words) if word in _WHOLE_BOARD), len(words))
+    root = _pairs(words[words.index("rootInfo") + 1 :]) if "rootInfo" in words else {}
     try:
-        for part in moves.removeprefix("info ").split(" info "):
-            pairs = _pairs(part.split(" pv ")[0].split())
-            answer.visits[policy_index(parse_vertex(pairs["move"], width, height), width, height)] = float(
-                pairs["visits"]
-            )
-        words = rest.split() if rest else []
-        root = _pairs(words)
-        answer.winrate = float(root["winrate"]) if "winrate" in root else None
-        answer.score = float(root["scoreLead"]) if "scoreLead" in root else None
-        everything = infos[-1].split()
-        if "ownership" in everything:
-            answer.ownership = _floats(everything, everything.index("ownership") + 1, area)
+        ends = [*starts[1:], end]
+        candidates = tuple(_candidate(words[a + 1 : b], width, height) for a, b in zip(starts, ends, strict=True))
+        winrate = float(root["winrate"]) if "winrate" in root else None
+        score = float(root["scoreLead"]) if "scoreLead" in root else None
+        place = words.index("ownership") + 1 if "ownership" in words else None
+        ownership = None if place is None else _floats(words, place, width * height)
     except (BadVertex, KeyError, ValueError):
         return None
     played = next((line for line in reversed(lines) if line.startswith("play ")), "")
-    answer.move = played.removeprefix("play ").strip()
-    return answer
+    return AnalysisAnswer(candidates, winrate, score, ownership, played.removeprefix("play ").strip())
+
+
+def _candidate(words: list[str], width: int, height: int) -> Candidate:
+    place = words.index("pv") if "pv" in words else len(words)
+    pairs = _pairs(words[:place])
+    unit = 1 if "scoreLead" in pairs or "." in pairs.get("winrate", "") else _LEELA_UNIT
+    return Candidate(
+        parse_vertex(pairs["move"], width, height),
+        int(pairs["visits"]),
+        float(pairs["winrate"]) / unit if "winrate" in pairs else None,
+        float(pairs["scoreLead"]) if "scoreLead" in pairs else None,
+        tuple(parse_vertex(word, width, height) for word in _variation(words[place + 1 :])),
+    )
+
+
+def _variation(words: list[str]) -> Iterator[str]:
+    """Yield the moves at the start of words that other fields may follow."""
+    for word in words:
+        if word in _AFTER_VARIATION:
+            return
+        yield word
 
 
 def _pairs(words: list[str]) -> dict[str, str]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.match.program import Program, ProgramFailure, Reply, Trouble
+from engine.programs.program import Program, ProgramFailure, Reply, Trouble
 from tests.match.players import fake
+from tests.programs.analyst import analyst
 
 
 @pytest.fixture
@@ -110,3 +111,46 @@ def test_killing_wakes_a_waiting_ask(started: list[Program]) -> None:
         program.ask("genmove black", 60)
     killer.join()
     assert time.monotonic() - start < 10
+
+
+def test_an_analysis_is_told_line_by_line_until_it_is_interrupted(started: list[Program]) -> None:
+    program = Program(analyst())
+    started.append(program)
+    lines: list[str] = []
+
+    def told(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 5:
+            program.interrupt(10)
+
+    assert program.watch("kata-analyze", told).ok
+    assert len(lines) >= 5
+    assert lines[0] == ""
+    assert all(line.startswith("info move A1 visits") for line in lines[1:])
+    assert program.ask("name", 10) == Reply(True, "Analyst")
+
+
+def test_another_thread_may_interrupt_an_analysis(started: list[Program]) -> None:
+    program = Program(analyst())
+    started.append(program)
+    threading.Timer(0.2, program.interrupt, (10,)).start()
+    assert program.watch("kata-analyze", lambda line: None).ok
+
+
+def test_an_analysis_that_ends_by_itself_needs_no_interruption(started: list[Program]) -> None:
+    program = Program(analyst())
+    started.append(program)
+    lines: list[str] = []
+    program.watch("kata-genmove_analyze b", lines.append, 10)
+    program.interrupt(10)
+    assert lines[-1] == "play A1"
+    assert program.watch("no-such-command", lines.append) == Reply(False, "cannot")
+    assert program.ask("name", 10).ok
+
+
+def test_an_analysis_that_does_not_hear_the_interruption_hangs(started: list[Program]) -> None:
+    program = Program(analyst("--deaf"))
+    started.append(program)
+    with pytest.raises(ProgramFailure, match="did not end it in time to 'kata-analyze'") as failure:
+        program.watch("kata-analyze", lambda line: program.interrupt(0.3))
+    assert failure.value.trouble is Trouble.HANG

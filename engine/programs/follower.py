@@ -1,0 +1,118 @@
+"""A GTP program that follows games: it is told what it does not know yet of the position it is asked about."""
+
+from engine.color import BLACK, WHITE, color_name, opponent
+from engine.game import Game
+from engine.programs.program import Program, Reply
+from engine.rules import KGS_PRESETS, preset_name
+from engine.vertex import format_vertex
+
+
+class Follower:
+    """One program, started when first needed and again after a failure.
+
+    Whatever asks it raises ProgramFailure when the process fails; it should be killed then.
+    """
+
+    def __init__(self, command: str, seconds: float = 120.0) -> None:
+        """seconds: the longest wait for an answer."""
+        self.command = command
+        self.commands: frozenset[str] = frozenset()
+        self._seconds = seconds
+        self._program: Program | None = None
+        self._at: Game | None = None
+
+    @property
+    def program(self) -> Program:
+        """The process, which runs."""
+        assert self._program is not None
+        return self._program
+
+    @property
+    def is_running(self) -> bool:
+        """True from the start to the end of the process, as far as it has been noticed."""
+        return self._program is not None
+
+    def start(self) -> None:
+        """Start the program and ask what it can do."""
+        self._at = None
+        self._program = Program(self.command)
+        listed = self.ask("list_commands")
+        self.commands = frozenset(listed.text.split()) if listed.ok else frozenset()
+
+    def lists(self, command: str) -> bool:
+        """Return whether `list_commands` names the command."""
+        return command in self.commands
+
+    def first_listed(self, *commands: str) -> str | None:
+        """Return the first of the commands that the program lists."""
+        return next((command for command in commands if command in self.commands), None)
+
+    def ask(self, command: str) -> Reply:
+        """Return the reply to a command."""
+        return self.program.ask(command, self._seconds)
+
+    def follow(self, game: Game) -> bool:
+        """Bring the program to the position of a game; return whether it went along."""
+        at = self._at
+        self._at = None
+        if at is None or not _leads_to(at, game):
+            if not self._set_up(game):
+                return False
+            done = 0
+        else:
+            done = len(at.moves)
+        for color, vertex in game.moves[done:]:
+            if not self._play(game, color, vertex):
+                return False
+        self._at = game.copy()
+        return True
+
+    def take_back(self, played: str) -> None:
+        """Undo a move that the program made by itself; one that cannot is told the game again. Resigning is no move."""
+        if played.lower() != "resign" and not (self.lists("undo") and self.ask("undo").ok):
+            self._at = None
+
+    def lose_track(self) -> None:
+        """Have the whole game told again before the next question."""
+        self._at = None
+
+    def kill(self) -> None:
+        """End the program at once."""
+        program, self._program = self._program, None
+        if program is not None:
+            program.kill()
+
+    def close(self) -> None:
+        """End the program politely, if it runs."""
+        program, self._program = self._program, None
+        if program is not None:
+            program.close()
+
+    def _set_up(self, game: Game) -> bool:
+        size = f"{game.width}" if game.width == game.height else f"{game.width} {game.height}"
+        if not all(self.ask(line).ok for line in (f"boardsize {size}", "clear_board")):
+            return False
+        self.ask(f"komi {game.komi:g}")
+        rules = preset_name(game.rules)
+        kgs = next((name for name, preset in KGS_PRESETS.items() if preset == game.rules), None)
+        if self.lists("kata-set-rules"):
+            self.ask(f"kata-set-rules {rules or game.rules.to_json()}")
+        elif self.lists("kgs-rules") and kgs is not None:
+            self.ask(f"kgs-rules {kgs}")
+        # The opponent's stones last: a program then knows whose turn it is.
+        first = game.moves[0].color if game.moves else game.to_play
+        stones = {BLACK: game.setup_black, WHITE: game.setup_white}
+        return all(self._play(game, color, vertex) for color in (first, opponent(first)) for vertex in stones[color])
+
+    def _play(self, game: Game, color: int, vertex: int) -> bool:
+        return self.ask(f"play {color_name(color)} {format_vertex(vertex, game.width, game.height)}").ok
+
+
+def _leads_to(at: Game, game: Game) -> bool:
+    """True if a game begins as another one went so far."""
+    return (
+        (at.width, at.height, at.rules, at.komi) == (game.width, game.height, game.rules, game.komi)
+        and (at.setup_black, at.setup_white) == (game.setup_black, game.setup_white)
+        and len(at.moves) <= len(game.moves)
+        and game.moves[: len(at.moves)] == at.moves
+    )
