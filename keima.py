@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-LOADED_LATE = ("analysis", "bench", "distill", "match", "net", "selfplay", "setup", "train", "zero")
+LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "zero")
 """Commands with options of their own."""
 
 
@@ -49,6 +49,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.train.teaching.distill_cli import distill
 
             return distill
+        case "draw":
+            from engine.picture_cli import draw
+
+            return draw
         case "match":
             from engine.match.command import match
 

@@ -98,7 +98,7 @@ def format_diagram(diagram: Diagram) -> str:
     """Return the text of a diagram, without a newline at its end."""
     width, height = diagram.width, diagram.height
     stones = dict.fromkeys(diagram.black, "X") | dict.fromkeys(diagram.white, "O")
-    stars = _star_points(width, height)
+    stars = star_points(width, height)
     letters = "   " + " ".join(GTP_COLUMNS[:width])
     lines = [letters]
     for row in range(height):
@@ -187,8 +187,8 @@ def _is_column_line(line: str) -> bool:
     return bool(_COLUMNS.fullmatch(line)) and GTP_COLUMNS.startswith(letters)
 
 
-def _star_points(width: int, height: int) -> set[int]:
-    """Return the points that boards of wood mark: 3rd or 4th lines, middles, and the center."""
+def star_points(width: int, height: int) -> set[int]:
+    """Return the points that wooden boards mark: 3rd or 4th lines, middles, and the center."""
     rows, columns = _star_lines(height), _star_lines(width)
     stars = {(row, column) for row in rows for column in columns}
     if len(rows) == len(columns) == 3 and (height < 19 or width < 19):

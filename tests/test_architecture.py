@@ -11,7 +11,8 @@ LAYERS = [
     {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"}
     | {"engine.files", "engine.memory"},
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
-    {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"},
+    {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
+    | {"engine.picture"},
     {"engine.sgf", "engine.sgf_source"},
     {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
     {"engine.encoders", "weights"},
@@ -19,7 +20,8 @@ LAYERS = [
     {"engine.search"},
     {"engine.players", "engine.programs"},
     {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
-    | {"engine.train.toml_settings", "engine.train.stopping", "engine.train.workers", "engine.analysis_server"},
+    | {"engine.train.toml_settings", "engine.train.stopping", "engine.train.workers", "engine.analysis_server"}
+    | {"engine.picture_cli"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},
