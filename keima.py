@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOG_LEVELS = ["error", "warning", "info", "debug"]
 
 
-LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "zero")
+LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "web", "zero")
 """Commands with options of their own."""
 
 
@@ -73,6 +73,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.train.cli import train
 
             return train
+        case "web":
+            from engine.web.cli import web
+
+            return web
         case "zero":
             from engine.train.generations.zero_cli import zero
 

@@ -72,6 +72,11 @@ class Follower:
         if played.lower() != "resign" and not (self.lists("undo") and self.ask("undo").ok):
             self._at = None
 
+    def played(self, vertex: int) -> None:
+        """Note the move that the program made by itself at the position it was brought to. Raises IllegalMove."""
+        assert self._at is not None
+        self._at.play(self._at.to_play, vertex)
+
     def lose_track(self) -> None:
         """Have the whole game told again before the next question."""
         self._at = None

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -149,6 +152,32 @@ def test_two_processes_of_it_play_against_themselves(place: Path) -> None:
     assert process.returncode == 0, errors
     assert "compiling" not in errors
     assert "4 of 4 games" in output
+
+
+def test_it_plays_on_its_page(place: Path) -> None:
+    words = ("--size", "9", "--visits", "5", "--port", "0", "--no-browser", "--out", str(place / "absent"))
+    process = start(place, "web", *words)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
+        assert "<title>Keima</title>" in ask_page(port, "GET", "/")
+        ask_page(port, "POST", "/do/play", '{"move": "E5"}')
+        deadline = time.monotonic() + 60
+        while "W[" not in (record := ask_page(port, "GET", "/game.sgf")):
+            assert time.monotonic() < deadline, record
+            time.sleep(0.2)
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+
+
+def ask_page(port: int, method: str, path: str, body: str | None = None) -> str:
+    """Return what a page of `keima web` answers."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        return answer.read().decode()
 
 
 def test_two_of_them_play_a_match(place: Path) -> None:

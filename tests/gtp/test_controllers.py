@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
-from gtp.controllers.cli import installed_program
+from engine.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
 
 KGS_KEYS = {

@@ -1,8 +1,8 @@
 """A GTP program that analyses: it says the same of the first empty point, again and again, until it hears a line.
 
 kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays. --command WORDS are listed besides,
---refuse WORDS answered with `?`; --deaf goes on analysing for ever, --crash ends at the first genmove, --log FILE keeps
-every line.
+--refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --crash ends at
+the first genmove, --log FILE keeps every line.
 """
 
 import argparse
@@ -50,6 +50,7 @@ def main() -> None:
     parser.add_argument("--command", default="kata-analyze kata-genmove_analyze")
     parser.add_argument("--refuse", default="")
     parser.add_argument("--log", default="")
+    parser.add_argument("--dead", default="")
     parser.add_argument("--resign-at", type=int, default=1000)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--crash", action="store_true")
@@ -84,6 +85,8 @@ def main() -> None:
             played.pop()
         elif command == "final_score":
             say(" B+2.5")
+        elif command == "final_status_list":
+            say(f" {options.dead}")
         elif command == "name":
             say(" Analyst")
         elif command == "genmove":

@@ -1,0 +1,254 @@
+// The page: shows what the table says, and tells it what the person does. Rules and drawing are the table's.
+"use strict";
+
+const UNIT = 40;
+const EDGE = 1.5;
+const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
+const SVG = "http://www.w3.org/2000/svg";
+const at = (id) => document.getElementById(id);
+let table = null;
+
+async function tell(name, fields = {}) {
+  showError(null);
+  try {
+    const answer = await fetch(`/do/${name}`, {
+      method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(fields),
+    });
+    if (!answer.ok) showError((await answer.json()).error);
+  } catch {
+    showError("The engine's program has ended: start keima web again.");
+  }
+}
+
+function showError(text) {
+  at("error").textContent = text ?? "";
+  at("error").hidden = !text;
+}
+
+// Points
+
+function pointUnder(event) {
+  const box = at("picture").getBoundingClientRect();
+  const scale = box.width / ((table.width - 1 + 2 * EDGE) * UNIT);
+  const column = Math.round((event.clientX - box.left) / scale / UNIT - EDGE);
+  const row = Math.round((event.clientY - box.top) / scale / UNIT - EDGE);
+  const isOnBoard = column >= 0 && column < table.width && row >= 0 && row < table.height;
+  return isOnBoard ? COLUMNS[column] + (table.height - row) : null;
+}
+
+function placeOf(move) {
+  if (move.toLowerCase() === "pass") return null;
+  const column = COLUMNS.indexOf(move[0].toUpperCase());
+  const row = table.height - Number(move.slice(1));
+  return [(column + EDGE) * UNIT, (row + EDGE) * UNIT];
+}
+
+function drawOver(stones) {
+  const overlay = at("overlay");
+  const size = (count) => (count - 1 + 2 * EDGE) * UNIT;
+  overlay.setAttribute("viewBox", `0 0 ${size(table.width)} ${size(table.height)}`);
+  overlay.replaceChildren();
+  for (const {move, color, text, opacity} of stones) {
+    const place = placeOf(move);
+    if (!place) continue;
+    const [x, y] = place;
+    const stone = element("circle", {cx: x, cy: y, r: 0.47 * UNIT, fill: color === "black" ? "#111" : "#fff", opacity, stroke: "#777"});
+    overlay.append(stone);
+    if (text) {
+      const number = element("text", {x, y: y + 0.17 * UNIT, "font-size": 0.48 * UNIT, fill: color === "black" ? "#fff" : "#111"});
+      number.textContent = text;
+      overlay.append(number);
+    }
+  }
+}
+
+function element(name, attributes) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function drawVariation(moves) {
+  const other = {black: "white", white: "black"};
+  let color = table.to_play;
+  const stones = moves.map((move, index) => {
+    const stone = {move, color, text: String(index + 1), opacity: 0.9};
+    color = other[color];
+    return stone;
+  });
+  drawOver(stones);
+}
+
+// What the table says
+
+function show(facts) {
+  const isNewPosition = !table || table.shown !== facts.shown || table.last !== facts.last;
+  table = facts;
+  at("picture").innerHTML = facts.board;
+  if (isNewPosition) drawOver([]);
+  at("board").classList.toggle("may-play", facts.may_play);
+  for (const color of ["black", "white"]) showSeat(color);
+  at("status").textContent = statusText();
+  if (facts.error) showError(facts.error);
+  at("number").textContent = `${facts.shown} / ${facts.moves}`;
+  at("pass").disabled = !facts.may_play;
+  at("undo").disabled = facts.moves === 0;
+  at("resign").disabled = facts.result !== null;
+  for (const name of ["analysis", "territory"]) at(name).checked = facts.wishes[name];
+  for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
+  if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
+  showOpinions();
+  showCandidates();
+  if (!at("rules").options.length) fillNewGame();
+}
+
+function showSeat(color) {
+  const seat = at(`seat-${color}`);
+  const isEngine = table.sittings[color] === "engine";
+  seat.querySelector("b").textContent = isEngine ? table.engine : table.people[color] ?? "You";
+  const other = color === "black" ? "white" : "black";
+  const notes = [`${table.captured[other]} captured`];
+  if (color === "white") notes.push(`komi ${table.komi}`);
+  if (color === "black" && table.handicap) notes.push(`${table.handicap} stones`);
+  seat.querySelector("small").textContent = notes.join(", ");
+  seat.classList.toggle("to-play", table.to_play === color && !table.is_over && table.result === null);
+}
+
+function statusText() {
+  if (table.busy === "score") return "Counting ...";
+  if (table.busy === "move") return `${table.engine} thinks ...`;
+  const parts = [];
+  if (table.result !== null) parts.push(`Result: ${table.result}`);
+  else if (table.score !== null) parts.push(`As it stands: ${table.score}`);
+  if (table.last) parts.push(table.last);
+  if (table.result === null && !table.is_over) parts.push(`${table.to_play === "black" ? "Black" : "White"} to play`);
+  return parts.join(" · ");
+}
+
+function showOpinions() {
+  const graph = at("graph");
+  const last = Math.max(table.moves, 20);
+  const x = (number) => (400 * number) / last;
+  const known = Object.entries(table.opinions).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
+  const drawn = [element("line", {x1: 0, x2: 400, y1: 50, y2: 50, stroke: "#888", "stroke-dasharray": "4 4"})];
+  if (known.length) {
+    const line = known.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join("L");
+    const [first] = known[0];
+    const [end] = known[known.length - 1];
+    drawn.push(element("path", {d: `M${first} 100L${line}L${end} 100Z`, fill: "#0008"}));
+    drawn.push(element("path", {d: `M${line}`, fill: "none", stroke: "#2f8fd8", "stroke-width": 2, "vector-effect": "non-scaling-stroke"}));
+  }
+  drawn.push(element("line", {x1: x(table.shown), x2: x(table.shown), y1: 0, y2: 100, stroke: "#c0392b", "vector-effect": "non-scaling-stroke"}));
+  graph.replaceChildren(...drawn);
+  const now = table.opinions[table.shown] ?? table.opinions[table.shown - 1];
+  at("opinion").textContent = now ? `Black wins ${(100 * now[0]).toFixed(1)} %${now[1] === null ? "" : `, ${leadText(now[1])}`}` : "";
+}
+
+function leadText(lead) {
+  const points = Math.abs(lead).toFixed(1);
+  return points === "0.0" ? "even" : `${lead > 0 ? "Black" : "White"} ahead by ${points}`;
+}
+
+function showCandidates() {
+  at("candidates").hidden = !table.candidates.length;
+  const rows = table.candidates.map((each) => {
+    const row = document.createElement("tr");
+    const cells = [
+      each.move,
+      each.winrate === null ? "" : `${(100 * each.winrate).toFixed(1)} %`,
+      each.lead === null ? "" : `${each.lead > 0 ? "+" : ""}${each.lead.toFixed(1)}`,
+      each.visits.toLocaleString("en"),
+      each.pv.join(" "),
+    ];
+    for (const text of cells) row.insertCell().textContent = text;
+    row.dataset.move = each.move;
+    row.dataset.pv = each.pv.join(" ");
+    return row;
+  });
+  at("candidates").tBodies[0].replaceChildren(...rows);
+}
+
+function fillNewGame() {
+  at("rules").replaceChildren(...table.known_rules.map((name) => new Option(name, name)));
+  if (table.known_rules.includes(table.rules)) at("rules").value = table.rules;
+  at("size").value = table.width === table.height ? table.width : `${table.width}x${table.height}`;
+  at("komi").value = table.komi;
+  at("handicap").value = table.handicap;
+  const {black, white} = table.sittings;
+  at("you").value = black === "person" ? (white === "person" ? "both" : "black") : white === "person" ? "white" : "none";
+}
+
+// What the person does
+
+at("board").addEventListener("click", (event) => {
+  const move = table && pointUnder(event);
+  if (move && table.may_play) tell("play", {move});
+});
+at("board").addEventListener("pointermove", (event) => {
+  const move = table && table.may_play && event.pointerType === "mouse" ? pointUnder(event) : null;
+  if (table) drawOver(move ? [{move, color: table.to_play, opacity: 0.4}] : []);
+});
+at("board").addEventListener("pointerleave", () => table && drawOver([]));
+
+const steps = {
+  start: () => 0, back: () => Math.max(0, table.shown - 1), on: () => table.shown + 1, end: () => table.moves,
+};
+for (const button of document.querySelectorAll("[data-to]")) {
+  button.addEventListener("click", () => tell("go", {to: steps[button.dataset.to]()}));
+}
+at("pass").addEventListener("click", () => tell("play", {move: "pass"}));
+at("undo").addEventListener("click", () => tell("undo"));
+at("resign").addEventListener("click", () => confirm("Resign this game?") && tell("resign"));
+at("count").addEventListener("click", () => tell("count"));
+for (const name of ["analysis", "territory"]) {
+  at(name).addEventListener("change", () => tell("wish", {[name]: at(name).checked}));
+}
+for (const color of ["black", "white"]) {
+  at(`engine-${color}`).addEventListener("change", (event) => tell("sit", {[color]: event.target.checked ? "engine" : "person"}));
+}
+at("seconds").addEventListener("change", () => tell("sit", {seconds: at("seconds").value}));
+at("graph").addEventListener("click", (event) => {
+  const box = at("graph").getBoundingClientRect();
+  tell("go", {to: Math.round((Math.max(table.moves, 20) * (event.clientX - box.left)) / box.width)});
+});
+const body = at("candidates").tBodies[0];
+body.addEventListener("mouseover", (event) => {
+  const row = event.target.closest("tr");
+  if (row) drawVariation(row.dataset.pv.split(" "));
+});
+body.addEventListener("mouseleave", () => drawOver([]));
+body.addEventListener("click", (event) => {
+  const row = event.target.closest("tr");
+  if (row && table.may_play) tell("play", {move: row.dataset.move});
+});
+at("new").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const mine = {black: ["black"], white: ["white"], both: ["black", "white"], none: []}[at("you").value];
+  const sitting = (color) => (mine.includes(color) ? "person" : "engine");
+  tell("new", {
+    size: at("size").value, komi: at("komi").valueAsNumber, handicap: at("handicap").valueAsNumber,
+    rules: at("rules").value, black: sitting("black"), white: sitting("white"),
+  });
+});
+at("open").addEventListener("change", async () => {
+  const [file] = at("open").files;
+  if (file) tell("load", {sgf: await file.text()});
+  at("open").value = "";
+});
+addEventListener("keydown", (event) => {
+  if (!table || event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT/.test(event.target.tagName)) return;
+  const keys = {
+    ArrowLeft: () => tell("go", {to: steps.back()}), ArrowRight: () => tell("go", {to: steps.on()}),
+    Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
+    a: () => tell("wish", {analysis: !table.wishes.analysis}), t: () => tell("wish", {territory: !table.wishes.territory}),
+    u: () => tell("undo"), p: () => table.may_play && tell("play", {move: "pass"}),
+  };
+  if (keys[event.key]) {
+    event.preventDefault();
+    keys[event.key]();
+  }
+});
+
+const events = new EventSource("/events");
+events.onmessage = (event) => show(JSON.parse(event.data));
+events.onerror = () => { at("status").textContent = "The engine's program does not answer; trying again ..."; };

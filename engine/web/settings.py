@@ -1,0 +1,99 @@
+"""What a game at the table begins with."""
+
+import math
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.game import Game
+from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.rules import parse_rules
+from engine.vertex import MAX_SIZE
+
+RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
+"""Rule sets that the page offers."""
+FIELDS = ("size", "komi", "rules", "handicap", "black", "white", "seconds")
+"""What a page may say of a game."""
+SMALLEST, LONGEST = 2, 3600
+"""Points of a side; seconds of a move."""
+
+
+class Sitting(StrEnum):
+    """Who plays a color."""
+
+    PERSON = "person"
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True)
+class GameSettings:
+    """A new game: its board, its rules and who plays which color.
+
+    seconds: a move of the engine's, None for what it takes by itself. people: their names, where they are known.
+    """
+
+    width: int = 19
+    height: int = 19
+    komi: float = 7.5
+    rules: str = "chinese"
+    handicap: int = 0
+    sittings: dict[int, Sitting] = field(default_factory=lambda: {BLACK: Sitting.PERSON, WHITE: Sitting.ENGINE})
+    seconds: float | None = None
+    people: dict[int, str] = field(default_factory=dict)
+
+    def new_game(self) -> Game:
+        """Return the game before its first move. Raises GoError for what cannot be."""
+        if not (SMALLEST <= self.width <= MAX_SIZE and SMALLEST <= self.height <= MAX_SIZE):
+            raise GoError(f"expected a board from 2x2 to 25x25, got {self.width}x{self.height}")
+        if not (math.isfinite(self.komi) and abs(self.komi) <= 400 and (2 * self.komi).is_integer()):
+            raise GoError(f"expected a komi of whole or half points from -400 to 400, got {self.komi}")
+        game = Game(self.width, self.height, rules=parse_rules(self.rules), komi=self.komi)
+        if self.handicap:
+            most = max_fixed_handicap(self.width, self.height)
+            if not 2 <= self.handicap <= most:
+                raise GoError(f"expected a handicap of 0, or of 2 to {most} stones, got {self.handicap}")
+            game.place_handicap(fixed_handicap_points(self.handicap, self.width, self.height))
+        return game
+
+
+def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
+    """Return settings with the fields that a page sends; others stay as before. Raises GoError for nonsense."""
+    changes: dict[str, Any] = {}
+    try:
+        for name, given in fields.items():
+            match name:
+                case "size":
+                    changes["width"], changes["height"] = _read_size(given)
+                case "komi":
+                    changes["komi"] = float(given)
+                case "handicap":
+                    changes["handicap"] = int(given)
+                case "rules":
+                    changes["rules"] = str(given)
+                case "seconds":
+                    changes["seconds"] = _read_seconds(given)
+                case "black" | "white":
+                    color = BLACK if name == "black" else WHITE
+                    changes["sittings"] = changes.get("sittings", before.sittings) | {color: Sitting(given)}
+                case _:
+                    raise GoError(f"expected {', '.join(FIELDS)}, got {name}")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise error if isinstance(error, GoError) else GoError(f"{name} cannot be read: {error}") from error
+    return replace(before, **changes)
+
+
+def _read_seconds(given: Any) -> float | None:
+    if given in (None, ""):
+        return None
+    seconds = float(given)
+    if not 0 < seconds <= LONGEST:
+        raise GoError(f"expected more than 0 and at most {LONGEST} seconds a move, got {given}")
+    return seconds
+
+
+def _read_size(given: Any) -> tuple[int, int]:
+    """Return the width and height of 19, "19" or "13x9"."""
+    width, _, height = str(given).lower().partition("x")
+    return int(width), int(height or width)

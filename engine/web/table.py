@@ -1,0 +1,445 @@
+"""The table: a game, who sits at it, and what its engine is to do next.
+
+Pages command it from many threads and wait for its changes; one thinker takes its tasks and answers them. Knows
+neither HTTP nor GTP.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from engine.color import BLACK, WHITE, color_letter, for_color, opponent
+from engine.errors import GoError, IllegalMove
+from engine.files import write_atomically
+from engine.game import Game, Move
+from engine.programs.answers import AnalysisAnswer
+from engine.rules import preset_name
+from engine.sgf import load_sgf, write_game
+from engine.vertex import parse_vertex
+from engine.web.settings import GameSettings, Sitting, read_settings
+
+
+class Kind(StrEnum):
+    """What an engine can be asked to do."""
+
+    MOVE = "move"
+    ANALYSIS = "analysis"
+    SCORE = "score"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to do about a position. `ticket` tells whether it is still wanted when it is done."""
+
+    kind: Kind
+    game: Game
+    ticket: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the engine thinks of a position, in Black's view."""
+
+    winrate: float | None = None
+    lead: float | None = None
+
+
+@dataclass(frozen=True)
+class Count:
+    """A counted position: the score as SGF has results, dead stones, and each point's owner as `ownership` has it.
+
+    owners: [area] in policy order, 0 where a stone lives.
+    """
+
+    score: str
+    dead: tuple[int, ...] = ()
+    owners: tuple[float, ...] = ()
+
+
+@dataclass
+class Shown:
+    """What a page sees beside the game: the last analysis, a count, messages."""
+
+    answer: AnalysisAnswer | None = None
+    count: Count | None = None
+    error: str | None = None
+
+
+@dataclass
+class Wishes:
+    """What a page may switch on: the engine's candidates, and who will own what."""
+
+    analysis: bool = False
+    territory: bool = False
+
+    @property
+    def need_analysis(self) -> bool:
+        """True if the engine is to think about any position shown."""
+        return self.analysis or self.territory
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The table at one moment, for a page. `game` is at the position shown, `line` are all moves that were played."""
+
+    version: int
+    settings: GameSettings
+    game: Game
+    line: tuple[Move, ...]
+    result: str | None
+    engine: str
+    busy: Kind | None
+    shown: Shown
+    wishes: Wishes
+    opinions: dict[int, Opinion] = field(default_factory=dict)
+
+
+class Table:
+    """One game that several pages may look at. All methods may be called from any thread."""
+
+    def __init__(self, settings: GameSettings, folder: Path | None = None) -> None:
+        """folder: where every game is saved after each move, None for nowhere. Raises GoError."""
+        self._changed = threading.Condition()
+        self._folder = folder
+        self._interrupt: Callable[[], None] = lambda: None
+        self._engine = "engine"
+        self._wishes = Wishes()
+        self._version = self._ticket = 0
+        self._is_closed = False
+        self._begin(settings, settings.new_game())
+
+    def _begin(self, settings: GameSettings, game: Game) -> None:
+        """Sit down to a game, whose moves are the line. The caller holds the lock, or nobody else knows the table."""
+        self._settings = settings
+        self._game = game
+        self._line = list(game.moves)
+        self._result: str | None = None
+        self._began = datetime.now()
+        self._saved = self._folder and self._folder / f"keima-{self._began:%Y%m%d-%H%M%S}.sgf"
+        self._opinions: dict[int, Opinion] = {}
+        self._wants_score = False
+        self._turn_over()
+
+    def _turn_over(self) -> None:
+        """Have everything that was said about a position forgotten, and what is under way given up."""
+        self._shown = Shown()
+        self._is_paused = False
+        self._taken: Task | None = None
+        self._ticket += 1
+
+    def on_new_ticket(self, interrupt: Callable[[], None]) -> None:
+        """Name who ends what is under way when it is no longer wanted."""
+        self._interrupt = interrupt
+
+    # What a page can do
+
+    def command(self, name: str, fields: dict[str, Any]) -> None:
+        """Do what a page asks for by a name of COMMANDS. Raises GoError, one line, and changes nothing then."""
+        if name not in COMMANDS:
+            raise GoError(f"expected one of {', '.join(COMMANDS)}, got {name!r}")
+        with self._changed:
+            COMMANDS[name](self, fields)
+            self._tell()
+        self._interrupt()
+
+    def _new(self, fields: dict[str, Any]) -> None:
+        settings = replace(read_settings(fields, self._settings), people={})
+        self._begin(settings, settings.new_game())
+
+    def _load(self, fields: dict[str, Any]) -> None:
+        record = load_sgf(str(fields.get("sgf", "")).encode("utf-8"), name="the record")
+        game = record.game()
+        people = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
+        settings = replace(
+            self._settings,
+            width=game.width,
+            height=game.height,
+            komi=game.komi,
+            rules=preset_name(game.rules) or game.rules.to_json(),
+            handicap=0,
+            sittings=people,
+            people={BLACK: record.black, WHITE: record.white},
+        )
+        self._begin(settings, game)
+        self._result = record.result or None
+
+    def _play(self, fields: dict[str, Any]) -> None:
+        if self._settings.sittings[self._game.to_play] is Sitting.ENGINE and not self._is_review():
+            raise GoError(f"it is {self._engine}'s turn")
+        self._add(parse_vertex(str(fields.get("move", "")), self._game.width, self._game.height))
+
+    def _resign(self, fields: dict[str, Any]) -> None:
+        if self._result is not None:
+            raise GoError("the game is over")
+        self._go_to(len(self._line))
+        loser = self._game.to_play
+        if self._settings.sittings[loser] is Sitting.ENGINE and Sitting.PERSON in self._settings.sittings.values():
+            loser = opponent(loser)
+        self._end(f"{color_letter(opponent(loser))}+R")
+
+    def _undo(self, fields: dict[str, Any]) -> None:
+        """Take back moves down to and with a person's last one; one move where nobody, or everybody, is a person."""
+        if not self._line:
+            raise GoError("there is no move to take back")
+        sittings = self._settings.sittings
+        is_mixed = set(sittings.values()) == {Sitting.PERSON, Sitting.ENGINE}
+        if is_mixed and all(sittings[move.color] is Sitting.ENGINE for move in self._line):
+            raise GoError("there is no move of yours to take back")
+        self._go_to(len(self._line))
+        while sittings[self._game.undo().color] is Sitting.ENGINE and is_mixed:
+            pass
+        self._cut()
+
+    def _go(self, fields: dict[str, Any]) -> None:
+        number = fields.get("to")
+        if not isinstance(number, int):
+            raise GoError(f"expected the number of a move, got {number!r}")
+        self._go_to(min(max(number, 0), len(self._line)))
+        self._turn_over()
+
+    def _sit(self, fields: dict[str, Any]) -> None:
+        if unknown := set(fields) - {"black", "white", "seconds"}:
+            raise GoError(f"expected black, white or seconds, got {', '.join(sorted(unknown))}")
+        self._settings = read_settings(fields, self._settings)
+        self._turn_over()
+
+    def _wish(self, fields: dict[str, Any]) -> None:
+        wishes = {name: bool(on) for name, on in fields.items() if name in ("analysis", "territory")}
+        self._wishes = replace(self._wishes, **wishes)
+        self._is_paused = False
+        if self._taken is not None and self._taken.kind is Kind.ANALYSIS and not self._wishes.need_analysis:
+            self._taken = None
+            self._ticket += 1
+
+    def _count(self, fields: dict[str, Any]) -> None:
+        self._turn_over()
+        self._wants_score = True
+
+    # How the game goes on
+
+    def _is_review(self) -> bool:
+        """True if the position shown is not the last one, or the game has its result."""
+        return self._game.move_number < len(self._line) or self._result is not None
+
+    def _add(self, vertex: int) -> None:
+        """Play a move for the side to move at the position shown; moves after it are gone. Raises IllegalMove."""
+        if self._game.is_over:
+            raise IllegalMove("the game is over: take moves back, or begin a new one")
+        self._game.play(self._game.to_play, vertex)
+        self._cut()
+
+    def _cut(self) -> None:
+        """Make the position shown the last one."""
+        self._line = list(self._game.moves)
+        self._result = None
+        self._opinions = {number: each for number, each in self._opinions.items() if number <= len(self._line)}
+        self._wants_score = False
+        self._turn_over()
+        self._save()
+
+    def _go_to(self, number: int) -> None:
+        while self._game.move_number > number:
+            self._game.undo()
+        for color, vertex in self._line[self._game.move_number : number]:
+            self._game.play(color, vertex, lenient=True)
+
+    def _end(self, result: str) -> None:
+        self._result = result
+        self._turn_over()
+        self._save()
+
+    def _save(self) -> None:
+        if self._saved is None or not self._line:
+            return
+        try:
+            self._saved.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(self._saved, self._sgf())
+        except OSError as error:
+            self._shown.error = f"The game is not saved: {self._saved}: {error.strerror}"
+
+    def _sgf(self) -> str:
+        whole = self._game.copy()
+        for color, vertex in self._line[whole.move_number :]:
+            whole.play(color, vertex, lenient=True)
+        names = self._names()
+        comments = {
+            number: f"Black {opinion.winrate:.1%}" + ("" if opinion.lead is None else f", {opinion.lead:+.1f}")
+            for number, opinion in self._opinions.items()
+            if opinion.winrate is not None
+        }
+        return write_game(
+            whole,
+            result=self._result,
+            black=names[BLACK],
+            white=names[WHITE],
+            date=f"{self._began:%Y-%m-%d}",
+            move_comments=comments,
+        )
+
+    def _names(self) -> dict[int, str]:
+        people = {color: self._settings.people.get(color) or "Person" for color in (BLACK, WHITE)}
+        engines = {color: self._engine for color, who in self._settings.sittings.items() if who is Sitting.ENGINE}
+        return people | engines
+
+    # What the engine is to do
+
+    def next_task(self) -> Task | None:
+        """Wait for something to do and return it; None once the table is closed."""
+        with self._changed:
+            while True:
+                if self._is_closed:
+                    return None
+                kind = self._wanted()
+                if kind is not None and (self._taken is None or self._taken.ticket != self._ticket):
+                    self._taken = Task(kind, self._game.copy(), self._ticket, self._settings.seconds)
+                    self._tell()
+                    return self._taken
+                self._changed.wait()
+
+    def _wanted(self) -> Kind | None:
+        if self._is_paused:
+            return None
+        if self._wants_score or (self._game.is_over and self._result is None and self._shown.count is None):
+            return Kind.SCORE
+        if self._game.is_over:
+            return None
+        if not self._is_review() and self._settings.sittings[self._game.to_play] is Sitting.ENGINE:
+            return Kind.MOVE
+        return Kind.ANALYSIS if self._wishes.need_analysis else None
+
+    def is_wanted(self, task: Task) -> bool:
+        """Return whether nothing has happened that makes a task's result useless."""
+        return task.ticket == self._ticket and not self._is_closed
+
+    def thinks(self, task: Task, answer: AnalysisAnswer) -> None:
+        """Tell what the engine thinks so far."""
+        with self._changed:
+            if not self.is_wanted(task):
+                return
+            self._shown.answer = answer
+            self._note(task, answer)
+            self._tell()
+
+    def _note(self, task: Task, answer: AnalysisAnswer) -> None:
+        """Remember the value of a position, in Black's view."""
+        best = answer.candidates[0] if answer.candidates else None
+        winrate = best.winrate if answer.winrate is None and best is not None else answer.winrate
+        lead = best.lead if answer.score is None and best is not None else answer.score
+        if winrate is None:
+            return
+        is_black = task.game.to_play == BLACK
+        self._opinions[task.game.move_number] = Opinion(
+            winrate if is_black else 1 - winrate, None if lead is None else for_color(lead, task.game.to_play)
+        )
+
+    def moves(self, task: Task, vertex: int) -> bool:
+        """Play the engine's move if it is still wanted; return whether it was. Raises IllegalMove."""
+        with self._changed:
+            if not self.is_wanted(task):
+                return False
+            self._add(vertex)
+            self._tell()
+            return True
+
+    def resigns(self, task: Task) -> None:
+        """End the game: the engine gives up."""
+        with self._changed:
+            if self.is_wanted(task):
+                self._end(f"{color_letter(opponent(task.game.to_play))}+R")
+                self._tell()
+
+    def counts(self, task: Task, count: Count) -> None:
+        """Tell the count, whose score is the game's result if the game is over."""
+        with self._changed:
+            if not self.is_wanted(task):
+                return
+            self._wants_score = False
+            if self._game.is_over and not self._is_review():
+                self._end(count.score)
+            self._shown.count = count
+            self._taken = None
+            self._ticket += 1
+            self._tell()
+
+    def finished(self, task: Task) -> None:
+        """Say that an analysis has ended by itself; there will be another one once a page asks for something."""
+        with self._changed:
+            if self.is_wanted(task):
+                self._is_paused = True
+                self._taken = None
+                self._tell()
+
+    def failed(self, task: Task | None, message: str) -> None:
+        """Tell what went wrong; the engine rests until a page asks for something."""
+        with self._changed:
+            if task is None or self.is_wanted(task):
+                self._wants_score = False
+                self._is_paused = True
+                self._taken = None
+            self._shown.error = message
+            self._tell()
+
+    # What pages see
+
+    def sit_down(self, engine: str) -> None:
+        """Tell the engine's name."""
+        with self._changed:
+            self._engine = engine
+            self._tell()
+
+    def record(self) -> tuple[str, str]:
+        """Return the game as SGF, and a name for its file."""
+        with self._changed:
+            return self._sgf(), f"keima-{self._began:%Y%m%d-%H%M%S}.sgf"
+
+    def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
+        """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._version != after or self._is_closed, seconds):
+                return None
+            return Facts(
+                self._version,
+                self._settings,
+                self._game.copy(),
+                tuple(self._line),
+                self._result,
+                self._engine,
+                self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,
+                replace(self._shown),
+                self._wishes,
+                dict(self._opinions),
+            )
+
+    @property
+    def is_closed(self) -> bool:
+        """True once nobody is to wait for anything any more."""
+        return self._is_closed
+
+    def close(self) -> None:
+        """Let everyone who waits go."""
+        with self._changed:
+            self._is_closed = True
+            self._tell()
+        self._interrupt()
+
+    def _tell(self) -> None:
+        self._version += 1
+        self._changed.notify_all()
+
+
+COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {
+    "new": Table._new,
+    "load": Table._load,
+    "play": Table._play,
+    "resign": Table._resign,
+    "undo": Table._undo,
+    "go": Table._go,
+    "sit": Table._sit,
+    "wish": Table._wish,
+    "count": Table._count,
+}

@@ -1,0 +1,188 @@
+"""The thinker: a thread that has a GTP program do what the table wants of its engine."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from engine.board.layout import COLOR
+from engine.color import BLACK, EMPTY, WHITE, color_name
+from engine.errors import BadVertex, GoError, IllegalMove
+from engine.game import Game
+from engine.programs.answers import parse_analysis
+from engine.programs.follower import Follower
+from engine.programs.program import ProgramFailure
+from engine.scoring import final_score, format_score, ownership_map, without_chains
+from engine.vertex import parse_vertex, points
+from engine.web.table import Count, Kind, Table, Task
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 600.0
+"""Seconds that a move or a count may take."""
+_END_SECONDS = 20.0
+"""That an analysis may take to end."""
+_CLOSE_SECONDS = 3.0
+"""That a program has to end by itself when the page is closed."""
+_KATA = "20 rootInfo true ownership true"
+"""A line each fifth of a second, with what the page draws."""
+
+
+class Thinker:
+    """Serves one table with one program, which is started again when it has failed and is wanted again."""
+
+    def __init__(self, table: Table, command: str) -> None:
+        self._table = table
+        self._follower = Follower(command, _PATIENCE)
+        self._task: Task | None = None
+        self._told_seconds: float | None = None
+        self._thread = threading.Thread(target=self._run, name="thinker", daemon=True)
+        table.on_new_ticket(self.interrupt)
+
+    def start(self) -> None:
+        """Start the program and serve the table."""
+        self._thread.start()
+
+    def interrupt(self) -> None:
+        """End what is under way if nobody wants it any more."""
+        task = self._task
+        if task is not None and not self._table.is_wanted(task) and self._follower.is_running:
+            self._follower.program.interrupt(_END_SECONDS)
+
+    def close(self) -> None:
+        """End the program and the thread; the table is closed before."""
+        self.interrupt()
+        self._thread.join(timeout=_CLOSE_SECONDS)
+        self._follower.kill()
+        self._thread.join(timeout=_CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        self._try(None)
+        while (task := self._table.next_task()) is not None:
+            self._task = task
+            self._try(task)
+            self._task = None
+        self._follower.close()
+
+    def _try(self, task: Task | None) -> None:
+        """Start the program unless it runs, and do the task, if there is one; tell the table what fails."""
+        try:
+            if not self._follower.is_running:
+                self._start()
+            if task is not None:
+                self._do(task)
+        except ProgramFailure as failure:
+            log.warning("the engine failed: %s", failure)
+            self._follower.kill()
+            self._table.failed(task, f"The engine failed. {failure.detail}")
+        except GoError as error:
+            self._table.failed(task, str(error))
+
+    def _start(self) -> None:
+        self._follower.start()
+        name, version = (self._follower.ask(word) for word in ("name", "version"))
+        called = f"{name.text} {version.text if version.ok else ''}".strip() if name.ok else ""
+        self._told_seconds = None
+        if self._follower.lists("kata-set-param"):
+            self._follower.ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
+        self._table.sit_down(called or self._follower.command)
+
+    def _do(self, task: Task) -> None:
+        if not self._follower.follow(task.game):
+            raise GoError("The engine does not take this game: it refuses its board, its rules or a move.")
+        match task.kind:
+            case Kind.MOVE:
+                self._move(task)
+            case Kind.ANALYSIS:
+                self._analyse(task)
+            case Kind.SCORE:
+                self._count(task)
+
+    def _move(self, task: Task) -> None:
+        self._tell_seconds(task.seconds)
+        color, follower = color_name(task.game.to_play), self._follower
+        word = follower.first_listed("kata-genmove_analyze", "lz-genmove_analyze")
+        if word is None:
+            reply = follower.ask(f"genmove {color}")
+            text = reply.text
+        else:
+            lines = _Lines(self._table, task)
+            reply = follower.program.watch(f"{word} {color} {_options(word)}", lines, _PATIENCE)
+            text = lines.played if reply.ok else reply.text
+        if not reply.ok:
+            raise GoError(f"The engine refuses to move: {text}")
+        if text.lower() == "resign":
+            self._table.resigns(task)
+            return
+        try:
+            vertex = parse_vertex(text.split()[0] if text.split() else "", task.game.width, task.game.height)
+            follower.played(vertex)
+            self._table.moves(task, vertex)
+        except (BadVertex, IllegalMove) as error:
+            follower.lose_track()
+            raise GoError(f"The engine played {text!r}: {error}") from error
+
+    def _tell_seconds(self, seconds: float | None) -> None:
+        """Tell how long a move may take: so many seconds for every single one, or as long as the engine likes."""
+        if seconds == self._told_seconds or not self._follower.lists("time_settings"):
+            return
+        self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
+        self._told_seconds = seconds
+
+    def _analyse(self, task: Task) -> None:
+        word = self._follower.first_listed("kata-analyze", "lz-analyze")
+        if word is None:
+            raise GoError("The engine lists neither kata-analyze nor lz-analyze.")
+        command = f"{word} {color_name(task.game.to_play)} {_options(word)}"
+        reply = self._follower.program.watch(command, _Lines(self._table, task, self.interrupt))
+        if not reply.ok:
+            raise GoError(f"The engine refuses to analyse: {reply.text}")
+        self._table.finished(task)
+
+    def _count(self, task: Task) -> None:
+        """Count with the engine's dead stones; by its own word where it has one."""
+        dead: list[int] = []
+        if self._follower.lists("final_status_list"):
+            listed = self._follower.ask("final_status_list dead")
+            words = listed.text.split() if listed.ok else []
+            named = [parse_vertex(word, task.game.width, task.game.height) for word in words]
+            dead = [vertex for vertex in named if task.game.color_at(vertex) in (BLACK, WHITE)]
+        reply = self._follower.ask("final_score") if self._follower.lists("final_score") else None
+        if reply is not None and reply.ok and task.game.is_over:
+            score = reply.text.split()[0] if reply.text.split() else "0"
+        else:
+            score = format_score(final_score(task.game, dead))
+        self._table.counts(task, Count(score, tuple(dead), _owners(task.game, dead)))
+
+
+def _owners(game: Game, dead: list[int]) -> tuple[float, ...]:
+    """Return who owns each point that is empty once the dead stones are off."""
+    board = without_chains(game.board, dead)
+    owner, _ = ownership_map(game, board)
+    shown = {BLACK: 1.0, WHITE: -1.0}
+    free = (int(owner[each]) if board[COLOR, each] == EMPTY else EMPTY for each in points(game.width, game.height))
+    return tuple(shown.get(each, 0.0) for each in free)
+
+
+class _Lines:
+    """Reads the lines of one analysis and tells the table."""
+
+    def __init__(self, table: Table, task: Task, interrupt: Callable[[], None] = lambda: None) -> None:
+        """interrupt: called at every line, for what was no longer wanted before the analysis had begun."""
+        self.played = ""
+        self._table = table
+        self._task = task
+        self._interrupt = interrupt
+
+    def __call__(self, line: str) -> None:
+        """Take a line."""
+        if line.startswith("play "):
+            self.played = line.removeprefix("play ").strip()
+            return
+        self._interrupt()
+        answer = parse_analysis(line, self._task.game.width, self._task.game.height)
+        if answer is not None:
+            self._table.thinks(self._task, answer)
+
+
+def _options(word: str) -> str:
+    return _KATA if word.startswith("kata") else "20"
