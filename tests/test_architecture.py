@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"}
-    | {"engine.files", "engine.memory", "engine.installation"},
+    | {"engine.files", "engine.memory", "engine.installation", "engine.stopping"},
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
     {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
     | {"engine.picture"},
@@ -20,7 +20,7 @@ LAYERS = [
     {"engine.search"},
     {"engine.players", "engine.programs"},
     {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
-    | {"engine.train.toml_settings", "engine.train.stopping", "engine.train.workers", "engine.analysis_server"}
+    | {"engine.train.toml_settings", "engine.train.workers", "engine.analysis_server"}
     | {"engine.picture_cli", "engine.web"},
     {"engine.train.data"},
     {"engine.train.teaching"},

@@ -81,6 +81,12 @@ class Follower:
         """Have the whole game told again before the next question."""
         self._at = None
 
+    def interrupt(self, seconds: float) -> None:
+        """Have an analysis that is watched end within so many seconds; any thread may."""
+        program = self._program
+        if program is not None:
+            program.interrupt(seconds)
+
     def kill(self) -> None:
         """End the program at once."""
         program, self._program = self._program, None

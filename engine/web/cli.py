@@ -14,8 +14,11 @@ from engine.color import BLACK, WHITE
 from engine.installation import installed_program
 from engine.netfile.errors import one_line_errors
 from engine.option_types import BoardSize, RuleSet
+from engine.stopping import stopping
 
 DEFAULT_PORT = 8361
+_LOOK_SECONDS = 0.5
+"""How often Ctrl-C is looked for; Windows interrupts no longer wait."""
 _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
 
 
@@ -85,17 +88,15 @@ def _serve(
             raise click.ClickException(f"port {port} of {host} cannot be had: {error.strerror}") from error
         server = PageServer(table, host, 0)
     thinker = Thinker(table, engine)
-    thinker.start()
-    threading.Thread(target=server.serve_forever, name="pages", daemon=True).start()
-    click.echo(f"{server.url} is the page; Ctrl-C ends it.")
-    if browser:
-        webbrowser.open(server.url)
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        click.echo("")
-    finally:
-        server.shutdown()
-        table.close()
-        thinker.close()
-        server.server_close()
+    with stopping() as stop:
+        thinker.start()
+        threading.Thread(target=server.serve_forever, name="pages", daemon=True).start()
+        click.echo(f"{server.url} is the page; Ctrl-C ends it.")
+        if browser:
+            webbrowser.open(server.url)
+        while not stop.wait(_LOOK_SECONDS):
+            pass
+    server.shutdown()
+    table.close()
+    thinker.close()
+    server.server_close()

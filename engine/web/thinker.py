@@ -45,8 +45,8 @@ class Thinker:
     def interrupt(self) -> None:
         """End what is under way if nobody wants it any more."""
         task = self._task
-        if task is not None and not self._table.is_wanted(task) and self._follower.is_running:
-            self._follower.program.interrupt(_END_SECONDS)
+        if task is not None and not self._table.is_wanted(task):
+            self._follower.interrupt(_END_SECONDS)
 
     def close(self) -> None:
         """End the program and the thread; the table is closed before."""

@@ -155,7 +155,8 @@ def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() ->
     assert shown["board"].count('fill="#ffffff" opacity="0.4"') == SIZE * SIZE
 
 
-def test_keima_plays_a_game_through_the_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path) -> None:
     words = ["--size", "5", "--port", "0", "--no-browser", "--out", str(tmp_path), "--net", "none", "--visits", "20"]
     command = [sys.executable, str(ROOT / "keima.py"), "web", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -174,7 +175,7 @@ def test_keima_plays_a_game_through_the_page(tmp_path: Path) -> None:
             ended = next(now for now in heard if now["result"])
             heard.close()
         finally:
-            process.send_signal(signal.SIGINT)
+            process.send_signal(end)
             assert process.wait(timeout=30) == 0
     assert ended["result"][:2] in ("B+", "W+")
     assert ended["score"] == ended["result"]

@@ -15,7 +15,7 @@ import click
 from engine.files import claimed
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, network_named, threads_option
-from engine.train.stopping import stopping
+from engine.stopping import stopping
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator

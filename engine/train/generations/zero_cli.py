@@ -85,9 +85,9 @@ def _show_status(run: Path, stdout: IO[str]) -> None:
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
     """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept."""
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
+    from engine.stopping import stopping
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_work import LocalWork
-    from engine.train.stopping import stopping
 
     run = Run(folder)
     bounds = Bounds(config.run.hours, config.run.generations)

@@ -14,6 +14,7 @@ import numpy as np
 from engine.files import claimed
 from engine.netfile.finding import find_network
 from engine.nets.spec import NetSpec
+from engine.stopping import stopping
 from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
@@ -21,7 +22,6 @@ from engine.train.learning.gathering import shown
 from engine.train.learning.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import TrainConfig
-from engine.train.stopping import stopping
 from engine.train.toml_settings import from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
