@@ -1,13 +1,17 @@
 """A GTP program plays, analyses and counts for a table, is interrupted, and is started again after a failure."""
 
+import random
+import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.color import BLACK, WHITE
+from engine.errors import GoError
 from engine.vertex import parse_vertex
 from engine.web.settings import GameSettings, Sitting
 from engine.web.table import Count, Facts, Kind, Table
@@ -30,7 +34,7 @@ class Seated:
     def play(self, *names: str) -> None:
         """Play moves, each after the engine's answer."""
         for name in names:
-            self.until(lambda now: not now.busy and len(now.line) % 2 == 0)
+            self.until(lambda now: now.busy is not Kind.MOVE and len(now.line) % 2 == 0)
             self.table.command("play", {"move": name})
 
     def until(self, holds: Callable[[Facts], bool]) -> Facts:
@@ -182,3 +186,35 @@ def test_a_count_tells_dead_stones_and_whose_the_points_are() -> None:
     assert count.dead == (vertex("A5"),)
     assert count.score == "W+7.5"
     assert count.owners == (1.0, 0.0, 0.0, 0.0, -1.0) * SIZE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_pages_ask_at_the_same_time_the_engine_still_plays_after_it(seed: int) -> None:
+    generator = random.Random(seed)
+    points = [f"{column}{row}" for column in "ABCDE" for row in range(1, 6)]
+    choices: list[tuple[str, Callable[[], dict[str, Any]]]] = [
+        ("play", lambda: {"move": generator.choice(points)}),
+        ("wish", lambda: {generator.choice(["analysis", "territory"]): generator.random() < 0.7}),
+        ("go", lambda: {"to": generator.randrange(6)}),
+        ("sit", lambda: {generator.choice(["black", "white"]): generator.choice(["person", "engine"])}),
+        *[(name, dict) for name in ("undo", "count", "resign", "new")],
+    ]
+
+    def ask_often() -> None:
+        for _ in range(60):
+            name, fields = generator.choice(choices)
+            with suppress(GoError):
+                seated.table.command(name, fields())
+            time.sleep(generator.random() * 0.02)
+
+    with closing(Seated()) as seated:
+        pages = [threading.Thread(target=ask_often) for _ in range(3)]
+        for page in pages:
+            page.start()
+        for page in pages:
+            page.join()
+        assert seated.until(lambda now: True).shown.error is None
+        seated.table.command("new", {"black": "person", "white": "engine"})
+        seated.play("E5", "E4")
+        now = seated.until(lambda now: len(now.line) == 4)
+    assert [move.vertex for move in now.line] == [vertex(name) for name in ("E5", "A1", "E4", "B1")]
