@@ -13,7 +13,8 @@ from engine.clock import Kind, TimeSettings
 from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
 from engine.match.settings import MatchSettings
 from engine.programs.program import Program, ProgramFailure, Reply, Trouble
-from engine.rules import KGS_PRESETS, Rules, preset_name
+from engine.programs.words import introduced, rules_command, size_command
+from engine.rules import Rules
 from engine.vertex import format_vertex
 
 log = logging.getLogger(__name__)
@@ -84,9 +85,9 @@ class Seat:
             self._program = Program(self.command)
         except ProgramFailure as failure:
             raise Forfeit(self.label, failure.trouble, failure.detail) from failure
-        name, version, commands = (self.ask(word) for word in ("name", "version", "list_commands"))
+        called = introduced(self.ask)
+        commands = self.ask("list_commands")
         self._commands = frozenset(commands.text.split()) if commands.ok else frozenset()
-        called = f"{name.text} {version.text if version.ok else ''}".strip() if name.ok else ""
         self.name = self._given_name or called or self.command
         if warm_up:
             self._size(settings)
@@ -204,8 +205,7 @@ class Seat:
             program.kill()
 
     def _size(self, settings: MatchSettings) -> None:
-        square = settings.width == settings.height
-        self._need(f"boardsize {settings.width}" if square else f"boardsize {settings.width} {settings.height}")
+        self._need(size_command(settings.width, settings.height))
 
     def _place_handicap(self, settings: MatchSettings) -> None:
         """Put the handicap stones where the standard has them, in the first way that the program lists."""
@@ -229,13 +229,8 @@ class Seat:
         return reply.text
 
     def _set_rules(self, rules: Rules) -> None:
-        """Tell the rules in the first of the two ways that the program lists, or not at all."""
-        command = None
-        if self.lists("kata-set-rules"):
-            command = f"kata-set-rules {preset_name(rules) or rules.to_json()}"
-        elif self.lists("kgs-rules"):
-            kgs = next((name for name, preset in KGS_PRESETS.items() if preset == rules), None)
-            command = None if kgs is None else f"kgs-rules {kgs}"
+        """Tell the rules, if the program lists a way to."""
+        command = rules_command(rules, self._commands)
         if command is None:
             return
         reply = self.ask(command)

@@ -3,7 +3,7 @@
 from engine.color import BLACK, WHITE, color_name, opponent
 from engine.game import Game
 from engine.programs.program import Program, Reply
-from engine.rules import KGS_PRESETS, preset_name
+from engine.programs.words import rules_command, size_command
 from engine.vertex import format_vertex
 
 
@@ -100,16 +100,12 @@ class Follower:
             program.close()
 
     def _set_up(self, game: Game) -> bool:
-        size = f"{game.width}" if game.width == game.height else f"{game.width} {game.height}"
-        if not all(self.ask(line).ok for line in (f"boardsize {size}", "clear_board")):
+        if not all(self.ask(line).ok for line in (size_command(game.width, game.height), "clear_board")):
             return False
         self.ask(f"komi {game.komi:g}")
-        rules = preset_name(game.rules)
-        kgs = next((name for name, preset in KGS_PRESETS.items() if preset == game.rules), None)
-        if self.lists("kata-set-rules"):
-            self.ask(f"kata-set-rules {rules or game.rules.to_json()}")
-        elif self.lists("kgs-rules") and kgs is not None:
-            self.ask(f"kgs-rules {kgs}")
+        rules = rules_command(game.rules, self.commands)
+        if rules is not None:
+            self.ask(rules)
         # The opponent's stones last: a program then knows whose turn it is.
         first = game.moves[0].color if game.moves else game.to_play
         stones = {BLACK: game.setup_black, WHITE: game.setup_white}

@@ -11,6 +11,7 @@ from engine.game import Game
 from engine.programs.answers import parse_analysis
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
+from engine.programs.words import introduced
 from engine.scoring import final_score, format_score, ownership_map, without_chains
 from engine.vertex import parse_vertex, points
 from engine.web.table import Count, Kind, Table, Task
@@ -79,12 +80,10 @@ class Thinker:
 
     def _start(self) -> None:
         self._follower.start()
-        name, version = (self._follower.ask(word) for word in ("name", "version"))
-        called = f"{name.text} {version.text if version.ok else ''}".strip() if name.ok else ""
         self._told_seconds = None
         if self._follower.lists("kata-set-param"):
             self._follower.ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
-        self._table.sit_down(called or self._follower.command)
+        self._table.sit_down(introduced(self._follower.ask) or self._follower.command)
 
     def _do(self, task: Task) -> None:
         if not self._follower.follow(task.game):
