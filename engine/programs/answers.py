@@ -106,27 +106,34 @@ def parse_analysis(text: str, width: int, height: int) -> AnalysisAnswer | None:
     try:
         ends = [*starts[1:], end]
         candidates = tuple(_candidate(words[a + 1 : b], width, height) for a, b in zip(starts, ends, strict=True))
-        winrate = float(root["winrate"]) if "winrate" in root else None
-        score = float(root["scoreLead"]) if "scoreLead" in root else None
+        winrate, score = _finite(root, "winrate"), _finite(root, "scoreLead")
         place = words.index("ownership") + 1 if "ownership" in words else None
-        ownership = None if place is None else _floats(words, place, width * height)
+        owned = None if place is None else _floats(words, place, width * height)
     except (BadVertex, KeyError, ValueError):
         return None
     played = next((line for line in reversed(lines) if line.startswith("play ")), "")
+    ownership = owned if owned is not None and np.isfinite(owned).all() else None
     return AnalysisAnswer(candidates, winrate, score, ownership, played.removeprefix("play ").strip())
 
 
 def _candidate(words: list[str], width: int, height: int) -> Candidate:
     place = words.index("pv") if "pv" in words else len(words)
     pairs = _pairs(words[:place])
+    winrate = _finite(pairs, "winrate")
     unit = 1 if "scoreLead" in pairs or "." in pairs.get("winrate", "") else _LEELA_UNIT
     return Candidate(
         parse_vertex(pairs["move"], width, height),
         int(pairs["visits"]),
-        float(pairs["winrate"]) / unit if "winrate" in pairs else None,
-        float(pairs["scoreLead"]) if "scoreLead" in pairs else None,
+        None if winrate is None else winrate / unit,
+        _finite(pairs, "scoreLead"),
         tuple(parse_vertex(word, width, height) for word in _variation(words[place + 1 :])),
     )
+
+
+def _finite(pairs: dict[str, str], key: str) -> float | None:
+    """Return a number; None where it is absent, or none that can be shown."""
+    value = float(pairs.get(key, "nan"))
+    return value if math.isfinite(value) else None
 
 
 def _variation(words: list[str]) -> Iterator[str]:

@@ -6,97 +6,22 @@ neither HTTP nor GTP.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
 from engine.errors import GoError, IllegalMove
 from engine.files import write_atomically
-from engine.game import Game, Move
+from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
 from engine.sgf import load_sgf, write_game
 from engine.vertex import parse_vertex
+from engine.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
 from engine.web.settings import GameSettings, Sitting, read_settings
-
-
-class Kind(StrEnum):
-    """What an engine can be asked to do."""
-
-    MOVE = "move"
-    ANALYSIS = "analysis"
-    SCORE = "score"
-
-
-@dataclass(frozen=True)
-class Task:
-    """Something to do about a position. `ticket` tells whether it is still wanted when it is done."""
-
-    kind: Kind
-    game: Game
-    ticket: int
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What the engine thinks of a position, in Black's view."""
-
-    winrate: float | None = None
-    lead: float | None = None
-
-
-@dataclass(frozen=True)
-class Count:
-    """A counted position: the score as SGF has results, dead stones, and each point's owner as `ownership` has it.
-
-    owners: [area] in policy order, 0 where a stone lives.
-    """
-
-    score: str
-    dead: tuple[int, ...] = ()
-    owners: tuple[float, ...] = ()
-
-
-@dataclass
-class Shown:
-    """What a page sees beside the game: the last analysis, a count, messages."""
-
-    answer: AnalysisAnswer | None = None
-    count: Count | None = None
-    error: str | None = None
-
-
-@dataclass
-class Wishes:
-    """What a page may switch on: the engine's candidates, and who will own what."""
-
-    analysis: bool = False
-    territory: bool = False
-
-    @property
-    def need_analysis(self) -> bool:
-        """True if the engine is to think about any position shown."""
-        return self.analysis or self.territory
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The table at one moment, for a page. `game` is at the position shown, `line` are all moves that were played."""
-
-    version: int
-    settings: GameSettings
-    game: Game
-    line: tuple[Move, ...]
-    result: str | None
-    engine: str
-    busy: Kind | None
-    shown: Shown
-    wishes: Wishes
-    opinions: dict[int, Opinion] = field(default_factory=dict)
 
 
 class Table:
@@ -120,7 +45,7 @@ class Table:
         self._line = list(game.moves)
         self._result: str | None = None
         self._began = datetime.now()
-        self._saved = self._folder and self._folder / f"keima-{self._began:%Y%m%d-%H%M%S}.sgf"
+        self._saved: Path | None = None
         self._opinions: dict[int, Opinion] = {}
         self._wants_score = False
         self._turn_over()
@@ -193,7 +118,7 @@ class Table:
         self._go_to(len(self._line))
         while sittings[self._game.undo().color] is Sitting.ENGINE and is_mixed:
             pass
-        self._cut()
+        self._cut(self._game.move_number)
 
     def _go(self, fields: dict[str, Any]) -> None:
         number = fields.get("to")
@@ -227,17 +152,23 @@ class Table:
         return self._game.move_number < len(self._line) or self._result is not None
 
     def _add(self, vertex: int) -> None:
-        """Play a move for the side to move at the position shown; moves after it are gone. Raises IllegalMove."""
+        """Play a move for the side to move at the position shown. Raises IllegalMove.
+
+        Moves that came after it are gone from the table; the file of that game stays, and another one begins.
+        """
         if self._game.is_over:
             raise IllegalMove("the game is over: take moves back, or begin a new one")
+        before = self._game.move_number
         self._game.play(self._game.to_play, vertex)
-        self._cut()
+        if before < len(self._line):
+            self._saved = None
+        self._cut(before)
 
-    def _cut(self) -> None:
-        """Make the position shown the last one."""
+    def _cut(self, known: int) -> None:
+        """Make the position shown the last one; opinions are of this line up to a number of moves."""
         self._line = list(self._game.moves)
         self._result = None
-        self._opinions = {number: each for number, each in self._opinions.items() if number <= len(self._line)}
+        self._opinions = {number: each for number, each in self._opinions.items() if number <= known}
         self._wants_score = False
         self._turn_over()
         self._save()
@@ -254,13 +185,20 @@ class Table:
         self._save()
 
     def _save(self) -> None:
-        if self._saved is None or not self._line:
+        if self._folder is None or not self._line:
             return
         try:
-            self._saved.parent.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if self._saved is None:
+                names = (f"{self._name}{suffix}.sgf" for suffix in chain([""], (f"-{number}" for number in count(2))))
+                self._saved = next(path for path in map(self._folder.joinpath, names) if not path.exists())
             write_atomically(self._saved, self._sgf())
         except OSError as error:
-            self._shown.error = f"The game is not saved: {self._saved}: {error.strerror}"
+            self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
+
+    @property
+    def _name(self) -> str:
+        return f"keima-{self._began:%Y%m%d-%H%M%S}"
 
     def _sgf(self) -> str:
         whole = self._game.copy()
@@ -395,7 +333,7 @@ class Table:
     def record(self) -> tuple[str, str]:
         """Return the game as SGF, and a name for its file."""
         with self._changed:
-            return self._sgf(), f"keima-{self._began:%Y%m%d-%H%M%S}.sgf"
+            return self._sgf(), f"{self._name}.sgf"
 
     def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
         """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""

@@ -14,7 +14,8 @@ from engine.programs.program import ProgramFailure
 from engine.programs.words import introduced
 from engine.scoring import final_score, format_score, ownership_map, without_chains
 from engine.vertex import parse_vertex, points
-from engine.web.table import Count, Kind, Table, Task
+from engine.web.facts import Count, Kind, Task
+from engine.web.table import Table
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from engine.picture import Mark, picture
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.rules import parse_rules, preset_name
 from engine.vertex import format_vertex
+from engine.web.facts import Facts
 from engine.web.settings import RULES, Sitting
-from engine.web.table import Facts
 
 MOST_CANDIDATES = 12
 _LEAST_SHARE = 0.01

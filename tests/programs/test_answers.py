@@ -39,6 +39,14 @@ def test_leela_zero_tells_winrates_in_ten_thousandths() -> None:
     assert (answer.winrate, answer.ownership, answer.move) == (None, None, "")
 
 
+def test_what_is_no_number_is_unknown() -> None:
+    owned = " ".join(["nan"] * SIZE * SIZE)
+    answer = parse_analysis(f"info move A1 visits 3 winrate nan scoreLead inf pv A1 ownership {owned}", SIZE, SIZE)
+    assert answer is not None
+    assert answer.candidates == (Candidate(*vertices("A1"), 3, None, None, vertices("A1")),)
+    assert answer.ownership is None
+
+
 @pytest.mark.parametrize(
     ("text", "score"),
     [

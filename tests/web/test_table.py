@@ -11,8 +11,9 @@ from engine.errors import GoError
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.sgf import load_sgf
 from engine.vertex import PASS, parse_vertex
+from engine.web.facts import Count, Facts, Kind, Task
 from engine.web.settings import GameSettings, Sitting
-from engine.web.table import Count, Facts, Kind, Table, Task
+from engine.web.table import Table
 
 PEOPLE = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
 ENGINES = {BLACK: Sitting.ENGINE, WHITE: Sitting.ENGINE}
@@ -327,6 +328,28 @@ def test_a_pass_is_a_move() -> None:
     at = table(PEOPLE)
     moves(at, "pass")
     assert facts(at).line[0].vertex == PASS
+
+
+def test_another_way_from_an_earlier_position_leaves_the_saved_game_alone(tmp_path: Path) -> None:
+    at = table(PEOPLE, tmp_path)
+    moves(at, "C3", "D3", "B2")
+    at.command("go", {"to": 1})
+    moves(at, "E5")
+    at.command("new", {})
+    moves(at, "A1")
+    lengths = sorted(len(load_sgf(path).moves) for path in tmp_path.iterdir())
+    assert lengths == [1, 2, 3]
+
+
+def test_opinions_of_another_way_are_forgotten() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3", "D3")
+    at.command("wish", {"analysis": True})
+    for number in (2, 1):
+        at.command("go", {"to": number})
+        at.thinks(task(at), answer())
+    moves(at, "E5")
+    assert list(facts(at).opinions) == [1]
 
 
 def test_a_game_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None:

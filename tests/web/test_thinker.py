@@ -13,8 +13,9 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.vertex import parse_vertex
+from engine.web.facts import Count, Facts, Kind
 from engine.web.settings import GameSettings, Sitting
-from engine.web.table import Count, Facts, Kind, Table
+from engine.web.table import Table
 from engine.web.thinker import Thinker
 from tests.programs.analyst import analyst
 

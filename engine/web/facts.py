@@ -1,0 +1,84 @@
+"""What is known of a table: what its engine is asked and has said, and what pages see."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.game import Game, Move
+from engine.programs.answers import AnalysisAnswer
+from engine.web.settings import GameSettings
+
+
+class Kind(StrEnum):
+    """What an engine can be asked to do."""
+
+    MOVE = "move"
+    ANALYSIS = "analysis"
+    SCORE = "score"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to do about a position. `ticket` tells whether it is still wanted when it is done."""
+
+    kind: Kind
+    game: Game
+    ticket: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What the engine thinks of a position, in Black's view."""
+
+    winrate: float | None = None
+    lead: float | None = None
+
+
+@dataclass(frozen=True)
+class Count:
+    """A counted position: the score as SGF has results, dead stones, and each point's owner as `ownership` has it.
+
+    owners: [area] in policy order, 0 where a stone lives.
+    """
+
+    score: str
+    dead: tuple[int, ...] = ()
+    owners: tuple[float, ...] = ()
+
+
+@dataclass
+class Shown:
+    """What a page sees beside the game: the last analysis, a count, messages."""
+
+    answer: AnalysisAnswer | None = None
+    count: Count | None = None
+    error: str | None = None
+
+
+@dataclass
+class Wishes:
+    """What a page may switch on: the engine's candidates, and who will own what."""
+
+    analysis: bool = False
+    territory: bool = False
+
+    @property
+    def need_analysis(self) -> bool:
+        """True if the engine is to think about any position shown."""
+        return self.analysis or self.territory
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The table at one moment, for a page. `game` is at the position shown, `line` are all moves that were played."""
+
+    version: int
+    settings: GameSettings
+    game: Game
+    line: tuple[Move, ...]
+    result: str | None
+    engine: str
+    busy: Kind | None
+    shown: Shown
+    wishes: Wishes
+    opinions: dict[int, Opinion] = field(default_factory=dict)
