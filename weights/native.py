@@ -21,6 +21,7 @@ from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
 from weights.architecture import from_json, to_json
 from weights.files import write_atomically
 
+SUFFIX = ".safetensors"
 METADATA_KEY = "keima-net"
 VERSION = 1
 MAX_HEADER = 1 << 24

@@ -17,7 +17,7 @@ from weights.katago_form import katago_form
 from weights.registry import format_of, load
 
 KEIMA, KATAGO = "keima", "katago"
-_SUFFIXES = {".safetensors": KEIMA, ".bin.gz": KATAGO}
+_SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO}
 _WRITERS: dict[str, Callable[[NetSpec, Path], None]] = {KEIMA: native.write, KATAGO: katago_writer.write}
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from engine.errors import GoError
 from engine.netfile.options import SHIPPED_NETWORKS
 from engine.nets.spec import WeightsError
+from weights.native import SUFFIX
 from weights.registry import format_of
 
 _LOG = logging.getLogger(__name__)
-_SUFFIX = ".safetensors"
-"""Of the networks that ship."""
 
 
 def find_network(path: str | os.PathLike[str]) -> Path:
@@ -20,7 +19,7 @@ def find_network(path: str | os.PathLike[str]) -> Path:
     Raises GoError where a folder has none.
     """
     place = Path(path)
-    shipped = SHIPPED_NETWORKS / (place.name + _SUFFIX)
+    shipped = SHIPPED_NETWORKS / (place.name + SUFFIX)
     if not place.exists() and place.name == os.fspath(path) and shipped.is_file():
         return shipped
     if not place.is_dir():
