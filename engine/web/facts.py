@@ -13,6 +13,7 @@ class Kind(StrEnum):
 
     MOVE = "move"
     ANALYSIS = "analysis"
+    REVIEW = "review"
     SCORE = "score"
 
 
@@ -57,10 +58,11 @@ class Shown:
 
 @dataclass
 class Wishes:
-    """What a page may switch on: the engine's candidates, and who will own what."""
+    """What a page may switch on: the engine's candidates, who will own what, a look at every position."""
 
     analysis: bool = False
     territory: bool = False
+    review: bool = False
 
     @property
     def need_analysis(self) -> bool:
@@ -70,7 +72,11 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Facts:
-    """The table at one moment, for a page. `game` is at the position shown, `line` are all moves that were played."""
+    """The table at one moment, for a page.
+
+    game: at the position shown. line: all moves that were played. opinions: by the number of moves before the position.
+    reviewed: so many positions.
+    """
 
     version: int
     settings: GameSettings
@@ -82,3 +88,4 @@ class Facts:
     shown: Shown
     wishes: Wishes
     opinions: dict[int, Opinion] = field(default_factory=dict)
+    reviewed: int = 0

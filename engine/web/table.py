@@ -7,20 +7,18 @@ neither HTTP nor GTP.
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
-from engine.errors import GoError, IllegalMove
-from engine.files import write_atomically
+from engine.errors import GoError
 from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
 from engine.sgf import load_sgf, write_game
 from engine.vertex import parse_vertex
 from engine.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
+from engine.web.line import GameFile, Line
 from engine.web.settings import GameSettings, Sitting, read_settings
 
 
@@ -41,12 +39,11 @@ class Table:
     def _begin(self, settings: GameSettings, game: Game) -> None:
         """Sit down to a game, whose moves are the line. The caller holds the lock, or nobody else knows the table."""
         self._settings = settings
-        self._game = game
-        self._line = list(game.moves)
+        self._line = Line(game)
+        self._file = GameFile(self._folder)
         self._result: str | None = None
-        self._began = datetime.now()
-        self._saved: Path | None = None
         self._opinions: dict[int, Opinion] = {}
+        self._reviewed: set[int] = set()
         self._wants_score = False
         self._turn_over()
 
@@ -94,37 +91,37 @@ class Table:
         self._result = record.result or None
 
     def _play(self, fields: dict[str, Any]) -> None:
-        if self._settings.sittings[self._game.to_play] is Sitting.ENGINE and not self._is_review():
+        if self._settings.sittings[self._line.game.to_play] is Sitting.ENGINE and not self._is_review():
             raise GoError(f"it is {self._engine}'s turn")
-        self._add(parse_vertex(str(fields.get("move", "")), self._game.width, self._game.height))
+        self._add(parse_vertex(str(fields.get("move", "")), self._line.game.width, self._line.game.height))
 
     def _resign(self, fields: dict[str, Any]) -> None:
         if self._result is not None:
             raise GoError("the game is over")
-        self._go_to(len(self._line))
-        loser = self._game.to_play
+        self._line.go_to(len(self._line.moves))
+        loser = self._line.game.to_play
         if self._settings.sittings[loser] is Sitting.ENGINE and Sitting.PERSON in self._settings.sittings.values():
             loser = opponent(loser)
         self._end(f"{color_letter(opponent(loser))}+R")
 
     def _undo(self, fields: dict[str, Any]) -> None:
         """Take back moves down to and with a person's last one; one move where nobody, or everybody, is a person."""
-        if not self._line:
+        moves = self._line.moves
+        if not moves:
             raise GoError("there is no move to take back")
         sittings = self._settings.sittings
         is_mixed = set(sittings.values()) == {Sitting.PERSON, Sitting.ENGINE}
-        if is_mixed and all(sittings[move.color] is Sitting.ENGINE for move in self._line):
+        if is_mixed and all(sittings[move.color] is Sitting.ENGINE for move in moves):
             raise GoError("there is no move of yours to take back")
-        self._go_to(len(self._line))
-        while sittings[self._game.undo().color] is Sitting.ENGINE and is_mixed:
+        while sittings[self._line.take_back().color] is Sitting.ENGINE and is_mixed:
             pass
-        self._cut(self._game.move_number)
+        self._continue(len(self._line.moves))
 
     def _go(self, fields: dict[str, Any]) -> None:
         number = fields.get("to")
         if not isinstance(number, int):
             raise GoError(f"expected the number of a move, got {number!r}")
-        self._go_to(min(max(number, 0), len(self._line)))
+        self._line.go_to(number)
         self._turn_over()
 
     def _sit(self, fields: dict[str, Any]) -> None:
@@ -134,10 +131,11 @@ class Table:
         self._turn_over()
 
     def _wish(self, fields: dict[str, Any]) -> None:
-        wishes = {name: bool(on) for name, on in fields.items() if name in ("analysis", "territory")}
+        wishes = {name: bool(on) for name, on in fields.items() if name in ("analysis", "territory", "review")}
         self._wishes = replace(self._wishes, **wishes)
         self._is_paused = False
-        if self._taken is not None and self._taken.kind is Kind.ANALYSIS and not self._wishes.need_analysis:
+        looks = (Kind.ANALYSIS, Kind.REVIEW)
+        if self._taken is not None and self._taken.kind in looks and self._taken.kind is not self._wanted():
             self._taken = None
             self._ticket += 1
 
@@ -149,35 +147,26 @@ class Table:
 
     def _is_review(self) -> bool:
         """True if the position shown is not the last one, or the game has its result."""
-        return self._game.move_number < len(self._line) or self._result is not None
+        return not self._line.is_at_end or self._result is not None
 
     def _add(self, vertex: int) -> None:
         """Play a move for the side to move at the position shown. Raises IllegalMove.
 
         Moves that came after it are gone from the table; the file of that game stays, and another one begins.
         """
-        if self._game.is_over:
-            raise IllegalMove("the game is over: take moves back, or begin a new one")
-        before = self._game.move_number
-        self._game.play(self._game.to_play, vertex)
-        if before < len(self._line):
-            self._saved = None
-        self._cut(before)
+        known = self._line.game.move_number
+        if self._line.play(vertex):
+            self._file = GameFile(self._folder)
+        self._continue(known)
 
-    def _cut(self, known: int) -> None:
-        """Make the position shown the last one; opinions are of this line up to a number of moves."""
-        self._line = list(self._game.moves)
+    def _continue(self, known: int) -> None:
+        """Go on after a change of the line, of which opinions are known up to a number of moves."""
         self._result = None
         self._opinions = {number: each for number, each in self._opinions.items() if number <= known}
+        self._reviewed = {number for number in self._reviewed if number <= known}
         self._wants_score = False
         self._turn_over()
         self._save()
-
-    def _go_to(self, number: int) -> None:
-        while self._game.move_number > number:
-            self._game.undo()
-        for color, vertex in self._line[self._game.move_number : number]:
-            self._game.play(color, vertex, lenient=True)
 
     def _end(self, result: str) -> None:
         self._result = result
@@ -185,25 +174,14 @@ class Table:
         self._save()
 
     def _save(self) -> None:
-        if self._folder is None or not self._line:
+        if not self._line.moves:
             return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if self._saved is None:
-                names = (f"{self._name}{suffix}.sgf" for suffix in chain([""], (f"-{number}" for number in count(2))))
-                self._saved = next(path for path in map(self._folder.joinpath, names) if not path.exists())
-            write_atomically(self._saved, self._sgf())
+            self._file.save(self._sgf())
         except OSError as error:
             self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
 
-    @property
-    def _name(self) -> str:
-        return f"keima-{self._began:%Y%m%d-%H%M%S}"
-
     def _sgf(self) -> str:
-        whole = self._game.copy()
-        for color, vertex in self._line[whole.move_number :]:
-            whole.play(color, vertex, lenient=True)
         names = self._names()
         comments = {
             number: f"Black {opinion.winrate:.1%}" + ("" if opinion.lead is None else f", {opinion.lead:+.1f}")
@@ -211,11 +189,11 @@ class Table:
             if opinion.winrate is not None
         }
         return write_game(
-            whole,
+            self._line.at(len(self._line.moves)),
             result=self._result,
             black=names[BLACK],
             white=names[WHITE],
-            date=f"{self._began:%Y-%m-%d}",
+            date=f"{self._file.began:%Y-%m-%d}",
             move_comments=comments,
         )
 
@@ -234,7 +212,8 @@ class Table:
                     return None
                 kind = self._wanted()
                 if kind is not None and (self._taken is None or self._taken.ticket != self._ticket):
-                    self._taken = Task(kind, self._game.copy(), self._ticket, self._settings.seconds)
+                    number = self._line.game.move_number if kind is not Kind.REVIEW else min(self._unreviewed())
+                    self._taken = Task(kind, self._line.at(number), self._ticket, self._settings.seconds)
                     self._tell()
                     return self._taken
                 self._changed.wait()
@@ -242,13 +221,18 @@ class Table:
     def _wanted(self) -> Kind | None:
         if self._is_paused:
             return None
-        if self._wants_score or (self._game.is_over and self._result is None and self._shown.count is None):
+        if self._wants_score or (self._line.game.is_over and self._result is None and self._shown.count is None):
             return Kind.SCORE
-        if self._game.is_over:
-            return None
-        if not self._is_review() and self._settings.sittings[self._game.to_play] is Sitting.ENGINE:
+        is_over = self._line.game.is_over
+        if not is_over and not self._is_review() and self._settings.sittings[self._line.game.to_play] is Sitting.ENGINE:
             return Kind.MOVE
-        return Kind.ANALYSIS if self._wishes.need_analysis else None
+        if self._wishes.review and self._unreviewed():
+            return Kind.REVIEW
+        return Kind.ANALYSIS if self._wishes.need_analysis and not is_over else None
+
+    def _unreviewed(self) -> set[int]:
+        """Return the positions of the line, by their numbers of moves, that no review has looked at."""
+        return set(range(len(self._line.moves) + 1)) - self._reviewed
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether nothing has happened that makes a task's result useless."""
@@ -259,7 +243,8 @@ class Table:
         with self._changed:
             if not self.is_wanted(task):
                 return
-            self._shown.answer = answer
+            if task.kind is not Kind.REVIEW:
+                self._shown.answer = answer
             self._note(task, answer)
             self._tell()
 
@@ -297,7 +282,7 @@ class Table:
             if not self.is_wanted(task):
                 return
             self._wants_score = False
-            if self._game.is_over and not self._is_review():
+            if self._line.game.is_over and not self._is_review():
                 self._end(count.score)
             self._shown.count = count
             self._taken = None
@@ -305,12 +290,20 @@ class Table:
             self._tell()
 
     def finished(self, task: Task) -> None:
-        """Say that an analysis has ended by itself; there will be another one once a page asks for something."""
+        """Say that an analysis has ended by itself, or that a position is reviewed.
+
+        There will be another analysis once a page asks for something.
+        """
         with self._changed:
-            if self.is_wanted(task):
+            if not self.is_wanted(task):
+                return
+            if task.kind is Kind.REVIEW:
+                self._reviewed.add(task.game.move_number)
+                self._ticket += 1
+            else:
                 self._is_paused = True
-                self._taken = None
-                self._tell()
+            self._taken = None
+            self._tell()
 
     def failed(self, task: Task | None, message: str) -> None:
         """Tell what went wrong; the engine rests until a page asks for something."""
@@ -333,7 +326,7 @@ class Table:
     def record(self) -> tuple[str, str]:
         """Return the game as SGF, and a name for its file."""
         with self._changed:
-            return self._sgf(), f"{self._name}.sgf"
+            return self._sgf(), self._file.name
 
     def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
         """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""
@@ -343,14 +336,15 @@ class Table:
             return Facts(
                 self._version,
                 self._settings,
-                self._game.copy(),
-                tuple(self._line),
+                self._line.game.copy(),
+                tuple(self._line.moves),
                 self._result,
                 self._engine,
                 self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,
                 replace(self._shown),
                 self._wishes,
                 dict(self._opinions),
+                len(self._reviewed),
             )
 
     @property

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from engine.board.layout import COLOR
@@ -23,6 +24,8 @@ _PATIENCE = 600.0
 """Seconds that a move or a count may take."""
 _END_SECONDS = 20.0
 """That an analysis may take to end."""
+_REVIEW_SECONDS = 1.0
+"""For each position of a review, where the engine's moves have no time of their own."""
 _CLOSE_SECONDS = 3.0
 """That a program has to end by itself when the page is closed."""
 _KATA = "20 rootInfo true ownership true"
@@ -94,6 +97,8 @@ class Thinker:
                 self._move(task)
             case Kind.ANALYSIS:
                 self._analyse(task)
+            case Kind.REVIEW:
+                self._review(task)
             case Kind.SCORE:
                 self._count(task)
 
@@ -128,15 +133,32 @@ class Thinker:
         self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
         self._told_seconds = seconds
 
+    def _review(self, task: Task) -> None:
+        """Think about one position of a game for as long as a move takes."""
+        if not task.game.is_over:
+            until = time.monotonic() + (task.seconds or _REVIEW_SECONDS)
+
+            def look() -> None:
+                if time.monotonic() >= until or not self._table.is_wanted(task):
+                    self._follower.interrupt(_END_SECONDS)
+
+            self._watch(task, look)
+        self._table.finished(task)
+
     def _analyse(self, task: Task) -> None:
+        """Think until nobody wants it any more."""
+        self._watch(task, self.interrupt)
+        self._table.finished(task)
+
+    def _watch(self, task: Task, look: Callable[[], None]) -> None:
+        """Tell the table what the program thinks; `look` is called at each line, and may end it."""
         word = self._follower.first_listed("kata-analyze", "lz-analyze")
         if word is None:
             raise GoError("The engine lists neither kata-analyze nor lz-analyze.")
         command = f"{word} {color_name(task.game.to_play)} {_options(word)}"
-        reply = self._follower.program.watch(command, _Lines(self._table, task, self.interrupt))
+        reply = self._follower.program.watch(command, _Lines(self._table, task, look))
         if not reply.ok:
             raise GoError(f"The engine refuses to analyse: {reply.text}")
-        self._table.finished(task)
 
     def _count(self, task: Task) -> None:
         """Count with the engine's dead stones; by its own word where it has one."""
@@ -166,22 +188,22 @@ def _owners(game: Game, dead: list[int]) -> tuple[float, ...]:
 class _Lines:
     """Reads the lines of one analysis and tells the table."""
 
-    def __init__(self, table: Table, task: Task, interrupt: Callable[[], None] = lambda: None) -> None:
-        """interrupt: called at every line, for what was no longer wanted before the analysis had begun."""
+    def __init__(self, table: Table, task: Task, look: Callable[[], None] = lambda: None) -> None:
+        """look: called after every line; what was no longer wanted when it began has to be ended there."""
         self.played = ""
         self._table = table
         self._task = task
-        self._interrupt = interrupt
+        self._look = look
 
     def __call__(self, line: str) -> None:
         """Take a line."""
         if line.startswith("play "):
             self.played = line.removeprefix("play ").strip()
             return
-        self._interrupt()
         answer = parse_analysis(line, self._task.game.width, self._task.game.height)
         if answer is not None:
             self._table.thinks(self._task, answer)
+        self._look()
 
 
 def _options(word: str) -> str:

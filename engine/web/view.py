@@ -1,6 +1,7 @@
 """The table as pages see it: one JSON object with the board as a picture."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_name, for_color
@@ -12,6 +13,9 @@ from engine.web.facts import Facts
 from engine.web.settings import RULES, Sitting
 
 MOST_CANDIDATES = 12
+MOST_MISTAKES = 8
+_LEAST_CHANCE = 0.05
+"""Of winning, that a move must lose to be told of as a mistake."""
 _LEAST_SHARE = 0.01
 """Of the best move's visits, below which a move is not drawn."""
 
@@ -50,7 +54,9 @@ def view(facts: Facts) -> dict[str, Any]:
         "score": None if facts.shown.count is None else facts.shown.count.score,
         "error": facts.shown.error,
         "busy": facts.busy,
-        "wishes": {"analysis": facts.wishes.analysis, "territory": facts.wishes.territory},
+        "wishes": asdict(facts.wishes),
+        "reviewed": facts.reviewed,
+        "mistakes": _mistakes(facts),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "opinions": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.opinions.items())},
     }
@@ -73,6 +79,21 @@ def _ownership(facts: Facts) -> Sequence[float] | None:
 def _last_move(facts: Facts) -> str:
     color, vertex = facts.game.moves[-1]
     return f"{color_name(color).capitalize()} {format_vertex(vertex, facts.game.width, facts.game.height)}"
+
+
+def _mistakes(facts: Facts) -> list[dict[str, Any]]:
+    """Return the moves that cost their player most, by the engine's opinions before and after them."""
+    lost: list[dict[str, Any]] = []
+    for number, (color, vertex) in enumerate(facts.line, 1):
+        before, after = (facts.opinions.get(each) for each in (number - 1, number))
+        if before is None or after is None or before.winrate is None or after.winrate is None:
+            continue
+        points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, color)
+        chance = for_color(before.winrate - after.winrate, color)
+        if chance >= _LEAST_CHANCE:
+            name = f"{color_name(color).capitalize()} {format_vertex(vertex, facts.game.width, facts.game.height)}"
+            lost.append({"number": number, "move": name, "winrate": chance, "points": points})
+    return sorted(lost, key=lambda each: -each["winrate"])[:MOST_MISTAKES]
 
 
 def _candidates(answer: AnalysisAnswer) -> list[Candidate]:

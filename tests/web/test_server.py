@@ -155,6 +155,24 @@ def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() ->
     assert shown["board"].count('fill="#ffffff" opacity="0.4"') == SIZE * SIZE
 
 
+def test_the_view_names_the_moves_that_lost_most() -> None:
+    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    for move in ("C3", "D3", "B2"):
+        table.command("play", {"move": move})
+    table.command("wish", {"review": True})
+    corner = parse_vertex("A1", SIZE, SIZE)
+    # Of the side to move: Black's first move loses a fifth of the games, White's two fifths, the last one nothing much.
+    for winrate, lead in ((0.75, 3.0), (0.45, 1.0), (0.95, 9.0), (0.06, -9.5)):
+        task = table.next_task()
+        assert task is not None
+        table.thinks(task, AnalysisAnswer((Candidate(corner, 1, winrate, lead),)))
+        table.finished(task)
+    mistakes = view(table.facts())["mistakes"]  # type: ignore[arg-type]
+    assert [(each["number"], each["move"]) for each in mistakes] == [(2, "White D3"), (1, "Black C3")]
+    assert [each["winrate"] for each in mistakes] == pytest.approx([0.4, 0.2])
+    assert [each["points"] for each in mistakes] == pytest.approx([10.0, 4.0])
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path) -> None:
     words = ["--size", "5", "--port", "0", "--no-browser", "--out", str(tmp_path), "--net", "none", "--visits", "20"]

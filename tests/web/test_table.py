@@ -358,3 +358,37 @@ def test_a_game_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None
     moves(at, "C3")
     assert str(facts(at).shown.error).startswith("The game is not saved: ")
     assert len(facts(at).line) == 1
+
+
+def test_a_review_looks_at_every_position_once_and_leaves_the_one_shown_alone() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3", "D3")
+    at.command("wish", {"analysis": True})
+    shown = task(at)
+    at.command("wish", {"review": True})
+    assert not at.is_wanted(shown)
+    seen = []
+    while wanted(at) is Kind.REVIEW:
+        asked = task(at)
+        at.thinks(asked, answer())
+        seen.append(asked.game.move_number)
+        at.finished(asked)
+        assert facts(at).game.move_number == 2
+        assert facts(at).shown.answer is None
+    assert seen == [0, 1, 2]
+    assert (facts(at).reviewed, sorted(facts(at).opinions)) == (3, [0, 1, 2])
+    assert task(at).kind is Kind.ANALYSIS
+    at.command("undo", {})
+    moves(at, "E5")
+    assert task(at).game.move_number == 2
+
+
+def test_a_look_elsewhere_does_not_begin_the_review_anew() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3")
+    at.command("wish", {"review": True})
+    at.finished(task(at))
+    at.command("go", {"to": 0})
+    assert task(at).game.move_number == 1
+    at.command("wish", {"review": False})
+    assert wanted(at) is None

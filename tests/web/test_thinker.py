@@ -219,3 +219,18 @@ def test_whatever_pages_ask_at_the_same_time_the_engine_still_plays_after_it(see
         seated.play("E5", "E4")
         now = seated.until(lambda now: len(now.line) == 4)
     assert [move.vertex for move in now.line] == [vertex(name) for name in ("E5", "A1", "E4", "B1")]
+
+
+def test_a_game_is_reviewed_from_its_start_to_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with closing(Seated("--log", str(log), seconds=0.1)) as seated:
+        seated.table.command("sit", {"white": "person"})
+        for move in ("C3", "D3", "pass", "pass"):
+            seated.table.command("play", {"move": move})
+        seated.until(lambda now: now.result is not None)
+        seated.table.command("wish", {"review": True})
+        now = seated.until(lambda now: now.reviewed == 5)
+    # The engine is always content with the side to move; a finished game is not analysed.
+    assert [each.winrate for each in now.opinions.values()] == pytest.approx([0.6, 0.4, 0.6, 0.4])
+    assert now.shown.error is None
+    assert sum(line.startswith("kata-analyze") for line in said(log)) == 4

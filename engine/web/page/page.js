@@ -5,6 +5,7 @@ const UNIT = 40;
 const EDGE = 1.5;
 const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 const SVG = "http://www.w3.org/2000/svg";
+const WISHES = ["analysis", "territory", "review"];
 const at = (id) => document.getElementById(id);
 let table = null;
 
@@ -94,11 +95,12 @@ function show(facts) {
   at("pass").disabled = !facts.may_play;
   at("undo").disabled = facts.moves === 0;
   at("resign").disabled = facts.result !== null;
-  for (const name of ["analysis", "territory"]) at(name).checked = facts.wishes[name];
+  for (const name of WISHES) at(name).checked = facts.wishes[name];
   for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
   showOpinions();
   showCandidates();
+  showMistakes();
   if (!at("rules").options.length) fillNewGame();
 }
 
@@ -117,6 +119,7 @@ function showSeat(color) {
 function statusText() {
   if (table.busy === "score") return "Counting ...";
   if (table.busy === "move") return `${table.engine} thinks ...`;
+  if (table.busy === "review") return `Reviewing: ${table.reviewed} of ${table.moves + 1} positions`;
   const parts = [];
   if (table.result !== null) parts.push(`Result: ${table.result}`);
   else if (table.score !== null) parts.push(`As it stands: ${table.score}`);
@@ -149,23 +152,33 @@ function leadText(lead) {
   return points === "0.0" ? "even" : `${lead > 0 ? "Black" : "White"} ahead by ${points}`;
 }
 
-function showCandidates() {
-  at("candidates").hidden = !table.candidates.length;
-  const rows = table.candidates.map((each) => {
+function fillRows(name, list, cellsOf, dataOf) {
+  at(name).hidden = !list.length;
+  const rows = list.map((each) => {
     const row = document.createElement("tr");
-    const cells = [
-      each.move,
-      each.winrate === null ? "" : `${(100 * each.winrate).toFixed(1)} %`,
-      each.lead === null ? "" : `${each.lead > 0 ? "+" : ""}${each.lead.toFixed(1)}`,
-      each.visits.toLocaleString("en"),
-      each.pv.join(" "),
-    ];
-    for (const text of cells) row.insertCell().textContent = text;
-    row.dataset.move = each.move;
-    row.dataset.pv = each.pv.join(" ");
+    for (const text of cellsOf(each)) row.insertCell().textContent = text;
+    Object.assign(row.dataset, dataOf(each));
     return row;
   });
-  at("candidates").tBodies[0].replaceChildren(...rows);
+  at(name).tBodies[0].replaceChildren(...rows);
+}
+
+function showCandidates() {
+  const cells = ({move, winrate, lead, visits, pv}) => [
+    move,
+    winrate === null ? "" : `${(100 * winrate).toFixed(1)} %`,
+    lead === null ? "" : `${lead > 0 ? "+" : ""}${lead.toFixed(1)}`,
+    visits.toLocaleString("en"),
+    pv.join(" "),
+  ];
+  fillRows("candidates", table.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
+}
+
+function showMistakes() {
+  const cells = ({number, move, winrate, points}) => [
+    String(number), move, `${(100 * winrate).toFixed(1)} %`, points === null ? "" : points.toFixed(1),
+  ];
+  fillRows("mistakes", table.wishes.review ? table.mistakes : [], cells, ({number}) => ({number}));
 }
 
 function fillNewGame() {
@@ -200,7 +213,7 @@ at("pass").addEventListener("click", () => tell("play", {move: "pass"}));
 at("undo").addEventListener("click", () => tell("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && tell("resign"));
 at("count").addEventListener("click", () => tell("count"));
-for (const name of ["analysis", "territory"]) {
+for (const name of WISHES) {
   at(name).addEventListener("change", () => tell("wish", {[name]: at(name).checked}));
 }
 for (const color of ["black", "white"]) {
@@ -210,6 +223,10 @@ at("seconds").addEventListener("change", () => tell("sit", {seconds: at("seconds
 at("graph").addEventListener("click", (event) => {
   const box = at("graph").getBoundingClientRect();
   tell("go", {to: Math.round((Math.max(table.moves, 20) * (event.clientX - box.left)) / box.width)});
+});
+at("mistakes").tBodies[0].addEventListener("click", (event) => {
+  const row = event.target.closest("tr");
+  if (row) tell("go", {to: Number(row.dataset.number) - 1});
 });
 const body = at("candidates").tBodies[0];
 body.addEventListener("mouseover", (event) => {
@@ -241,6 +258,7 @@ addEventListener("keydown", (event) => {
     ArrowLeft: () => tell("go", {to: steps.back()}), ArrowRight: () => tell("go", {to: steps.on()}),
     Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
     a: () => tell("wish", {analysis: !table.wishes.analysis}), t: () => tell("wish", {territory: !table.wishes.territory}),
+    r: () => tell("wish", {review: !table.wishes.review}),
     u: () => tell("undo"), p: () => table.may_play && tell("play", {move: "pass"}),
   };
   if (keys[event.key]) {
