@@ -50,7 +50,7 @@ def load_command(name: str) -> click.Command | None:
 
             return distill
         case "draw":
-            from engine.picture_cli import draw
+            from engine.picture.cli import draw
 
             return draw
         case "match":

@@ -12,7 +12,7 @@ LAYERS = [
     | {"engine.files", "engine.memory", "engine.installation", "engine.stopping"},
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
     {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
-    | {"engine.picture"},
+    | {"engine.picture", "engine.picture.svg"},
     {"engine.sgf", "engine.sgf_source"},
     {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
     {"engine.encoders", "weights"},
@@ -21,7 +21,7 @@ LAYERS = [
     {"engine.players", "engine.programs"},
     {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
     | {"engine.train.toml_settings", "engine.train.workers", "engine.analysis_server"}
-    | {"engine.picture_cli", "engine.web"},
+    | {"engine.picture.cli", "engine.web"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},

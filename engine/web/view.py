@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_name, for_color
-from engine.picture import Mark, picture
+from engine.picture.svg import Mark, picture
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.rules import parse_rules, preset_name
 from engine.vertex import format_vertex

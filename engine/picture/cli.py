@@ -24,7 +24,7 @@ def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) 
 def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
     from engine.errors import GoError
     from engine.files import write_atomically
-    from engine.picture import picture
+    from engine.picture.svg import picture
     from engine.sgf import load_sgf
 
     loaded = load_sgf(record)

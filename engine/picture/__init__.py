@@ -1,0 +1,1 @@
+"""Positions as pictures: `svg` draws them, `cli` is the command that draws one of a record."""
