@@ -7,6 +7,9 @@ from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
 from engine.web.settings import GameSettings
 
+MOST_CANDIDATES = 12
+"""Moves of an analysis that pages show."""
+
 
 class Kind(StrEnum):
     """What an engine can be asked to do."""

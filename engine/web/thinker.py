@@ -15,7 +15,7 @@ from engine.programs.program import ProgramFailure
 from engine.programs.words import introduced
 from engine.scoring import final_score, format_score, ownership_map, without_chains
 from engine.vertex import parse_vertex, points
-from engine.web.facts import Count, Kind, Task
+from engine.web.facts import MOST_CANDIDATES, Count, Kind, Task
 from engine.web.table import Table
 
 log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ _REVIEW_SECONDS = 1.0
 """For each position of a review, where the engine's moves have no time of their own."""
 _CLOSE_SECONDS = 3.0
 """That a program has to end by itself when the page is closed."""
-_KATA = "20 rootInfo true ownership true"
-"""A line each fifth of a second, with what the page draws."""
+_KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
+"""A line each fifth of a second, with what the page draws: all moves would make it too long to be read whole."""
 
 
 class Thinker:

@@ -9,10 +9,9 @@ from engine.picture.svg import Mark, picture
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.rules import parse_rules, preset_name
 from engine.vertex import format_vertex
-from engine.web.facts import Facts
+from engine.web.facts import MOST_CANDIDATES, Facts
 from engine.web.settings import RULES, Sitting
 
-MOST_CANDIDATES = 12
 MOST_MISTAKES = 8
 _LEAST_CHANCE = 0.05
 """Of winning, that a move must lose to be told of as a mistake."""
