@@ -81,6 +81,10 @@ class Thinker:
             self._table.failed(task, f"The engine failed. {failure.detail}")
         except GoError as error:
             self._table.failed(task, str(error))
+        except Exception as error:  # a fault of ours must not leave the page waiting for ever
+            log.exception("a task failed")
+            self._follower.kill()
+            self._table.failed(task, f"Keima failed: {error!r}")
 
     def _start(self) -> None:
         self._follower.start()

@@ -234,3 +234,17 @@ def test_a_game_is_reviewed_from_its_start_to_its_end(tmp_path: Path) -> None:
     assert [each.winrate for each in now.opinions.values()] == pytest.approx([0.6, 0.4, 0.6, 0.4])
     assert now.shown.error is None
     assert sum(line.startswith("kata-analyze") for line in said(log)) == 4
+
+
+def test_a_fault_of_keimas_own_is_told_and_the_engine_serves_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    with closing(Seated()) as seated, monkeypatch.context() as broken:
+        broken.setattr("engine.web.thinker.parse_analysis", fails)
+        seated.play("C3")
+        now = seated.until(lambda now: now.shown.error is not None)
+        assert "ZeroDivisionError('a fault')" in str(now.shown.error)
+        broken.undo()
+        seated.table.command("go", {"to": 1})
+        seated.until(lambda now: len(now.line) == 2)
