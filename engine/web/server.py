@@ -138,7 +138,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(HTTPStatus.OK)
         self._head({"Content-Type": "text/event-stream", "Connection": "close"})
         self.end_headers()
-        table, version = self.server.table, -1
+        self.server.table.enter()
+        try:
+            self._tell_changes(self.server.table)
+        finally:
+            self.server.table.leave()
+
+    def _tell_changes(self, table: Table) -> None:
+        version = -1
         while not table.is_closed:
             facts = table.facts(version, _QUIET_SECONDS)
             if facts is None:

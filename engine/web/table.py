@@ -32,7 +32,7 @@ class Table:
         self._interrupt: Callable[[], None] = lambda: None
         self._engine = "engine"
         self._wishes = Wishes()
-        self._version = self._ticket = 0
+        self._version = self._ticket = self._visitors = 0
         self._is_closed = False
         self._begin(settings, settings.new_game())
 
@@ -134,6 +134,10 @@ class Table:
         wishes = {name: bool(on) for name, on in fields.items() if name in ("analysis", "territory", "review")}
         self._wishes = replace(self._wishes, **wishes)
         self._is_paused = False
+        self._drop_unwanted()
+
+    def _drop_unwanted(self) -> None:
+        """Give up an analysis or a review under way that is not what is wanted now."""
         looks = (Kind.ANALYSIS, Kind.REVIEW)
         if self._taken is not None and self._taken.kind in looks and self._taken.kind is not self._wanted():
             self._taken = None
@@ -228,7 +232,8 @@ class Table:
             return Kind.MOVE
         if self._wishes.review and self._unreviewed():
             return Kind.REVIEW
-        return Kind.ANALYSIS if self._wishes.need_analysis and not is_over else None
+        is_seen = self._visitors > 0  # an analysis without end is for somebody who looks at it
+        return Kind.ANALYSIS if is_seen and self._wishes.need_analysis and not is_over else None
 
     def _unreviewed(self) -> set[int]:
         """Return the positions of the line, by their numbers of moves, that no review has looked at."""
@@ -316,6 +321,20 @@ class Table:
             self._tell()
 
     # What pages see
+
+    def enter(self) -> None:
+        """Count one more who looks."""
+        with self._changed:
+            self._visitors += 1
+            self._tell()
+
+    def leave(self) -> None:
+        """Count one less; when nobody looks any more, an analysis ends."""
+        with self._changed:
+            self._visitors -= 1
+            self._drop_unwanted()
+            self._tell()
+        self._interrupt()
 
     def sit_down(self, engine: str) -> None:
         """Tell the engine's name."""

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -20,6 +21,7 @@ from engine.color import BLACK, WHITE
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.sgf import load_sgf
 from engine.vertex import PASS, parse_vertex
+from engine.web.facts import Kind
 from engine.web.server import PAGE, PageServer
 from engine.web.settings import GameSettings, Sitting
 from engine.web.table import Table
@@ -95,6 +97,20 @@ def test_a_page_hears_of_every_move() -> None:
     ElementTree.fromstring(now["board"])
 
 
+def test_a_page_that_is_closed_looks_no_more() -> None:
+    with served() as (table, port):
+        heard = events(port)
+        next(heard)
+        table.command("wish", {"analysis": True})
+        assert table._wanted() is Kind.ANALYSIS
+        heard.close()
+        deadline = time.monotonic() + 20
+        while table._wanted() is not None:
+            assert time.monotonic() < deadline
+            table.command("wish", {"territory": True})
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
@@ -137,6 +153,7 @@ def test_the_record_comes_as_a_file() -> None:
 
 def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() -> None:
     table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    table.enter()
     table.command("play", {"move": "C3"})
     table.command("wish", {"analysis": True})
     task = table.next_task()

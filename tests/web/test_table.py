@@ -22,7 +22,10 @@ SIZE = 5
 
 
 def table(sittings: dict[int, Sitting], folder: Path | None = None, **changes: Any) -> Table:
-    return Table(GameSettings(SIZE, SIZE, sittings=sittings, **changes), folder)
+    """Return a table that somebody looks at."""
+    made = Table(GameSettings(SIZE, SIZE, sittings=sittings, **changes), folder)
+    made.enter()
+    return made
 
 
 def facts(at: Table) -> Facts:
@@ -392,3 +395,25 @@ def test_a_look_elsewhere_does_not_begin_the_review_anew() -> None:
     assert task(at).game.move_number == 1
     at.command("wish", {"review": False})
     assert wanted(at) is None
+
+
+def test_an_analysis_that_nobody_looks_at_ends_and_begins_again_for_the_next_who_comes() -> None:
+    at = table(PEOPLE)
+    at.command("wish", {"analysis": True})
+    asked = task(at)
+    at.enter()
+    at.leave()
+    assert at.is_wanted(asked)
+    at.leave()
+    assert not at.is_wanted(asked)
+    assert wanted(at) is None
+    at.enter()
+    assert task(at).kind is Kind.ANALYSIS
+
+
+def test_the_engine_answers_a_person_who_has_left() -> None:
+    at = table(MIXED)
+    moves(at, "C3")
+    asked = task(at)
+    at.leave()
+    assert at.moves(asked, vertex("D3"))

@@ -29,6 +29,7 @@ class Seated:
 
     def __init__(self, *options: str, seconds: float | None = None) -> None:
         self.table = Table(GameSettings(SIZE, SIZE, sittings=MIXED, seconds=seconds))
+        self.table.enter()
         self._thinker = Thinker(self.table, analyst(*options))
         self._thinker.start()
 
