@@ -108,8 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
             return False
         return True
 
-    def _send(self, content: bytes, kind: str, disposition: str | None = None) -> None:
-        self.send_response(HTTPStatus.OK)
+    def _send(
+        self, content: bytes, kind: str, disposition: str | None = None, status: HTTPStatus = HTTPStatus.OK
+    ) -> None:
+        self.send_response(status)
         self._head({"Content-Type": kind, "Content-Length": str(len(content))})
         if disposition is not None:
             self.send_header("Content-Disposition", disposition)
@@ -117,11 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _fail(self, status: HTTPStatus, message: str) -> None:
-        content = json.dumps({"error": message}).encode()
-        self.send_response(status)
-        self._head({"Content-Type": "application/json", "Content-Length": str(len(content))})
-        self.end_headers()
-        self.wfile.write(content)
+        self._send(json.dumps({"error": message}).encode(), "application/json", status=status)
 
     def _head(self, headers: dict[str, str]) -> None:
         safe = {
