@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -167,8 +166,9 @@ def test_it_plays_on_its_page(place: Path) -> None:
             assert time.monotonic() < deadline, record
             time.sleep(0.2)
     finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        process.terminate()
+        status = process.wait(timeout=30)
+    assert status == 0 or sys.platform == "win32"
 
 
 def ask_page(port: int, method: str, path: str, body: str | None = None) -> str:
