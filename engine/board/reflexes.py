@@ -89,16 +89,6 @@ def reflex_at(board: Board, point: int, color: int) -> int:
 
 
 @kernel
-def write_reflexes(board: Board, color: int, legal: NDArray[np.bool_], kinds: NDArray[np.int8]) -> None:
-    """Write what each move is into kinds [area + 1], NO_REFLEX where illegal and for a pass. legal: [area + 1]."""
-    stride, width = board[HEADER, STRIDE], board[HEADER, WIDTH]
-    for index in range(kinds.shape[0]):
-        kinds[index] = NO_REFLEX
-        if index < kinds.shape[0] - 1 and legal[index]:
-            kinds[index] = reflex_at(board, (index // width + 1) * stride + index % width + 1, color)
-
-
-@kernel
 def reflex_move(board: Board, color: int, legal: NDArray[np.bool_]) -> int:
     """Return the vertex that reflex recommends, NO_POINT where there is none.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import GoError
 from gtp.errors import GtpError
 from gtp.params import PARAMS
-from gtp.state import DEFAULT_ANALYSIS_NOISE, DEFAULT_PV_LENGTH, Perspective
+from gtp.state import DEFAULT_PV_LENGTH, Perspective
 
 if TYPE_CHECKING:
     from engine.search.params import SearchParams
@@ -33,11 +33,6 @@ class Settings:
     perspective: Perspective = Perspective.BLACK
     pv_length: int = DEFAULT_PV_LENGTH
     warns_unused: bool = True
-
-
-def default_noise() -> float:
-    """Return the wide root noise of analysis, KataGo's."""
-    return DEFAULT_ANALYSIS_NOISE
 
 
 def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings, list[str]]:

@@ -1,6 +1,5 @@
 """Moves without thinking, drawn. The point in question is marked by its GTP name; X asks for Black, O for White."""
 
-import numpy as np
 import pytest
 
 from engine.board.layout import HEAD, LIBERTIES
@@ -14,12 +13,11 @@ from engine.board.reflexes import (
     reflex_at,
     reflex_move,
     takes,
-    write_reflexes,
 )
 from engine.color import BLACK, WHITE, opponent
 from engine.evaluators.base import legality_of
 from engine.game import Game
-from engine.vertex import NO_POINT, parse_vertex, policy_index
+from engine.vertex import NO_POINT, parse_vertex
 from tests.positions import game_from_diagram, random_game
 
 COLORS = {"X": BLACK, "O": WHITE}
@@ -109,15 +107,10 @@ def test_the_move_of_a_reflex(rows: str, mover: str, move: str | None) -> None:
 def test_reflexes_agree_with_the_board_after_the_move(seed: int) -> None:
     game = random_game(seed, 7, moves=50)
     color = game.to_play
-    legal = legality_of(game, color)[0]
-    kinds = np.full(50, 77, dtype=np.int8)
-    write_reflexes(game.board, color, legal, kinds)
-    assert (kinds[~legal] == NO_REFLEX).all()
-    assert kinds[-1] == NO_REFLEX
     for vertex in game.legal_vertices(color):
         after = game.copy()
         captured = after.play(color, vertex)
-        kind = kinds[policy_index(vertex, 7, 7)]
+        kind = reflex_at(game.board, vertex, color)
         assert takes(game.board, vertex, color) == captured
         assert (kind == CAPTURE) == (captured > 0)
         breath = after.board[LIBERTIES, after.board[HEAD, vertex]]

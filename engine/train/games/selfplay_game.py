@@ -92,8 +92,7 @@ class SelfplayGame:
         self.first_ply = self.game.move_number
         self._opening_left = draw_opening_moves(settings, kind.side, generator)
         self.may_resign = bool(generator.random() >= settings.no_resign_share)
-        self._exploration = Exploration(settings.exploration, generator, adviser)
-        self._exploration.games = number
+        self._exploration = Exploration(settings.exploration, generator, adviser, number)
         self.plies: list[Ply] = []
         self._hopeless = {BLACK: 0, WHITE: 0}
         self._would_resign: int | None = None

@@ -101,11 +101,3 @@ def most_likely(shares: Sequence[float], mean: float) -> list[float]:
         low, high = (middle, high) if slope > 0 else (low, middle)
     multiplier = (low + high) / 2
     return [share / (1 + multiplier * (score - mean)) for share, score in zip(shares, scores, strict=True)]
-
-
-def pair_counts(pairs: Sequence[tuple[float, float]]) -> list[int]:
-    """Return how many pairs of games made 0, 0.5, 1, 1.5 and 2 points; a draw is half a point."""
-    counts = [0] * PAIR_SCORES
-    for first, second in pairs:
-        counts[round(2 * (first + second))] += 1
-    return counts

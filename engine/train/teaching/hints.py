@@ -49,21 +49,23 @@ class ExplorationSettings:
 
 
 class Exploration:
-    """Decides ply by ply whether a move is forced, and which. What it forces must be masked from policy targets."""
+    """Decides ply by ply of one game whether a move is forced, and which, with the probability `epsilon`.
+
+    What it forces must be masked from policy targets.
+    """
 
     def __init__(
-        self, settings: ExplorationSettings, generator: np.random.Generator, adviser: Adviser | None = None
+        self,
+        settings: ExplorationSettings,
+        generator: np.random.Generator,
+        adviser: Adviser | None = None,
+        games: int = 0,
     ) -> None:
-        """Without an adviser, and where it has no answer, every forced move is a random one."""
+        """Without an adviser, and where it has no answer, every forced move is a random one. games: played before."""
         self._settings = settings
         self._generator = generator
         self._adviser = adviser
-        self.games = 0
-
-    @property
-    def epsilon(self) -> float:
-        """The present probability of a forced move."""
-        return self._settings.epsilon(self.games)
+        self.epsilon = settings.epsilon(games)
 
     def forced_move(self, game: Game) -> int | None:
         """Return the move that must be played for the side to move, None where the search is to choose."""
@@ -74,10 +76,6 @@ class Exploration:
             if vertex is not None and game.is_legal(game.to_play, vertex):
                 return vertex
         return random_move(game, self._generator)
-
-    def end_game(self) -> None:
-        """Count a game, which lowers epsilon."""
-        self.games += 1
 
 
 def random_move(game: Game, generator: np.random.Generator) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.train.generations.sprt import Sprt, log_likelihood_ratio, most_likely, pair_counts
+from engine.train.generations.sprt import Sprt, log_likelihood_ratio, most_likely
 
 COUNTS = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda counts: sum(counts) > 0)
 
@@ -100,10 +100,6 @@ def test_a_test_of_nothing_goes_on() -> None:
 def test_a_clean_sweep_is_accepted_after_some_games() -> None:
     sweeps = [Sprt(0.5, 0.6).verdict([0, 0, 0, 0, pairs]).outcome for pairs in range(1, 25)]
     assert sweeps.index("accept") == math.ceil(math.log(19) / math.log(1.2)) - 1
-
-
-def test_pairs_are_counted_by_their_points() -> None:
-    assert pair_counts([(1, 0), (1, 1), (0.5, 0), (0, 0), (0.5, 1)]) == [1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("hypotheses", [(0.6, 0.5), (0.0, 0.5), (0.5, 1.0)])

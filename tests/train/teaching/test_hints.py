@@ -35,11 +35,8 @@ def test_exploration_is_off_by_default() -> None:
 
 
 def test_epsilon_falls_game_by_game_to_its_floor() -> None:
-    policy = exploration(start=0.99, decay=0.99, floor=0.01)
-    seen = []
-    for _ in range(1000):
-        seen.append(policy.epsilon)
-        policy.end_game()
+    settings = ExplorationSettings(start=0.99, decay=0.99, floor=0.01)
+    seen = [Exploration(settings, np.random.default_rng(1), games=number).epsilon for number in range(1000)]
     assert seen[:2] == [0.99, pytest.approx(0.99**2)]
     assert seen == sorted(seen, reverse=True)
     assert seen[-1] == 0.01
