@@ -69,16 +69,23 @@ class Thinker:
         self._follower.close()
 
     def _try(self, task: Task | None) -> None:
-        """Start the program unless it runs, and do the task, if there is one; tell the table what fails."""
+        """Start the program unless it runs, and do the task, if there is one; tell the table what fails.
+
+        A program that has run until now gets a second chance: it may have ended long before anybody asked it.
+        """
+        has_run = self._follower.is_running
         try:
-            if not self._follower.is_running:
+            if not has_run:
                 self._start()
             if task is not None:
                 self._do(task)
         except ProgramFailure as failure:
             log.warning("the engine failed: %s", failure)
             self._follower.kill()
-            self._table.failed(task, f"The engine failed. {failure.detail}")
+            if has_run and task is not None and self._table.is_wanted(task):
+                self._try(task)
+            else:
+                self._table.failed(task, f"The engine failed. {failure.detail}")
         except GoError as error:
             self._table.failed(task, str(error))
         except Exception as error:  # a fault of ours must not leave the page waiting for ever

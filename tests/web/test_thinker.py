@@ -1,6 +1,8 @@
 """A GTP program plays, analyses and counts for a table, is interrupted, and is started again after a failure."""
 
+import os
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -30,8 +32,8 @@ class Seated:
     def __init__(self, *options: str, seconds: float | None = None) -> None:
         self.table = Table(GameSettings(SIZE, SIZE, sittings=MIXED, seconds=seconds))
         self.table.enter()
-        self._thinker = Thinker(self.table, analyst(*options))
-        self._thinker.start()
+        self.thinker = Thinker(self.table, analyst(*options))
+        self.thinker.start()
 
     def play(self, *names: str) -> None:
         """Play moves, each after the engine's answer."""
@@ -53,7 +55,7 @@ class Seated:
     def close(self) -> None:
         """End the program."""
         self.table.close()
-        self._thinker.close()
+        self.thinker.close()
 
 
 def vertex(name: str) -> int:
@@ -155,6 +157,18 @@ def test_a_program_that_crashes_is_told_of_and_started_again_when_it_is_wanted()
             seated.table.command("go", {"to": 1})
         seated.table.command("sit", {"white": "person"})
         assert seated.until(lambda now: now.busy is None).shown.error is None
+
+
+def test_a_program_that_ended_while_nobody_asked_is_started_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with closing(Seated("--log", str(log))) as seated:
+        seated.play("C3")
+        seated.until(lambda now: len(now.line) == 2)
+        os.killpg(seated.thinker._follower.program._process.pid, signal.SIGKILL)
+        seated.play("D3")
+        now = seated.until(lambda now: len(now.line) == 4)
+    assert now.shown.error is None
+    assert said(log).count("list_commands") == 2
 
 
 def test_a_program_that_cannot_be_started_is_told_of() -> None:

@@ -90,6 +90,7 @@ function show(facts) {
   at("board").classList.toggle("may-play", facts.may_play);
   for (const color of ["black", "white"]) showSeat(color);
   at("status").textContent = statusText();
+  document.title = `${statusText()} · Keima`;
   if (facts.error) showError(facts.error);
   at("number").textContent = `${facts.shown} / ${facts.moves}`;
   at("pass").disabled = !facts.may_play;
