@@ -34,7 +34,7 @@ class Task:
 class Opinion:
     """What the engine thinks of a position, in Black's view."""
 
-    winrate: float | None = None
+    winrate: float
     lead: float | None = None
 
 
@@ -78,7 +78,7 @@ class Facts:
     """The table at one moment, for a page.
 
     game: at the position shown. line: all moves that were played. opinions: by the number of moves before the position.
-    reviewed: so many positions.
+    reviewed: so many positions. main: how many moves the game has that this line left, None if it is the game itself.
     """
 
     version: int
@@ -92,3 +92,4 @@ class Facts:
     wishes: Wishes
     opinions: dict[int, Opinion] = field(default_factory=dict)
     reviewed: int = 0
+    main: int | None = None

@@ -15,7 +15,7 @@ from engine.errors import GoError
 from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
-from engine.sgf import load_sgf, write_game
+from engine.sgf import load_sgf
 from engine.vertex import parse_vertex
 from engine.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
 from engine.web.line import GameFile, Line
@@ -39,11 +39,8 @@ class Table:
     def _begin(self, settings: GameSettings, game: Game) -> None:
         """Sit down to a game, whose moves are the line. The caller holds the lock, or nobody else knows the table."""
         self._settings = settings
-        self._line = Line(game)
-        self._file = GameFile(self._folder)
-        self._result: str | None = None
-        self._opinions: dict[int, Opinion] = {}
-        self._reviewed: set[int] = set()
+        self._line = Line(game, GameFile(self._folder))
+        self._main: Line | None = None
         self._wants_score = False
         self._turn_over()
 
@@ -88,18 +85,18 @@ class Table:
             people={BLACK: record.black, WHITE: record.white},
         )
         self._begin(settings, game)
-        self._result = record.result or None
+        self._line.result = record.result or None
 
     def _play(self, fields: dict[str, Any]) -> None:
-        if self._settings.sittings[self._line.game.to_play] is Sitting.ENGINE and not self._is_review():
+        if self._settings.sittings[self._game.to_play] is Sitting.ENGINE and not self._line.is_review:
             raise GoError(f"it is {self._engine}'s turn")
-        self._add(parse_vertex(str(fields.get("move", "")), self._line.game.width, self._line.game.height))
+        self._add(parse_vertex(str(fields.get("move", "")), self._game.width, self._game.height))
 
     def _resign(self, fields: dict[str, Any]) -> None:
-        if self._result is not None:
+        if self._line.result is not None:
             raise GoError("the game is over")
         self._line.go_to(len(self._line.moves))
-        loser = self._line.game.to_play
+        loser = self._game.to_play
         if self._settings.sittings[loser] is Sitting.ENGINE and Sitting.PERSON in self._settings.sittings.values():
             loser = opponent(loser)
         self._end(f"{color_letter(opponent(loser))}+R")
@@ -115,13 +112,21 @@ class Table:
             raise GoError("there is no move of yours to take back")
         while sittings[self._line.take_back().color] is Sitting.ENGINE and is_mixed:
             pass
-        self._continue(len(self._line.moves))
+        self._continue()
 
     def _go(self, fields: dict[str, Any]) -> None:
         number = fields.get("to")
         if not isinstance(number, int):
             raise GoError(f"expected the number of a move, got {number!r}")
         self._line.go_to(number)
+        self._turn_over()
+
+    def _back(self, fields: dict[str, Any]) -> None:
+        """Return from another way to the game that it left, at the position where it did."""
+        if self._main is None:
+            raise GoError("this is the game itself")
+        self._line, self._main = self._main, None
+        self._wants_score = False
         self._turn_over()
 
     def _sit(self, fields: dict[str, Any]) -> None:
@@ -149,31 +154,29 @@ class Table:
 
     # How the game goes on
 
-    def _is_review(self) -> bool:
-        """True if the position shown is not the last one, or the game has its result."""
-        return not self._line.is_at_end or self._result is not None
+    @property
+    def _game(self) -> Game:
+        return self._line.game
 
     def _add(self, vertex: int) -> None:
         """Play a move for the side to move at the position shown. Raises IllegalMove.
 
-        Moves that came after it are gone from the table; the file of that game stays, and another one begins.
+        In the middle of a game it begins another way; `back` leads to the first one.
         """
-        known = self._line.game.move_number
-        if self._line.play(vertex):
-            self._file = GameFile(self._folder)
-        self._continue(known)
+        line = self._line.after(vertex, self._folder)
+        if line is not self._line:
+            self._main = self._main or self._line
+        self._line = line
+        self._continue()
 
-    def _continue(self, known: int) -> None:
-        """Go on after a change of the line, of which opinions are known up to a number of moves."""
-        self._result = None
-        self._opinions = {number: each for number, each in self._opinions.items() if number <= known}
-        self._reviewed = {number for number in self._reviewed if number <= known}
+    def _continue(self) -> None:
+        """Go on after a change of the line."""
         self._wants_score = False
         self._turn_over()
         self._save()
 
     def _end(self, result: str) -> None:
-        self._result = result
+        self._line.result = result
         self._turn_over()
         self._save()
 
@@ -181,25 +184,9 @@ class Table:
         if not self._line.moves:
             return
         try:
-            self._file.save(self._sgf())
+            self._line.file.save(self._line.sgf(self._names()))
         except OSError as error:
             self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
-
-    def _sgf(self) -> str:
-        names = self._names()
-        comments = {
-            number: f"Black {opinion.winrate:.1%}" + ("" if opinion.lead is None else f", {opinion.lead:+.1f}")
-            for number, opinion in self._opinions.items()
-            if opinion.winrate is not None
-        }
-        return write_game(
-            self._line.at(len(self._line.moves)),
-            result=self._result,
-            black=names[BLACK],
-            white=names[WHITE],
-            date=f"{self._file.began:%Y-%m-%d}",
-            move_comments=comments,
-        )
 
     def _names(self) -> dict[int, str]:
         people = {color: self._settings.people.get(color) or "Person" for color in (BLACK, WHITE)}
@@ -216,7 +203,7 @@ class Table:
                     return None
                 kind = self._wanted()
                 if kind is not None and (self._taken is None or self._taken.ticket != self._ticket):
-                    number = self._line.game.move_number if kind is not Kind.REVIEW else min(self._unreviewed())
+                    number = self._game.move_number if kind is not Kind.REVIEW else min(self._line.unreviewed)
                     self._taken = Task(kind, self._line.at(number), self._ticket, self._settings.seconds)
                     self._tell()
                     return self._taken
@@ -225,19 +212,15 @@ class Table:
     def _wanted(self) -> Kind | None:
         if self._is_paused:
             return None
-        if self._wants_score or (self._line.game.is_over and self._result is None and self._shown.count is None):
+        if self._wants_score or (self._game.is_over and self._line.result is None and self._shown.count is None):
             return Kind.SCORE
-        is_over = self._line.game.is_over
-        if not is_over and not self._is_review() and self._settings.sittings[self._line.game.to_play] is Sitting.ENGINE:
+        is_over = self._game.is_over
+        if not is_over and not self._line.is_review and self._settings.sittings[self._game.to_play] is Sitting.ENGINE:
             return Kind.MOVE
-        if self._wishes.review and self._unreviewed():
+        if self._wishes.review and self._line.unreviewed:
             return Kind.REVIEW
         is_seen = self._visitors > 0  # an analysis without end is for somebody who looks at it
         return Kind.ANALYSIS if is_seen and self._wishes.need_analysis and not is_over else None
-
-    def _unreviewed(self) -> set[int]:
-        """Return the positions of the line, by their numbers of moves, that no review has looked at."""
-        return set(range(len(self._line.moves) + 1)) - self._reviewed
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether nothing has happened that makes a task's result useless."""
@@ -261,7 +244,7 @@ class Table:
         if winrate is None:
             return
         is_black = task.game.to_play == BLACK
-        self._opinions[task.game.move_number] = Opinion(
+        self._line.opinions[task.game.move_number] = Opinion(
             winrate if is_black else 1 - winrate, None if lead is None else for_color(lead, task.game.to_play)
         )
 
@@ -287,7 +270,7 @@ class Table:
             if not self.is_wanted(task):
                 return
             self._wants_score = False
-            if self._line.game.is_over and not self._is_review():
+            if self._game.is_over and not self._line.is_review:
                 self._end(count.score)
             self._shown.count = count
             self._taken = None
@@ -303,7 +286,7 @@ class Table:
             if not self.is_wanted(task):
                 return
             if task.kind is Kind.REVIEW:
-                self._reviewed.add(task.game.move_number)
+                self._line.reviewed.add(task.game.move_number)
                 self._ticket += 1
             else:
                 self._is_paused = True
@@ -345,7 +328,7 @@ class Table:
     def record(self) -> tuple[str, str]:
         """Return the game as SGF, and a name for its file."""
         with self._changed:
-            return self._sgf(), self._file.name
+            return self._line.sgf(self._names()), self._line.file.name
 
     def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
         """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""
@@ -355,15 +338,16 @@ class Table:
             return Facts(
                 self._version,
                 self._settings,
-                self._line.game.copy(),
+                self._game.copy(),
                 tuple(self._line.moves),
-                self._result,
+                self._line.result,
                 self._engine,
                 self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,
                 replace(self._shown),
                 self._wishes,
-                dict(self._opinions),
-                len(self._reviewed),
+                dict(self._line.opinions),
+                len(self._line.reviewed),
+                None if self._main is None else len(self._main.moves),
             )
 
     @property
@@ -390,6 +374,7 @@ COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {
     "resign": Table._resign,
     "undo": Table._undo,
     "go": Table._go,
+    "back": Table._back,
     "sit": Table._sit,
     "wish": Table._wish,
     "count": Table._count,

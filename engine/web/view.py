@@ -55,6 +55,7 @@ def view(facts: Facts) -> dict[str, Any]:
         "busy": facts.busy,
         "wishes": asdict(facts.wishes),
         "reviewed": facts.reviewed,
+        "main": facts.main,
         "mistakes": _mistakes(facts),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "opinions": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.opinions.items())},
@@ -85,7 +86,7 @@ def _mistakes(facts: Facts) -> list[dict[str, Any]]:
     lost: list[dict[str, Any]] = []
     for number, (color, vertex) in enumerate(facts.line, 1):
         before, after = (facts.opinions.get(each) for each in (number - 1, number))
-        if before is None or after is None or before.winrate is None or after.winrate is None:
+        if before is None or after is None:
             continue
         points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, color)
         chance = for_color(before.winrate - after.winrate, color)

@@ -417,3 +417,31 @@ def test_the_engine_answers_a_person_who_has_left() -> None:
     asked = task(at)
     at.leave()
     assert at.moves(asked, vertex("D3"))
+
+
+def test_another_way_leads_back_to_the_game_that_it_left() -> None:
+    at = table(PEOPLE)
+    at.command("wish", {"analysis": True})
+    moves(at, "C3", "D3")
+    at.thinks(task(at), answer(0.75))
+    at.command("resign", {})
+    at.command("go", {"to": 1})
+    moves(at, "E5", "E4")
+    at.command("go", {"to": 2})
+    moves(at, "A1")
+    assert (facts(at).main, facts(at).result, len(facts(at).line), list(facts(at).opinions)) == (2, None, 3, [])
+    at.command("back", {})
+    now = facts(at)
+    assert [move.vertex for move in now.line] == [vertex("C3"), vertex("D3")]
+    assert (now.game.move_number, now.result, now.main, list(now.opinions)) == (1, "W+R", None, [2])
+    with pytest.raises(GoError, match="this is the game itself"):
+        at.command("back", {})
+
+
+def test_an_illegal_move_begins_no_other_way() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3", "D3", "B2")
+    at.command("go", {"to": 2})
+    with pytest.raises(GoError, match="occupied"):
+        moves(at, "C3")
+    assert (facts(at).main, len(facts(at).line)) == (None, 3)

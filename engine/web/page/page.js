@@ -93,6 +93,7 @@ function show(facts) {
   document.title = `${statusText()} · Keima`;
   if (facts.error) showError(facts.error);
   at("number").textContent = `${facts.shown} / ${facts.moves}`;
+  at("back").hidden = facts.main === null;
   at("pass").disabled = !facts.may_play;
   at("undo").disabled = facts.moves === 0;
   at("resign").disabled = facts.result !== null;
@@ -213,6 +214,7 @@ for (const button of document.querySelectorAll("[data-to]")) {
 at("pass").addEventListener("click", () => tell("play", {move: "pass"}));
 at("undo").addEventListener("click", () => tell("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && tell("resign"));
+at("back").addEventListener("click", () => tell("back"));
 at("count").addEventListener("click", () => tell("count"));
 for (const name of WISHES) {
   at(name).addEventListener("change", () => tell("wish", {[name]: at(name).checked}));
@@ -260,6 +262,7 @@ addEventListener("keydown", (event) => {
     Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
     a: () => tell("wish", {analysis: !table.wishes.analysis}), t: () => tell("wish", {territory: !table.wishes.territory}),
     r: () => tell("wish", {review: !table.wishes.review}),
+    b: () => table.main !== null && tell("back"),
     u: () => tell("undo"), p: () => table.may_play && tell("play", {move: "pass"}),
   };
   if (keys[event.key]) {
