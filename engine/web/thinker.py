@@ -28,6 +28,8 @@ _REVIEW_SECONDS = 1.0
 """For each position of a review, where the engine's moves have no time of their own."""
 _CLOSE_SECONDS = 3.0
 """That a program has to end by itself when the page is closed."""
+_CANCELLABLE = "kata-search_analyze_cancellable"
+"""Ends as soon as nobody wants its move any more; what moves by itself thinks to its end first."""
 _KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
 """A line each fifth of a second, with what the page draws: all moves would make it too long to be read whole."""
 
@@ -116,25 +118,33 @@ class Thinker:
     def _move(self, task: Task) -> None:
         self._tell_seconds(task.seconds)
         color, follower = color_name(task.game.to_play), self._follower
-        word = follower.first_listed("kata-genmove_analyze", "lz-genmove_analyze")
+        word = follower.first_listed(_CANCELLABLE, "kata-genmove_analyze", "lz-genmove_analyze")
+        lines = _Lines(self._table, task, self.interrupt)
         if word is None:
             reply = follower.ask(f"genmove {color}")
-            text = reply.text
+            lines.played = reply.text
         else:
-            lines = _Lines(self._table, task)
-            reply = follower.program.watch(f"{word} {color} {_options(word)}", lines, _PATIENCE)
-            text = lines.played if reply.ok else reply.text
+            limit = None if word == _CANCELLABLE else _PATIENCE
+            reply = follower.program.watch(f"{word} {color} {_options(word)}", lines, limit)
         if not reply.ok:
-            raise GoError(f"The engine refuses to move: {text}")
-        if text.lower() == "resign":
-            self._table.resigns(task)
-            return
+            raise GoError(f"The engine refuses to move: {reply.text}")
+        match lines.played.lower():
+            case "cancelled":
+                pass
+            case "resign":
+                self._table.resigns(task)
+            case text:
+                self._play(task, text, is_played=word != _CANCELLABLE)
+
+    def _play(self, task: Task, text: str, is_played: bool) -> None:
+        """Play the move that the program tells, which it has played itself or has to be told like others."""
         try:
-            vertex = parse_vertex(text.split()[0] if text.split() else "", task.game.width, task.game.height)
-            follower.played(vertex)
+            vertex = parse_vertex(text, task.game.width, task.game.height)
+            if is_played:
+                self._follower.played(vertex)
             self._table.moves(task, vertex)
         except (BadVertex, IllegalMove) as error:
-            follower.lose_track()
+            self._follower.lose_track()
             raise GoError(f"The engine played {text!r}: {error}") from error
 
     def _tell_seconds(self, seconds: float | None) -> None:

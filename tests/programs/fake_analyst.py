@@ -1,6 +1,7 @@
 """A GTP program that analyses: it says the same of the first empty point, again and again, until it hears a line.
 
-kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays. --command WORDS are listed besides,
+kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays, kata-search_analyze_cancellable
+tells --lines of them unless it hears something, and does not play. --command WORDS are listed besides,
 --refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --crash ends at
 the first genmove, --log FILE keeps every line.
 """
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--command", default="kata-analyze kata-genmove_analyze")
     parser.add_argument("--refuse", default="")
     parser.add_argument("--log", default="")
+    parser.add_argument("--lines", type=int, default=3)
     parser.add_argument("--dead", default="")
     parser.add_argument("--resign-at", type=int, default=1000)
     parser.add_argument("--deaf", action="store_true")
@@ -97,6 +99,14 @@ def main() -> None:
                 say("\n" + info(size, move, visits))
             say(f"\nplay {move}")
             played.append(move)
+        elif command.endswith("cancellable"):
+            for visits in range(1, options.lines + 1):
+                say("\n" + info(size, move, visits))
+                time.sleep(SECONDS)
+                if not heard.empty():
+                    move = "cancelled"
+                    break
+            say(f"\nplay {move}")
         elif command.endswith("analyze"):
             visits = 1
             while heard.empty() or options.deaf:

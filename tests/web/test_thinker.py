@@ -66,7 +66,15 @@ def said(log: Path) -> list[str]:
     return log.read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("commands", ["kata-analyze kata-genmove_analyze", "lz-analyze lz-genmove_analyze", "name"])
+@pytest.mark.parametrize(
+    "commands",
+    [
+        "kata-search_analyze_cancellable",
+        "kata-analyze kata-genmove_analyze",
+        "lz-analyze lz-genmove_analyze",
+        "genmove",
+    ],
+)
 def test_a_program_plays_by_the_best_command_that_it_lists(commands: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(Seated("--command", commands, "--log", str(log))) as seated:
@@ -75,8 +83,21 @@ def test_a_program_plays_by_the_best_command_that_it_lists(commands: str, tmp_pa
     assert [move.vertex for move in now.line] == [vertex(name) for name in ("C3", "A1", "D3", "B1")]
     assert now.engine == "Analyst"
     assert said(log).count("clear_board") == 1
-    asked = [line.split()[0] for line in said(log) if "genmove" in line]
-    assert asked == [next((word for word in commands.split() if "genmove" in word), "genmove")] * 2
+    asked = [line.split()[0] for line in said(log) if "genmove" in line or "search" in line]
+    assert asked == [next((word for word in commands.split() if not word.endswith("-analyze")), "genmove")] * 2
+
+
+def test_a_search_that_nobody_waits_for_is_cancelled(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = "kata-search_analyze_cancellable"
+    with closing(Seated("--command", command, "--lines", "1000", "--log", str(log))) as seated:
+        for move in ("C3", "D3"):
+            seated.table.command("play", {"move": move})
+            seated.until(lambda now: now.shown.answer is not None)
+            seated.table.command("undo", {})
+        now = seated.until(lambda now: now.busy is None)
+    assert (now.line, now.shown.error) == ((), None)
+    assert sum(line.startswith(command) for line in said(log)) == 2
 
 
 def test_what_a_program_thinks_of_its_move_is_kept() -> None:
