@@ -77,7 +77,8 @@ class Wishes:
 class Facts:
     """The table at one moment, for a page.
 
-    game: at the position shown. line: all moves that were played. opinions: by the number of moves before the position.
+    game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
+    after a result. opinions: by the number of moves before the position.
     reviewed: so many positions. main: how many moves the game has that this line left, None if it is the game itself.
     """
 
@@ -85,6 +86,7 @@ class Facts:
     settings: GameSettings
     game: Game
     line: tuple[Move, ...]
+    is_review: bool
     result: str | None
     engine: str
     busy: Kind | None

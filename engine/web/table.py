@@ -340,6 +340,7 @@ class Table:
                 self._settings,
                 self._game.copy(),
                 tuple(self._line.moves),
+                self._line.is_review,
                 self._line.result,
                 self._engine,
                 self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,

@@ -44,7 +44,7 @@ def view(facts: Facts) -> dict[str, Any]:
         "people": {color_name(color): name for color, name in settings.people.items() if name},
         "to_play": color_name(game.to_play),
         "is_over": game.is_over,
-        "may_play": not game.is_over and (_is_review(facts) or settings.sittings[game.to_play] is Sitting.PERSON),
+        "may_play": not game.is_over and (facts.is_review or settings.sittings[game.to_play] is Sitting.PERSON),
         "shown": game.move_number,
         "moves": len(facts.line),
         "last": None if not game.moves else _last_move(facts),
@@ -60,10 +60,6 @@ def view(facts: Facts) -> dict[str, Any]:
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "opinions": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.opinions.items())},
     }
-
-
-def _is_review(facts: Facts) -> bool:
-    return facts.game.move_number < len(facts.line) or facts.result is not None
 
 
 def _ownership(facts: Facts) -> Sequence[float] | None:
