@@ -155,19 +155,19 @@ def test_two_processes_of_it_play_against_themselves(place: Path) -> None:
 
 def test_it_plays_on_its_page(place: Path) -> None:
     words = ("--size", "9", "--visits", "5", "--port", "0", "--no-browser", "--out", str(place / "absent"))
-    process = start(place, "web", *words)
-    try:
-        assert process.stdout is not None
-        port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
-        assert "<title>Keima</title>" in ask_page(port, "GET", "/")
-        ask_page(port, "POST", "/do/play", '{"move": "E5"}')
-        deadline = time.monotonic() + 60
-        while "W[" not in (record := ask_page(port, "GET", "/game.sgf")):
-            assert time.monotonic() < deadline, record
-            time.sleep(0.2)
-    finally:
-        process.terminate()
-        status = process.wait(timeout=30)
+    with start(place, "web", *words) as process:
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
+            assert "<title>Keima</title>" in ask_page(port, "GET", "/")
+            ask_page(port, "POST", "/do/play", '{"move": "E5"}')
+            deadline = time.monotonic() + 60
+            while "W[" not in (record := ask_page(port, "GET", "/game.sgf")):
+                assert time.monotonic() < deadline, record
+                time.sleep(0.2)
+        finally:
+            process.terminate()
+            status = process.wait(timeout=30)
     assert status == 0 or sys.platform == "win32"
 
 
