@@ -5,7 +5,6 @@ of its own, and imports nothing heavy before a command needs it: a GTP controlle
 answers while numpy, numba and the network still load.
 """
 
-import logging
 import os
 import sys
 from functools import partial
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import __version__
+from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
 from engine.option_types import BoardSize, RuleSet, read_settings, search_params
@@ -206,11 +206,6 @@ def with_player_options(command: Any) -> Any:
 @click.version_option(__version__, prog_name="keima")
 def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
-
-
-def start_logging(level: str) -> None:
-    """Log to stderr; stdout belongs to the command."""
-    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="keima: %(levelname)s: %(name)s: %(message)s")
 
 
 @main.command()

@@ -22,10 +22,18 @@ class BoardSize(click.ParamType[tuple[int, int]]):
         """Return (width, height)."""
         if isinstance(value, tuple):
             return value
-        parts = str(value).lower().split("x")
-        if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
-            return int(parts[0]), int(parts[-1])
-        raise click.BadParameter(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}", ctx, param)
+        try:
+            return parse_size(value)
+        except GoError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+
+
+def parse_size(value: object) -> tuple[int, int]:
+    """Return the width and height that 19, "19" or "13x9" mean. Raises GoError."""
+    parts = str(value).lower().split("x")
+    if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
+        return int(parts[0]), int(parts[-1])
+    raise GoError(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}")
 
 
 class RuleSet(click.ParamType[str]):
@@ -67,3 +75,12 @@ def search_params(
         return with_settings(defaults, chosen)
     except GoError as error:
         raise click.ClickException(str(error)) from error
+
+
+def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:
+    """Refuse options that another command of this program would refuse later, where nobody sees it."""
+    front_door = ctx.find_root().command
+    assert isinstance(front_door, click.Group)
+    other = front_door.get_command(ctx, command)
+    if other is not None:
+        other.make_context(command, list(options))

@@ -1,8 +1,6 @@
 """`keima web`: a page to play on, served until Ctrl-C."""
 
-import logging
 import shlex
-import sys
 import threading
 import webbrowser
 from pathlib import Path
@@ -12,8 +10,9 @@ import click
 
 from engine.color import BLACK, WHITE
 from engine.installation import installed_program
+from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.option_types import BoardSize, RuleSet
+from engine.option_types import BoardSize, RuleSet, require_options_of
 from engine.stopping import stopping
 
 DEFAULT_PORT = 8361
@@ -43,22 +42,13 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
     Ctrl-C ends the page and the engine.
     """
     if engine is None:
-        _require_options_of_gtp(ctx, options)
+        require_options_of(ctx, "gtp", options)
         engine = shlex.join([*installed_program(), "gtp", *options])
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong into --engine", ctx)
-    logging.basicConfig(stream=sys.stderr, level="WARNING", format="keima: %(levelname)s: %(name)s: %(message)s")
+    start_logging("warning")
     with one_line_errors():
         _serve(engine, **asked)
-
-
-def _require_options_of_gtp(ctx: click.Context, options: tuple[str, ...]) -> None:
-    """Refuse what the engine would refuse later, where nobody sees it."""
-    front_door = ctx.find_root().command
-    assert isinstance(front_door, click.Group)
-    verb = front_door.get_command(ctx, "gtp")
-    assert verb is not None
-    verb.make_context("gtp", list(options))
 
 
 def _serve(

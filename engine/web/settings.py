@@ -9,15 +9,15 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.option_types import parse_size
 from engine.rules import parse_rules
-from engine.vertex import MAX_SIZE
 
 RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
 """Rule sets that the page offers."""
 FIELDS = ("size", "komi", "rules", "handicap", "black", "white", "seconds")
 """What a page may say of a game."""
-SMALLEST, LONGEST = 2, 3600
-"""Points of a side; seconds of a move."""
+LONGEST = 3600
+"""Seconds of a move."""
 
 
 class Sitting(StrEnum):
@@ -45,8 +45,6 @@ class GameSettings:
 
     def new_game(self) -> Game:
         """Return the game before its first move. Raises GoError for what cannot be."""
-        if not (SMALLEST <= self.width <= MAX_SIZE and SMALLEST <= self.height <= MAX_SIZE):
-            raise GoError(f"expected a board from 2x2 to 25x25, got {self.width}x{self.height}")
         if not (math.isfinite(self.komi) and abs(self.komi) <= 400 and (2 * self.komi).is_integer()):
             raise GoError(f"expected a komi of whole or half points from -400 to 400, got {self.komi}")
         game = Game(self.width, self.height, rules=parse_rules(self.rules), komi=self.komi)
@@ -65,7 +63,7 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
         for name, given in fields.items():
             match name:
                 case "size":
-                    changes["width"], changes["height"] = _read_size(given)
+                    changes["width"], changes["height"] = parse_size(given)
                 case "komi":
                     changes["komi"] = float(given)
                 case "handicap":
@@ -91,9 +89,3 @@ def _read_seconds(given: Any) -> float | None:
     if not 0 < seconds <= LONGEST:
         raise GoError(f"expected more than 0 and at most {LONGEST} seconds a move, got {given}")
     return seconds
-
-
-def _read_size(given: Any) -> tuple[int, int]:
-    """Return the width and height of 19, "19" or "13x9"."""
-    width, _, height = str(given).lower().partition("x")
-    return int(width), int(height or width)

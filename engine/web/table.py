@@ -4,6 +4,7 @@ Pages command it from many threads and wait for its changes; one thinker takes i
 neither HTTP nor GTP.
 """
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -136,8 +137,10 @@ class Table:
         self._turn_over()
 
     def _wish(self, fields: dict[str, Any]) -> None:
-        wishes = {name: bool(on) for name, on in fields.items() if name in ("analysis", "territory", "review")}
-        self._wishes = replace(self._wishes, **wishes)
+        known = [each.name for each in dataclasses.fields(Wishes)]
+        if unknown := [name for name in fields if name not in known]:
+            raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
+        self._wishes = replace(self._wishes, **{name: bool(on) for name, on in fields.items()})
         self._is_paused = False
         self._drop_unwanted()
 

@@ -3,6 +3,7 @@
 import click
 
 from engine.installation import installed_program
+from engine.option_types import require_options_of
 from gtp.controllers.texts import CONTROLLERS, configuration
 
 
@@ -17,12 +18,7 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
     what to do with it to stderr.
     """
     chosen = CONTROLLERS[controller]
-    front_door = ctx.find_root().command
-    assert isinstance(front_door, click.Group)
-    verb = front_door.get_command(ctx, chosen.verb)
-    if verb is not None:
-        # Refuses what the engine would refuse later, where nobody sees it.
-        verb.make_context(chosen.verb, list(options))
+    require_options_of(ctx, chosen.verb, options)
     program = installed_program()
     if chosen.splits_at_spaces and any(" " in word for word in (*program, *options)):
         click.echo(f"This controller cannot start a program at a path with spaces: {' '.join(program)}", err=True)

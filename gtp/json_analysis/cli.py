@@ -3,7 +3,6 @@
 KataGo writes long options with one dash; both spellings mean the same here. Imports nothing heavy before it runs.
 """
 
-import logging
 import os
 import sys
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import GoError
+from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, network_named, refuse_lonely_profile, threads_option
 from engine.option_types import read_settings, search_params
@@ -87,9 +87,7 @@ def analysis(**options: Any) -> None:
     """
     from gtp.session import take_stdout
 
-    logging.basicConfig(
-        stream=sys.stderr, level=options["log_level"].upper(), format="keima: %(levelname)s: %(name)s: %(message)s"
-    )
+    start_logging(options["log_level"])
     refuse_lonely_profile(options["net"], options["profile"])
     with one_line_errors():
         given = _assignments(options)

@@ -250,8 +250,10 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("new", {"size": 1}, "from 2x2 to 25x25, got 1x1"),
-        ("new", {"size": "big"}, "cannot be read"),
+        ("new", {"size": 1}, "expected a size from 2 to 25, or two as in 13x9, got 1"),
+        ("new", {"size": "big"}, "expected a size from 2 to 25.*got 'big'"),
+        ("new", {"komi": "much"}, "komi cannot be read"),
+        ("wish", {"tea": True}, "expected analysis, territory, review, got tea"),
         ("new", {"komi": "nan"}, "expected a komi"),
         ("new", {"komi": 0.3}, "expected a komi of whole or half points"),
         ("new", {"rules": "chess"}, "chess"),
