@@ -25,6 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from engine.installation import user_cache
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
@@ -77,22 +79,6 @@ def _imported_files(source: bytes, top: Path) -> list[Path]:
     return [base.with_suffix(".py") for base in bases] + [base / "__init__.py" for base in bases]
 
 
-def _user_cache() -> Path | None:
-    """Return the folder for this user's cached data, or None where the user has no home."""
-    chosen = os.environ.get("KEIMA_CACHE")
-    if chosen:
-        return Path(chosen).absolute()
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home) / "keima"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "keima"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "keima"
-
-
 def _choose_processor() -> None:
     """Set numba's target to x86-64-v3 where this machine has it, unless the user chose another."""
     if "NUMBA_CPU_NAME" in os.environ:
@@ -125,7 +111,7 @@ def cache_directory() -> Path | None:
     """Return the directory of compiled kernels that fits this program, existing or not."""
     if is_frozen():
         return _frozen_directory()
-    parent = _user_cache()
+    parent = user_cache()
     version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
     return parent and parent / f"kernels-{_KEY}-{version}{checks}"
@@ -237,7 +223,9 @@ class _Progress(event.Listener):  # type: ignore[misc]
             if not _is_terminal():
                 _say("keima: compiling kernels, once after each update ...\n")
         self.compilations += 1
-        _log.info("compiling %s%s", event.data["dispatcher"].py_func.__qualname__, event.data["args"])
+        name = event.data["dispatcher"].py_func.__qualname__
+        _log.info("compiling %s", name)
+        _log.debug("%s takes %s", name, event.data["args"])
         self.on_end(event)
 
     def on_end(self, event: Any) -> None:

@@ -9,7 +9,6 @@ import logging
 import math
 import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from engine.errors import GoError
-from engine.evaluators.calibration import calibration_inputs
 from engine.evaluators.network import Precision, RawOutputs, Slot
+from engine.evaluators.rounding import Loss, Rounding
 from engine.jit import instruction_sets
 from engine.nets.blocks import attends
 from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES, build_model
-from engine.nets.openvino_quantization import Range, combined, measured, quantize
+from engine.nets.openvino_quantization import quantize
 from engine.nets.openvino_runtime import openvino
 from engine.nets.spec import Array, NetSpec, parameters
 
@@ -58,11 +57,23 @@ class OpenVinoSlot(Slot):
     running: Any = None
 
 
+@dataclass
+class _Graph:
+    """A network for boards of one size, to be compiled for one batch after the other.
+
+    rounding: what the first compiled model is to be compared by; None if it is exact, or was wanted as it is.
+    """
+
+    model: Any
+    precision: Precision
+    rounding: Rounding | None = None
+
+
 class OpenVinoBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    precision: None takes the fastest of bf16, int8 and fp32, see `_by_speed`. It is never fp16 by itself: some
-        networks' numbers exceed the range of fp16.
+    precision: None takes the fastest of bf16, int8 and fp32, see `_by_speed`, and the next one on boards where int8
+        turns out to lose too much. It is never fp16 by itself: some networks' numbers exceed the range of fp16.
     threads: threads that infer; None for one a core.
     emulate: allow a precision that the CPU only imitates, slowly, to find out how exact it is.
     Raises GoError when the CPU does not compute in the precision.
@@ -72,11 +83,10 @@ class OpenVinoBackend:
         self, spec: NetSpec, precision: Precision | None = None, *, threads: int | None = None, emulate: bool = False
     ) -> None:
         self._core = openvino.Core()
-        precision = _choose(precision, spec, emulate)
+        self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate)
         threads = threads or os.cpu_count() or 1
         self._spec, self._precision, self._streams = spec, precision, min(threads, _MAX_STREAMS)
         self._properties = {
-            "INFERENCE_PRECISION_HINT": _HINTS[precision],
             "NUM_STREAMS": self._streams,
             "INFERENCE_NUM_THREADS": threads,
             # A convolution of 22 planes also computes with memory that nobody wrote, and throws the result
@@ -94,7 +104,7 @@ class OpenVinoBackend:
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._lock = threading.Lock()
-        self._graphs: dict[tuple[int, int], Any] = {}
+        self._graphs: dict[tuple[int, int], _Graph] = {}
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
 
@@ -142,38 +152,50 @@ class OpenVinoBackend:
 
     def _compile(self, batch: int, width: int, height: int) -> Any:
         """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
-        graph = self._graphs.pop((width, height), None)
-        if graph is None:
-            graph = self._build(width, height)
-        graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
-        model = self._core.compile_model(graph, "CPU", self._properties)
+        graph = self._graphs.pop((width, height), None) or self._build(width, height)
+        model = self._compiled(graph.model, graph.precision, batch)
+        if graph.rounding is not None:
+            loss, graph.rounding = graph.rounding.compare(model), None
+            if not loss.is_small:
+                graph = self._build_instead(width, height, loss)
+                model = self._compiled(graph.model, graph.precision, batch)
         with self._lock:
             if batch < self._batches[-1] and (width, height) in self._models:
                 self._graphs[width, height] = graph
         return model
 
-    def _build(self, width: int, height: int) -> Any:
-        """Return the graph for a board size and some batch."""
-        graph = build_model(self._spec, _ROWS, width, height)
-        if self._precision == "int8" and min(width, height) >= _SMALLEST_ROUNDED:
-            quantize(graph, self._ranges(graph, width, height))
-        return graph
+    def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: Any) -> Any:
+        graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
+        properties = {**self._properties, "INFERENCE_PRECISION_HINT": _HINTS[precision], **properties}
+        return self._core.compile_model(graph, "CPU", properties)
 
-    def _ranges(self, graph: Any, width: int, height: int) -> list[Range]:
-        """Return how large the numbers become that are to be rounded."""
-        start = time.perf_counter()
-        properties = {**self._properties, "NUM_STREAMS": 1}
-        request = self._core.compile_model(measured(graph), "CPU", properties).create_infer_request()
-        planes, globals_ = calibration_inputs(self._spec, width, height)
-        batches = []
-        for first in range(0, len(planes), _ROWS):
-            rows = slice(first, first + _ROWS)
-            given = {PLANES: planes[rows], GLOBALS: globals_[rows]}
-            outputs = request.infer({port: given[port.get_any_name()] for port in request.model_inputs})
-            batches.append([outputs[port].copy() for port in request.model_outputs])
-        seconds = time.perf_counter() - start
-        _LOG.info("network %s measured on %dx%d in %.2f s", self._spec.name, width, height, seconds)
-        return combined(batches)
+    def _build(self, width: int, height: int) -> _Graph:
+        """Return the graph for a board size and some batch."""
+        model = build_model(self._spec, _ROWS, width, height)
+        if self._precision != "int8" or min(width, height) < _SMALLEST_ROUNDED:
+            return _Graph(model, self._precision)
+
+        def compile_exact(exact: Any) -> Any:
+            return self._compiled(exact, "fp32", _ROWS, NUM_STREAMS=1)
+
+        rounding = Rounding(self._spec, model, width, height, compile_exact, compares=not self._is_wanted)
+        if not self._is_wanted and rounding.loss is not None and not rounding.loss.is_small:
+            return self._build_instead(width, height, rounding.loss)
+        quantize(model, rounding.ranges)
+        return _Graph(model, self._precision, None if self._is_wanted or rounding.loss is not None else rounding)
+
+    def _build_instead(self, width: int, height: int, loss: Loss) -> _Graph:
+        """Return the graph in the fastest precision but int8."""
+        precision = next(each for each in _by_speed(self._spec) if each != "int8" and each in precisions())
+        _LOG.warning(
+            "network %s is computed in %s on %dx%d: int8 would change winrates by %.3f, the policy by %.3f on average",
+            self._spec.name,
+            precision,
+            width,
+            height,
+            *loss,
+        )
+        return _Graph(build_model(self._spec, _ROWS, width, height), precision)
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return some slots a stream. What is not compiled yet is waited for when it is needed."""

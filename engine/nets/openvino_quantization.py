@@ -85,10 +85,11 @@ class _Site(NamedTuple):
         return constant(array.reshape(shape))
 
 
-def measured(model: "openvino.Model") -> "openvino.Model":
+def measured(model: "openvino.Model", *, and_answers: bool = False) -> "openvino.Model":
     """Return a model of the same inputs whose outputs [3, channels] are the range of every input to round.
 
     Their order is that of `quantize`; the rows are lowest, largest and mean, over all points of a batch.
+    and_answers: let the model's own outputs follow.
     """
     clone = model.clone()
     ranges = []
@@ -96,6 +97,8 @@ def measured(model: "openvino.Model") -> "openvino.Model":
         axes = integers(*(axis for axis in range(len(site.source.get_shape())) if axis != site.channels))
         reduced = (reduce(site.source, axes, False) for reduce in (ops.reduce_min, ops.reduce_max, ops.reduce_mean))
         ranges.append(ops.result(ops.concat([ops.unsqueeze(each, integers(0)) for each in reduced], 0)))
+    if and_answers:
+        ranges += clone.get_results()
     return openvino.Model(ranges, clone.get_parameters(), model.get_friendly_name())
 
 

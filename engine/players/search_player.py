@@ -52,7 +52,7 @@ _OWNERSHIP_VISITS = 16
 _ROLLOUT_VISITS = 512
 """Visits without which nothing seems settled: each is a network's opinion, or a single play-out."""
 _WARM_UP_SIZE = 5
-_WARM_UP_VISITS = 8
+_WARM_UP_VISITS = 2
 _JUDGE_SHARE = 0.2
 """Part of a move's time that is kept for judging life and death where a pass may be due."""
 _LATE_SHARE = 2
