@@ -114,18 +114,20 @@ def loss_between(exact: Mapping[str, Array], rounded: Mapping[str, Array]) -> Lo
 
 def _winrates(result: Array) -> NDArray[np.float64]:
     """Return the chances to win of the side to move, a draw as half a win."""
+    value: NDArray[np.float64]
     if result.shape[1] == 1:
-        difference: NDArray[np.float64] = np.tanh(result[:, 0].astype(np.float64))
+        value = np.tanh(result[:, 0].astype(np.float64))
     else:
-        win, loss = np.exp(_log_softmax(result)).T[:2]
-        difference = win - loss
-    return 0.5 + 0.5 * difference
+        chances = np.exp(_log_softmax(result))
+        value = chances[:, 0] - chances[:, 1]
+    return 0.5 + value / 2
 
 
 def _log_softmax(logits: Array) -> NDArray[np.float64]:
     """Return the logarithms of chances [rows, n]."""
-    shifted: NDArray[np.float64] = logits - logits.max(axis=1, keepdims=True).astype(np.float64)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted = logits - logits.max(axis=1, keepdims=True).astype(np.float64)
+    chances: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return chances
 
 
 def _calls(compiled: Any, inputs: Mapping[str, Array]) -> Iterator[list[Array]]:
