@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import __version__
+from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
@@ -181,6 +182,13 @@ player_options = [
     ),
     click.option("--visits", type=click.IntRange(min=1), help="Visits a move."),
     click.option("--time", type=click.FloatRange(min=0, min_open=True), help="Seconds a move."),
+    click.option(
+        "--level",
+        type=click.IntRange(1, FULL_LEVEL),
+        default=FULL_LEVEL,
+        show_default=True,
+        help="How well it plays; below the full strength it does not think, and overlooks moves.",
+    ),
     click.option("--rules", type=RuleSet(), default="chinese-kgs", show_default=True, help="Rules at the start."),
     click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
@@ -234,6 +242,7 @@ def gtp(**options: Any) -> None:
         rules=parse_rules(options["rules"]),
         visits=options["visits"],
         seconds=options["time"],
+        level=options["level"],
         ponder=options["ponder"],
         live_graphics=options["live_graphics"],
         leela_lines=options["leela_lines"],
@@ -260,7 +269,7 @@ def play(**options: Any) -> None:
         max_memory_mib=options["max_memory"],
     )
     limits = Limits(visits=options["visits"], seconds=options["time"])
-    passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "sgf")}
+    passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "level", "sgf")}
     with one_line_errors():
         sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
 

@@ -13,6 +13,7 @@ from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.diagram import showboard
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
+from engine.levels import FULL_LEVEL
 from engine.rules import Rules, parse_rules
 from engine.scoring import final_score, format_score
 from engine.sgf import write_game
@@ -42,14 +43,15 @@ def cli_play(
     komi: float = 7.5,
     rules: str = "tromp-taylor",
     color: str = "black",
+    level: int = FULL_LEVEL,
     sgf: str | Path | None = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
     """Play one game and return the exit status: 0, 130 after Ctrl-C, 2 on options that cannot be.
 
-    limits: what the engine may spend on a move. color: the person's. sgf: where the game is saved;
-    by default a name made of date and time in the current directory.
+    limits: what the engine may spend on a move, or on a hint. level: of its moves, not of its hints.
+    color: the person's. sgf: where the game is saved; by default a name made of date and time in the current directory.
     """
     output = stdout or sys.stdout
     width, height = (size, size) if isinstance(size, int) else size
@@ -69,6 +71,7 @@ def cli_play(
             komi,
             WHITE if color.lower() in ("white", "w") else BLACK,
             limits=limits,
+            level=level,
             sgf_path=path,
             stdin=stdin,
             stdout=output,
@@ -86,6 +89,7 @@ def play_terminal(
     human_color: int,
     *,
     limits: "Limits",
+    level: int = FULL_LEVEL,
     sgf_path: Path | None = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
@@ -95,7 +99,7 @@ def play_terminal(
     However the game stops, its moves are saved to `sgf_path`, if there is one and there are any.
     """
     game = Game(width, height, rules=rules, komi=komi)
-    conversation = _Conversation(player, game, human_color, limits, stdin or sys.stdin, stdout or sys.stdout)
+    conversation = _Conversation(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
     try:
         conversation.run()
         return 0
@@ -111,12 +115,15 @@ class _Conversation:
     """One game in progress between the person at the streams and the player."""
 
     def __init__(
-        self, player: "Player", game: Game, human: int, limits: "Limits", source: IO[str], screen: IO[str]
+        self, player: "Player", game: Game, human: int, limits: "Limits", level: int, source: IO[str], screen: IO[str]
     ) -> None:
+        from engine.players.oversight import at_level
+
         self._player = player
         self._game = game
         self._human = human
-        self._limits = limits
+        self._limits_of_hints = limits
+        self._limits = at_level(limits, level)
         self._source = source
         self._screen = screen
         self._result: str | None = None
@@ -203,7 +210,7 @@ class _Conversation:
         self._show()
 
     def _hint(self) -> None:
-        decision = self._player.genmove(self._game.copy(), self._human, self._limits)
+        decision = self._player.genmove(self._game.copy(), self._human, self._limits_of_hints)
         chance = "" if decision.winrate is None else f" (win rate {decision.winrate:.0%})"
         advice = "resign" if decision.resign else f"play {self._name(decision.vertex)}"
         self.say(f"{self._player.name} would {advice}{chance}.")

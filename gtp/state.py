@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from engine import __version__
 from engine.clock import DEFAULT_LAG_BUFFER, Clock
 from engine.errors import IllegalMove
+from engine.levels import FULL_LEVEL
 from engine.rules import CHINESE_KGS, Rules
 from engine.vertex import points
 from gtp.attention import Attention
@@ -54,6 +55,7 @@ class SessionConfig:
 
     seconds, visits: the most that one move may take, clock or not; None for no such cap.
     fallback_seconds: a move's time when neither a cap nor a clock bounds it.
+    level: of play, see `engine.levels`.
     reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are left to the controller and the connection.
     ponder: think in the opponent's time, after each own move.
@@ -71,6 +73,7 @@ class SessionConfig:
     seconds: float | None = None
     visits: int | None = None
     fallback_seconds: float = DEFAULT_MOVE_SECONDS
+    level: int = FULL_LEVEL
     reg_visits: int = DEFAULT_REG_VISITS
     lag_buffer: float = DEFAULT_LAG_BUFFER
     ponder: bool = False

@@ -2,6 +2,7 @@
 
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
 from engine.players.moves import chains, safe_vertices
+from engine.players.oversight import at_level
 from engine.players.random_player import RandomPlayer
 from engine.players.reflex_player import ReflexPlayer
 from engine.players.search_player import SearchPlayer
@@ -16,6 +17,7 @@ __all__ = [
     "ReflexPlayer",
     "SearchPlayer",
     "Watch",
+    "at_level",
     "chains",
     "limits_within",
     "safe_vertices",

@@ -1,7 +1,6 @@
 """The player that searches: which effort a move gets, and what becomes of a search's result."""
 
 import threading
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import chains, safe_vertices
+from engine.players.oversight import overlooked
 from engine.players.passing import (
     agreed_dead,
     agreed_score,
@@ -27,11 +27,13 @@ from engine.players.passing import (
     wins_as_it_stands,
 )
 from engine.players.resignation import Resigner
+from engine.players.timer import Timer
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
+from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import (
     EventStopper,
@@ -59,9 +61,6 @@ _LATE_SHARE = 2
 """From half of the board's points on a pass may be due."""
 _EARLY_SHARE = 5
 """Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
-_HURRY_SECONDS = 0.15
-"""With less time than this a move is searched and nothing else: judging begins two searches."""
-_LEAST_SECONDS = 0.01
 _PRICE_OF_A_GAIN = 0.02
 """Winrate that a point left on the board may seem to cost before it is left there."""
 _WORTH_A_MOVE = 0.25
@@ -72,24 +71,6 @@ _KNOWN_VISITS = 4
 """Visits without which a search knows too little of a move to compare it with a pass."""
 _SPEED_SECONDS = 0.1
 """A search shorter than this says nothing about the speed of the next."""
-
-
-class _Timer:
-    """What is left of the limits of a move, from its creation on."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._start = time.monotonic()
-        self.in_hurry = limits.bound is not None and limits.bound < _HURRY_SECONDS
-
-    def rest(self, share: float = 1.0) -> Limits:
-        """Return limits with a share of the seconds that are left."""
-        limits, spent = self._limits, time.monotonic() - self._start
-        left = [
-            None if seconds is None else max(_LEAST_SECONDS, share * (seconds - spent))
-            for seconds in (limits.seconds, limits.most_seconds)
-        ]
-        return replace(limits, seconds=left[0], most_seconds=left[1])
 
 
 class SearchPlayer:
@@ -117,14 +98,17 @@ class SearchPlayer:
         Searching and judging together keep to the limits' seconds. With moves to avoid, the search alone decides.
         """
         self._stop.clear()
-        timer = _Timer(limits)
+        timer = Timer(limits)
         if avoided:
             self._begin(game, color, avoided=avoided)
             return self._decide(game, color, self._run_move(limits, watch))
         judgement = self._judge_first(game, color, timer)
         if judgement is not None and game.pass_ends_phase(color) and nothing_is_left(game, color, judgement):
             return self._final_pass(game, color, judgement)
-        self._begin(game, color, agreed_dead(game, judgement) if judgement else ())
+        dead = agreed_dead(game, judgement) if judgement else ()
+        self._begin(game, color, dead)
+        if limits.attention is not None:
+            self._begin(game, color, dead, {color: dict.fromkeys(self._overlooked(limits.attention), 1)})
         share = 1 - self._judging_share(limits) if judgement is None and _is_late(game) else 1.0
         decision = self._decide(game, color, self._run_move(timer.rest(share), watch))
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
@@ -136,7 +120,7 @@ class SearchPlayer:
             return replace(decision, resign=True)
         return decision
 
-    def _judge_first(self, game: Game, color: int, timer: _Timer) -> Judgement | None:
+    def _judge_first(self, game: Game, color: int, timer: Timer) -> Judgement | None:
         """Judge life and death before the search where its result may hang on it, whoever moves next."""
         is_early = game.move_number < game.width * game.height // _EARLY_SHARE
         if timer.in_hurry or (not game.pass_ends_phase(color) and (game.rules.is_area or is_early)):
@@ -154,7 +138,7 @@ class SearchPlayer:
         return Decision(PASS, winrate=0.5 if lead == 0 else float(lead > 0), score_lead=lead)
 
     def _consider_passing(
-        self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
+        self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: Timer, watch: Watch | None
     ) -> Decision:
         """Return a pass where nothing is left to play for, and another move for a pass that gives something away."""
         if nothing_is_left(game, color, judgement) or self._only_fills(game, color, judgement):
@@ -193,7 +177,7 @@ class SearchPlayer:
         return True
 
     def _instead_of_passing(
-        self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: _Timer, watch: Watch | None
+        self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: Timer, watch: Watch | None
     ) -> Decision:
         """Return the best move that gains something unless it costs more, else the pass."""
         moves = gains(game, color, judgement)
@@ -211,6 +195,13 @@ class SearchPlayer:
             for mover, plies in avoided.items():
                 avoid[mover, list(plies.keys())] = list(plies.values())
         self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
+
+    def _overlooked(self, attention: float) -> list[int]:
+        """Return the moves at the root that a level does not see."""
+        self._run(Limits(visits=1), None)
+        tree = self.search.tree
+        vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
+        return overlooked(vertices, root_priors(tree), attention, self.search.generator)
 
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
         """Search for a move that is to be played: no longer than it needs."""

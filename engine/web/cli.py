@@ -10,6 +10,7 @@ import click
 
 from engine.color import BLACK, WHITE
 from engine.installation import installed_program
+from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
 from engine.option_types import BoardSize, RuleSet, require_options_of
@@ -27,6 +28,9 @@ _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none":
 @click.option("--rules", type=RuleSet(), default="chinese", show_default=True)
 @click.option("--handicap", type=click.IntRange(min=0), default=0, help="Stones on the fixed points.")
 @click.option("--color", type=click.Choice(list(_PEOPLE)), default="black", show_default=True, help="Yours.")
+@click.option(
+    "--level", type=click.IntRange(1, FULL_LEVEL), default=FULL_LEVEL, show_default=True, help="The engine's."
+)
 @click.option("--time", "seconds", type=click.FloatRange(min=0, min_open=True), help="Seconds of the engine's moves.")
 @click.option("--engine", metavar="COMMAND", help="Another GTP program to play against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where games are saved.")
@@ -59,6 +63,7 @@ def _serve(
     handicap: int,
     color: str,
     seconds: float | None,
+    level: int,
     out: Path,
     host: str,
     port: int | None,
@@ -70,7 +75,7 @@ def _serve(
     from engine.web.thinker import Thinker
 
     sittings = {each: Sitting.PERSON if each in _PEOPLE[color] else Sitting.ENGINE for each in (BLACK, WHITE)}
-    table = Table(GameSettings(*size, komi, rules, handicap, sittings, seconds), out)
+    table = Table(GameSettings(*size, komi, rules, handicap, sittings, seconds, level), out)
     try:
         server = PageServer(table, host, DEFAULT_PORT if port is None else port)
     except OSError as error:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.game import Game, Move
+from engine.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
 from engine.web.settings import GameSettings
 
@@ -28,6 +29,7 @@ class Task:
     game: Game
     ticket: int
     seconds: float | None = None
+    level: int = FULL_LEVEL
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ class Facts:
     """The table at one moment, for a page.
 
     game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
-    after a result. opinions: by the number of moves before the position.
-    reviewed: so many positions. main: how many moves the game has that this line left, None if it is the game itself.
+    after a result. has_levels: whether the engine plays at a level that it is told.
+    opinions: by the number of moves before the position. reviewed: so many positions.
+    main: how many moves the game has that this line left, None if it is the game itself.
     """
 
     version: int
@@ -89,6 +92,7 @@ class Facts:
     is_review: bool
     result: str | None
     engine: str
+    has_levels: bool
     busy: Kind | None
     shown: Shown
     wishes: Wishes

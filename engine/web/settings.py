@@ -9,12 +9,13 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.levels import EXPECTED, FULL_LEVEL
 from engine.option_types import parse_size
 from engine.rules import parse_rules
 
 RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
 """Rule sets that the page offers."""
-FIELDS = ("size", "komi", "rules", "handicap", "black", "white", "seconds")
+FIELDS = ("size", "komi", "rules", "handicap", "black", "white", "seconds", "level")
 """What a page may say of a game."""
 LONGEST = 3600
 """Seconds of a move."""
@@ -31,7 +32,8 @@ class Sitting(StrEnum):
 class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
-    seconds: a move of the engine's, None for what it takes by itself. people: their names, where they are known.
+    seconds: a move of the engine's, None for what it takes by itself. level: of the engine's moves, if it has levels.
+    people: their names, where they are known.
     """
 
     width: int = 19
@@ -41,6 +43,7 @@ class GameSettings:
     handicap: int = 0
     sittings: dict[int, Sitting] = field(default_factory=lambda: {BLACK: Sitting.PERSON, WHITE: Sitting.ENGINE})
     seconds: float | None = None
+    level: int = FULL_LEVEL
     people: dict[int, str] = field(default_factory=dict)
 
     def new_game(self) -> Game:
@@ -72,6 +75,8 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
                     changes["rules"] = str(given)
                 case "seconds":
                     changes["seconds"] = _read_seconds(given)
+                case "level":
+                    changes["level"] = _read_level(given)
                 case "black" | "white":
                     color = BLACK if name == "black" else WHITE
                     changes["sittings"] = changes.get("sittings", before.sittings) | {color: Sitting(given)}
@@ -89,3 +94,10 @@ def _read_seconds(given: Any) -> float | None:
     if not 0 < seconds <= LONGEST:
         raise GoError(f"expected more than 0 and at most {LONGEST} seconds a move, got {given}")
     return seconds
+
+
+def _read_level(given: Any) -> int:
+    level = int(given)
+    if not 1 <= level <= FULL_LEVEL:
+        raise GoError(f"expected {EXPECTED}, got {given}")
+    return level

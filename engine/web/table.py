@@ -14,6 +14,7 @@ from typing import Any
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
 from engine.errors import GoError
 from engine.game import Game
+from engine.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
 from engine.sgf import load_sgf
@@ -31,7 +32,7 @@ class Table:
         self._changed = threading.Condition()
         self._folder = folder
         self._interrupt: Callable[[], None] = lambda: None
-        self._engine = "engine"
+        self._engine, self._has_levels = "engine", False
         self._wishes = Wishes()
         self._version = self._ticket = self._visitors = 0
         self._is_closed = False
@@ -131,8 +132,8 @@ class Table:
         self._turn_over()
 
     def _sit(self, fields: dict[str, Any]) -> None:
-        if unknown := set(fields) - {"black", "white", "seconds"}:
-            raise GoError(f"expected black, white or seconds, got {', '.join(sorted(unknown))}")
+        if unknown := set(fields) - {"black", "white", "seconds", "level"}:
+            raise GoError(f"expected black, white, seconds or level, got {', '.join(sorted(unknown))}")
         self._settings = read_settings(fields, self._settings)
         self._turn_over()
 
@@ -193,7 +194,10 @@ class Table:
 
     def _names(self) -> dict[int, str]:
         people = {color: self._settings.people.get(color) or "Person" for color in (BLACK, WHITE)}
-        engines = {color: self._engine for color, who in self._settings.sittings.items() if who is Sitting.ENGINE}
+        level = f", level {self._settings.level}" if self._has_levels and self._settings.level < FULL_LEVEL else ""
+        engines = {
+            color: self._engine + level for color, who in self._settings.sittings.items() if who is Sitting.ENGINE
+        }
         return people | engines
 
     # What the engine is to do
@@ -207,7 +211,9 @@ class Table:
                 kind = self._wanted()
                 if kind is not None and (self._taken is None or self._taken.ticket != self._ticket):
                     number = self._game.move_number if kind is not Kind.REVIEW else min(self._line.unreviewed)
-                    self._taken = Task(kind, self._line.at(number), self._ticket, self._settings.seconds)
+                    self._taken = Task(
+                        kind, self._line.at(number), self._ticket, self._settings.seconds, self._settings.level
+                    )
                     self._tell()
                     return self._taken
                 self._changed.wait()
@@ -322,10 +328,10 @@ class Table:
             self._tell()
         self._interrupt()
 
-    def sit_down(self, engine: str) -> None:
-        """Tell the engine's name."""
+    def sit_down(self, engine: str, *, has_levels: bool = False) -> None:
+        """Tell the engine's name, and whether it plays at a level that it is told."""
         with self._changed:
-            self._engine = engine
+            self._engine, self._has_levels = engine, has_levels
             self._tell()
 
     def record(self) -> tuple[str, str]:
@@ -346,6 +352,7 @@ class Table:
                 self._line.is_review,
                 self._line.result,
                 self._engine,
+                self._has_levels,
                 self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,
                 replace(self._shown),
                 self._wishes,

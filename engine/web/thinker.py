@@ -9,6 +9,7 @@ from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE, color_name
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
+from engine.levels import FULL_LEVEL
 from engine.programs.answers import parse_analysis
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
@@ -30,6 +31,7 @@ _CLOSE_SECONDS = 3.0
 """That a program has to end by itself when the page is closed."""
 _CANCELLABLE = "kata-search_analyze_cancellable"
 """Ends as soon as nobody wants its move any more; what moves by itself thinks to its end first."""
+_LEVEL = "level"
 _KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
 """A line each fifth of a second, with what the page draws: all moves would make it too long to be read whole."""
 
@@ -42,6 +44,7 @@ class Thinker:
         self._follower = Follower(command, _PATIENCE)
         self._task: Task | None = None
         self._told_seconds: float | None = None
+        self._told_level = FULL_LEVEL
         self._thread = threading.Thread(target=self._run, name="thinker", daemon=True)
         table.on_new_ticket(self.interrupt)
 
@@ -97,10 +100,11 @@ class Thinker:
 
     def _start(self) -> None:
         self._follower.start()
-        self._told_seconds = None
+        self._told_seconds, self._told_level = None, FULL_LEVEL
         if self._follower.lists("kata-set-param"):
             self._follower.ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
-        self._table.sit_down(introduced(self._follower.ask) or self._follower.command)
+        name = introduced(self._follower.ask) or self._follower.command
+        self._table.sit_down(name, has_levels=self._follower.lists(_LEVEL))
 
     def _do(self, task: Task) -> None:
         if not self._follower.follow(task.game):
@@ -117,6 +121,7 @@ class Thinker:
 
     def _move(self, task: Task) -> None:
         self._tell_seconds(task.seconds)
+        self._tell_level(task.level)
         color, follower = color_name(task.game.to_play), self._follower
         word = follower.first_listed(_CANCELLABLE, "kata-genmove_analyze", "lz-genmove_analyze")
         lines = _Lines(self._table, task, self.interrupt)
@@ -153,6 +158,12 @@ class Thinker:
             return
         self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
         self._told_seconds = seconds
+
+    def _tell_level(self, level: int) -> None:
+        """Tell at which level to play; GNU Go knows the command and the numbers, too."""
+        if level != self._told_level and self._follower.lists(_LEVEL):
+            self._follower.ask(f"{_LEVEL} {level}")
+            self._told_level = level
 
     def _review(self, task: Task) -> None:
         """Think about one position of a game for as long as a move takes."""

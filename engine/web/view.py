@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_name, for_color
+from engine.levels import FULL_LEVEL
 from engine.picture.svg import Mark, picture
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.rules import parse_rules, preset_name
@@ -39,6 +40,8 @@ def view(facts: Facts) -> dict[str, Any]:
         "rules": preset_name(parse_rules(settings.rules)) or "others",
         "known_rules": RULES,
         "seconds": settings.seconds,
+        "level": settings.level if facts.has_levels else None,
+        "full_level": FULL_LEVEL,
         "sittings": sittings,
         "engine": facts.engine,
         "people": {color_name(color): name for color, name in settings.people.items() if name},

@@ -1,9 +1,11 @@
 """Commands that play, choose and take back moves."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import IllegalMove
+from engine.levels import EXPECTED, FULL_LEVEL
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color, parse_int, parse_vertex
 from gtp.errors import GtpError
@@ -81,7 +83,7 @@ def format_decision(state: GtpState, decision: "Decision") -> str:
 
 def _limits(state: GtpState, color: int) -> "Limits":
     """Return the effort for one move: what the clock allots, within the user's caps, or a bounded default."""
-    from engine.players import Limits, limits_within
+    from engine.players import Limits, at_level, limits_within
 
     config = state.config
     if state.seat.dismissed:
@@ -90,7 +92,7 @@ def _limits(state: GtpState, color: int) -> "Limits":
     seconds = config.seconds
     if allotment is None and seconds is None and config.visits is None:
         seconds = config.fallback_seconds
-    return limits_within(allotment, config.visits, seconds)
+    return at_level(limits_within(allotment, config.visits, seconds), config.level)
 
 
 def reg_genmove(state: GtpState, command: Command) -> str:
@@ -112,6 +114,16 @@ def choose_among(state: GtpState, color: int, allowed: Collection[int] | None = 
     decision = player.genmove(state.game, color, limits, None, avoided)
     # Regression suites, GNU Go's among them, expect `PASS` in capitals here.
     return format_vertex(decision.vertex, state.width, state.height).upper()
+
+
+def level(state: GtpState, command: Command) -> str:
+    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis know none."""
+    expect(command.args, 1)
+    chosen = parse_int(command.args[0])
+    if not 1 <= chosen <= FULL_LEVEL:
+        raise GtpError(f"expected {EXPECTED}")
+    state.configure(replace(state.config, level=chosen))
+    return ""
 
 
 def undo(state: GtpState, command: Command) -> str:
@@ -138,6 +150,7 @@ COMMANDS: dict[str, Handler] = {
     "play": play,
     "genmove": genmove,
     "reg_genmove": reg_genmove,
+    "level": level,
     "undo": undo,
     "gg-undo": gg_undo,
 }

@@ -11,6 +11,7 @@ from engine.board.kernels import position_hash
 from engine.clock import NO_LIMIT, Kind, TimeSettings
 from engine.color import BLACK, WHITE
 from engine.game import Game
+from engine.levels import ATTENTION, FULL_LEVEL
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
 from engine.vertex import PASS, format_vertex, parse_vertex, points
@@ -106,6 +107,22 @@ def test_a_resignation_is_said_and_not_played() -> None:
     assert state.game.move_number == 0
     assert ask(state, "genmove b") == "pass"
     assert state.game.moves == [(BLACK, PASS)]
+
+
+def test_a_level_bounds_what_genmove_may_think_and_see_and_nothing_else() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    assert ask(state, "level 2") == ""
+    for command in ("genmove b", "reg_genmove w", "level 10", "genmove w"):
+        ask(state, command)
+    assert [each.attention for each in player.limits] == [ATTENTION[1], None, None]
+
+
+@pytest.mark.parametrize("text", ["0", "11", "-1"])
+def test_a_level_that_there_is_not_is_refused(text: str) -> None:
+    state = new_state(FakePlayer())
+    assert ask(state, f"level {text}") == "? expected a level from 1 to 10, which is full strength"
+    assert state.config.level == FULL_LEVEL
 
 
 def test_reg_genmove_changes_nothing_and_never_resigns() -> None:

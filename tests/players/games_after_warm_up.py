@@ -11,11 +11,12 @@ import sys
 
 from numba.core.registry import CPUDispatcher
 
+from engine.color import BLACK
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.netfile.network import Computing, open_network
-from engine.players import SearchPlayer
+from engine.players import SearchPlayer, at_level
 from engine.players.base import Limits
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND, Rules
 from engine.scoring import final_score
@@ -44,6 +45,7 @@ def play_out(player: SearchPlayer, rules: Rules) -> None:
     player.new_game()
     while not game.is_over and game.move_number < 3 * SIZE * SIZE:
         game.play(game.to_play, player.genmove(game, game.to_play, Limits(visits=VISITS)).vertex)
+    player.genmove(game, BLACK, at_level(Limits(), 1))
     final_score(game, [vertex for chain in player.dead_stones(game) for vertex in chain])
     player.seki_stones(game)
     player.expected_score(game)

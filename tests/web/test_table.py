@@ -237,6 +237,17 @@ def test_who_sits_where_may_change_in_the_game() -> None:
     assert wanted(at) is None
 
 
+def test_a_record_tells_the_level_of_an_engine_that_has_levels() -> None:
+    at = table(MIXED)
+    at.command("sit", {"level": 3})
+    moves(at, "C3")
+    at.sit_down("Keima")
+    assert "PW[Keima]" in at.record()[0]
+    at.sit_down("Keima", has_levels=True)
+    assert "PW[Keima, level 3]" in at.record()[0]
+    assert task(at).level == 3
+
+
 def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
     at = table(MIXED, komi=6.5)
     at.command("new", {"size": "13x9", "handicap": 2, "rules": "japanese", "white": "person"})
@@ -261,6 +272,8 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("new", {"black": "nobody"}, "nobody"),
         ("new", {"seconds": 0}, "seconds a move, got 0"),
         ("new", {"color": "black"}, "got color"),
+        ("sit", {"level": 0}, "expected a level from 1 to 10, which is full strength, got 0"),
+        ("sit", {"level": "strong"}, "level cannot be read"),
         ("play", {"move": "Z9"}, "Z9"),
         ("play", {}, "''"),
         ("go", {"to": "end"}, "expected the number of a move, got 'end'"),

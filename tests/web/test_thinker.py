@@ -169,6 +169,27 @@ def test_seconds_are_told_as_a_clock(tmp_path: Path) -> None:
     assert [line for line in said(log) if "time_settings" in line] == ["time_settings 0 2.5 1", "time_settings 0 1 0"]
 
 
+def test_a_level_is_told_to_a_program_that_has_levels(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with closing(Seated("--log", str(log), "--command", "level")) as seated:
+        assert seated.until(lambda now: now.engine != "engine").has_levels
+        seated.play("C3")
+        seated.until(lambda now: len(now.line) == 2)
+        seated.table.command("sit", {"level": "4"})
+        seated.play("D3")
+        assert seated.until(lambda now: len(now.line) == 4).settings.level == 4
+    assert [line for line in said(log) if "level" in line] == ["level 4"]
+
+
+def test_a_program_without_levels_is_told_none(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with closing(Seated("--log", str(log))) as seated:
+        seated.table.command("sit", {"level": 4})
+        seated.play("C3")
+        assert not seated.until(lambda now: len(now.line) == 2).has_levels
+    assert not [line for line in said(log) if "level" in line]
+
+
 def test_a_program_that_crashes_is_told_of_and_started_again_when_it_is_wanted() -> None:
     with closing(Seated("--crash")) as seated:
         seated.play("C3")

@@ -100,6 +100,7 @@ function show(facts) {
   for (const name of WISHES) at(name).checked = facts.wishes[name];
   for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
+  showLevel();
   showOpinions();
   showCandidates();
   showMistakes();
@@ -109,13 +110,24 @@ function show(facts) {
 function showSeat(color) {
   const seat = at(`seat-${color}`);
   const isEngine = table.sittings[color] === "engine";
-  seat.querySelector("b").textContent = isEngine ? table.engine : table.people[color] ?? "You";
+  const level = table.level !== null && table.level < table.full_level ? `, level ${table.level}` : "";
+  seat.querySelector("b").textContent = isEngine ? table.engine + level : table.people[color] ?? "You";
   const other = color === "black" ? "white" : "black";
   const notes = [`${table.captured[other]} captured`];
   if (color === "white") notes.push(`komi ${table.komi}`);
   if (color === "black" && table.handicap) notes.push(`${table.handicap} stones`);
   seat.querySelector("small").textContent = notes.join(", ");
   seat.classList.toggle("to-play", table.to_play === color && !table.is_over && table.result === null);
+}
+
+function showLevel() {
+  const select = at("level");
+  at("level-label").hidden = table.level === null;
+  while (select.length < table.full_level) {
+    const level = select.length + 1;
+    select.add(new Option(level === table.full_level ? `${level}, full strength` : level, level));
+  }
+  if (table.level !== null && document.activeElement !== select) select.value = table.level;
 }
 
 function statusText() {
@@ -222,6 +234,7 @@ for (const name of WISHES) {
 for (const color of ["black", "white"]) {
   at(`engine-${color}`).addEventListener("change", (event) => tell("sit", {[color]: event.target.checked ? "engine" : "person"}));
 }
+at("level").addEventListener("change", () => tell("sit", {level: at("level").value}));
 at("seconds").addEventListener("change", () => tell("sit", {seconds: at("seconds").value}));
 at("graph").addEventListener("click", (event) => {
   const box = at("graph").getBoundingClientRect();

@@ -1,0 +1,12 @@
+"""Levels of play for people: weaker ones do not think, and overlook moves.
+
+A level below the full one glances at a few points, sees plain moves more often than strange ones, and plays at once
+the best that it sees. So it plays as somebody who knows what is good where they look, and does not look everywhere.
+"""
+
+ATTENTION = (0.05, 0.2, 0.4, 0.6, 0.75, 0.9, 1.2, 1.8, 5.0)
+"""By level, from 1 on: how much of what there is to see it sees, see `engine.players.oversight`."""
+FULL_LEVEL = len(ATTENTION) + 1
+"""The level that thinks as long as it may, and overlooks nothing."""
+EXPECTED = f"a level from 1 to {FULL_LEVEL}, which is full strength"
+"""What is to be said where something else was given."""
