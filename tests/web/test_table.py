@@ -1,62 +1,16 @@
 """The table knows whose turn it is, what its engine is to do next, and what is no longer wanted."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
-from engine.programs.answers import AnalysisAnswer, Candidate
-from engine.sgf import load_sgf
-from engine.vertex import PASS, parse_vertex
-from engine.web.facts import Count, Facts, Kind, Task
-from engine.web.settings import GameSettings, Sitting
-from engine.web.table import Table
-
-PEOPLE = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
-ENGINES = {BLACK: Sitting.ENGINE, WHITE: Sitting.ENGINE}
-MIXED = {BLACK: Sitting.PERSON, WHITE: Sitting.ENGINE}
-SIZE = 5
-
-
-def table(sittings: dict[int, Sitting], folder: Path | None = None, **changes: Any) -> Table:
-    """Return a table that somebody looks at."""
-    made = Table(GameSettings(SIZE, SIZE, sittings=sittings, **changes), folder)
-    made.enter()
-    return made
-
-
-def facts(at: Table) -> Facts:
-    found = at.facts()
-    assert found is not None
-    return found
-
-
-def wanted(at: Table) -> Kind | None:
-    return at._wanted()
-
-
-def task(at: Table) -> Task:
-    """Return the next task, which there must be."""
-    assert wanted(at) is not None
-    found = at.next_task()
-    assert found is not None
-    return found
-
-
-def vertex(name: str) -> int:
-    return parse_vertex(name, SIZE, SIZE)
-
-
-def moves(at: Table, *names: str) -> None:
-    for name in names:
-        at.command("play", {"move": name})
-
-
-def answer(winrate: float = 0.6) -> AnalysisAnswer:
-    return AnalysisAnswer((Candidate(vertex("C3"), 10, winrate, 1.5, (vertex("C3"),)),))
+from engine.vertex import PASS
+from engine.web.facts import Count, Kind
+from engine.web.settings import Sitting
+from tests.web.tables import ENGINES, MIXED, PEOPLE, answer, facts, moves, table, task, vertex, wanted
 
 
 def test_the_engine_answers_a_person() -> None:
@@ -115,21 +69,6 @@ def test_the_engines_moves_alone_cannot_be_taken_back() -> None:
     with pytest.raises(GoError, match="no move of yours"):
         at.command("undo", {})
     assert facts(at).game.move_number == 1
-
-
-def test_a_look_back_asks_for_nothing_and_a_move_there_goes_another_way() -> None:
-    at = table(MIXED)
-    moves(at, "C3")
-    at.moves(task(at), vertex("D3"))
-    at.command("go", {"to": 1})
-    assert wanted(at) is None
-    assert (facts(at).game.move_number, len(facts(at).line)) == (1, 2)
-    at.command("go", {"to": 99})
-    assert facts(at).game.move_number == 2
-    at.command("go", {"to": 0})
-    moves(at, "B2")
-    assert [move.vertex for move in facts(at).line] == [vertex("B2")]
-    assert wanted(at) is Kind.MOVE
 
 
 def test_two_passes_are_counted_and_the_count_is_the_result() -> None:
@@ -237,17 +176,6 @@ def test_who_sits_where_may_change_in_the_game() -> None:
     assert wanted(at) is None
 
 
-def test_a_record_tells_the_level_of_an_engine_that_has_levels() -> None:
-    at = table(MIXED)
-    at.command("sit", {"level": 3})
-    moves(at, "C3")
-    at.sit_down("Keima")
-    assert "PW[Keima]" in at.record()[0]
-    at.sit_down("Keima", has_levels=True)
-    assert "PW[Keima, level 3]" in at.record()[0]
-    assert task(at).level == 3
-
-
 def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
     at = table(MIXED, komi=6.5)
     at.command("new", {"size": "13x9", "handicap": 2, "rules": "japanese", "white": "person"})
@@ -299,37 +227,6 @@ def test_an_illegal_move_is_refused() -> None:
         moves(at, "C3")
 
 
-def test_a_record_is_opened_and_told_again() -> None:
-    at = table(MIXED)
-    at.command("load", {"sgf": "(;SZ[9]KM[5.5]RU[Japanese]RE[W+R]PB[Shusaku];B[ee];W[cc])"})
-    now = facts(at)
-    assert (now.game.width, now.game.komi, now.settings.rules, now.result) == (9, 5.5, "japanese", "W+R")
-    assert now.settings.people == {BLACK: "Shusaku", WHITE: ""}
-    assert [move.color for move in now.line] == [BLACK, WHITE]
-    record = load_sgf(at.record()[0].encode())
-    assert (len(record.moves), record.result, record.komi) == (2, "W+R", 5.5)
-    assert (record.black, record.white) == ("Shusaku", "Person")
-    at.command("sit", {"white": "engine"})
-    assert facts(at).settings.people[BLACK] == "Shusaku"
-    at.command("new", {})
-    assert facts(at).settings.people == {}
-
-
-def test_every_move_is_saved_with_what_the_engine_thought(tmp_path: Path) -> None:
-    at = table(MIXED, tmp_path / "games")
-    assert not (tmp_path / "games").exists()
-    moves(at, "C3")
-    asked = task(at)
-    at.thinks(asked, answer(0.25))
-    at.moves(asked, vertex("D3"))
-    at.command("go", {"to": 0})
-    at.command("resign", {})
-    [saved] = (tmp_path / "games").iterdir()
-    record = load_sgf(saved)
-    assert (len(record.moves), record.result, record.black, record.white) == (2, "W+R", "Person", "engine")
-    assert "C[Black 75.0%, -1.5]" in saved.read_text(encoding="utf-8")
-
-
 def test_those_who_wait_hear_of_every_change_and_of_the_end() -> None:
     at = table(PEOPLE)
     version = facts(at).version
@@ -346,70 +243,6 @@ def test_a_pass_is_a_move() -> None:
     at = table(PEOPLE)
     moves(at, "pass")
     assert facts(at).line[0].vertex == PASS
-
-
-def test_another_way_from_an_earlier_position_leaves_the_saved_game_alone(tmp_path: Path) -> None:
-    at = table(PEOPLE, tmp_path)
-    moves(at, "C3", "D3", "B2")
-    at.command("go", {"to": 1})
-    moves(at, "E5")
-    at.command("new", {})
-    moves(at, "A1")
-    lengths = sorted(len(load_sgf(path).moves) for path in tmp_path.iterdir())
-    assert lengths == [1, 2, 3]
-
-
-def test_opinions_of_another_way_are_forgotten() -> None:
-    at = table(PEOPLE)
-    moves(at, "C3", "D3")
-    at.command("wish", {"analysis": True})
-    for number in (2, 1):
-        at.command("go", {"to": number})
-        at.thinks(task(at), answer())
-    moves(at, "E5")
-    assert list(facts(at).opinions) == [1]
-
-
-def test_a_game_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    at = table(PEOPLE, tmp_path / "file")
-    moves(at, "C3")
-    assert str(facts(at).shown.error).startswith("The game is not saved: ")
-    assert len(facts(at).line) == 1
-
-
-def test_a_review_looks_at_every_position_once_and_leaves_the_one_shown_alone() -> None:
-    at = table(PEOPLE)
-    moves(at, "C3", "D3")
-    at.command("wish", {"analysis": True})
-    shown = task(at)
-    at.command("wish", {"review": True})
-    assert not at.is_wanted(shown)
-    seen = []
-    while wanted(at) is Kind.REVIEW:
-        asked = task(at)
-        at.thinks(asked, answer())
-        seen.append(asked.game.move_number)
-        at.finished(asked)
-        assert facts(at).game.move_number == 2
-        assert facts(at).shown.answer is None
-    assert seen == [0, 1, 2]
-    assert (facts(at).reviewed, sorted(facts(at).opinions)) == (3, [0, 1, 2])
-    assert task(at).kind is Kind.ANALYSIS
-    at.command("undo", {})
-    moves(at, "E5")
-    assert task(at).game.move_number == 2
-
-
-def test_a_look_elsewhere_does_not_begin_the_review_anew() -> None:
-    at = table(PEOPLE)
-    moves(at, "C3")
-    at.command("wish", {"review": True})
-    at.finished(task(at))
-    at.command("go", {"to": 0})
-    assert task(at).game.move_number == 1
-    at.command("wish", {"review": False})
-    assert wanted(at) is None
 
 
 def test_an_analysis_that_nobody_looks_at_ends_and_begins_again_for_the_next_who_comes() -> None:
@@ -432,31 +265,3 @@ def test_the_engine_answers_a_person_who_has_left() -> None:
     asked = task(at)
     at.leave()
     assert at.moves(asked, vertex("D3"))
-
-
-def test_another_way_leads_back_to_the_game_that_it_left() -> None:
-    at = table(PEOPLE)
-    at.command("wish", {"analysis": True})
-    moves(at, "C3", "D3")
-    at.thinks(task(at), answer(0.75))
-    at.command("resign", {})
-    at.command("go", {"to": 1})
-    moves(at, "E5", "E4")
-    at.command("go", {"to": 2})
-    moves(at, "A1")
-    assert (facts(at).main, facts(at).result, len(facts(at).line), list(facts(at).opinions)) == (2, None, 3, [])
-    at.command("back", {})
-    now = facts(at)
-    assert [move.vertex for move in now.line] == [vertex("C3"), vertex("D3")]
-    assert (now.game.move_number, now.result, now.main, list(now.opinions)) == (1, "W+R", None, [2])
-    with pytest.raises(GoError, match="this is the game itself"):
-        at.command("back", {})
-
-
-def test_an_illegal_move_begins_no_other_way() -> None:
-    at = table(PEOPLE)
-    moves(at, "C3", "D3", "B2")
-    at.command("go", {"to": 2})
-    with pytest.raises(GoError, match="occupied"):
-        moves(at, "C3")
-    assert (facts(at).main, len(facts(at).line)) == (None, 3)
