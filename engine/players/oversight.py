@@ -23,12 +23,17 @@ def overlooked(
 ) -> list[int]:
     """Return which of the moves are overlooked.
 
-    A move is with the chance (1 - GLANCES / moves) * (1 - prior) ** attention: an attention of 1 finds a move about as
-    often as its prior says that it is played. A pass never is, nor the best point if all points would be.
+    A point is with the chance (1 - GLANCES / moves) * (1 - prior) ** attention: an attention of 1 finds a move about as
+    often as its prior says that it is played. The best point is not if all would be. A pass is wherever it is not the
+    best move: nobody passes because of what they do not see.
     """
     is_point = vertices != PASS
+    if not is_point.any():
+        return []
     chances = max(0.0, 1.0 - _GLANCES / len(vertices)) * (1.0 - np.minimum(priors, 1.0)) ** attention
-    is_seen = ~is_point | (generator.random(len(vertices)) >= chances)
-    if is_point.any() and not is_seen[is_point].any():
-        is_seen[np.argmax(np.where(is_point, priors, -1.0))] = True
+    is_seen = generator.random(len(vertices)) >= chances
+    best_point = np.argmax(np.where(is_point, priors, -1.0))
+    is_seen[~is_point] = priors[~is_point] > priors[best_point]
+    if not is_seen[is_point].any():
+        is_seen[best_point] = True
     return [int(vertex) for vertex in vertices[~is_seen]]

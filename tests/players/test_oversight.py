@@ -13,7 +13,7 @@ from engine.netfile.network import Computing, open_network
 from engine.netfile.options import DEFAULT_NETWORK
 from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_level
 from engine.players.oversight import overlooked
-from engine.rules import CHINESE
+from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.search.root import root_priors
@@ -42,17 +42,32 @@ def test_a_plain_move_is_seen_more_often_the_more_attention_there_is() -> None:
         assert np.abs(seen(priors, attention)[:4] - expected).max() < 0.04
 
 
-def test_a_pass_and_a_sure_move_are_never_overlooked() -> None:
-    assert seen(np.array([1.0, *[0.0] * AREA]), 0.05, 200)[[0, -1]].tolist() == [1.0, 1.0]
+def test_a_sure_move_is_never_overlooked() -> None:
+    assert seen(np.array([1.0, *[0.0] * AREA]), 0.05, 200)[0] == 1.0
 
 
-def test_the_best_point_is_seen_where_all_would_be_overlooked() -> None:
-    moves, priors = np.array([*range(40, 60), PASS]), np.array([*np.linspace(0.0, 0.01, 20), 0.8])
-    generator = np.random.default_rng(3)
-    found = [set(moves.tolist()) - set(overlooked(moves, priors, 0.0, generator)) for _ in range(300)]
-    assert min(len(each) for each in found) == 2
-    assert all(59 in each for each in found if len(each) == 2 and len(each - {PASS, 59}) == 0)
-    assert all(PASS in each for each in found)
+@pytest.mark.parametrize(("prior", "share"), [(0.6, 1.0), (0.4, 0.0)])
+def test_a_pass_is_seen_where_it_is_the_best_move_and_only_there(prior: float, share: float) -> None:
+    assert seen(np.array([0.5, *[0.0] * (AREA - 1), prior]), 0.05, 200)[-1] == share
+
+
+@pytest.mark.parametrize("rules", [CHINESE, JAPANESE])
+@pytest.mark.parametrize("level", [1, 3, 9])
+def test_nobody_passes_in_the_opening_and_every_game_ends(player: SearchPlayer, rules: Rules, level: int) -> None:
+    for size in (7, 9):
+        game = Game(size, rules=rules, komi=7.0)
+        player.new_game()
+        while not game.is_over and game.move_number < 3 * size * size:
+            vertex = player.genmove(game, game.to_play, at_level(Limits(), level)).vertex
+            assert vertex != PASS or game.move_number > size
+            game.play(game.to_play, vertex)
+        assert game.is_over
+
+
+def test_the_best_point_is_seen_where_all_would_be_overlooked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.players.oversight._GLANCES", 0)
+    often = seen(np.array([*np.linspace(0.0, 0.01, AREA), 0.0]), 0.0, 20)
+    assert often.tolist() == [*[0.0] * (AREA - 1), 1.0, 0.0]
 
 
 def test_where_only_a_pass_is_left_it_is_seen() -> None:
@@ -71,7 +86,8 @@ def test_levels_below_the_full_one_do_not_think() -> None:
 def player() -> SearchPlayer:
     """Keima's own player."""
     network = open_network(DEFAULT_NETWORK, Computing(threads=1))
-    return SearchPlayer(CachedEvaluator(network.evaluator), SearchParams(), network=network)
+    params = SearchParams(allow_resignation=False)
+    return SearchPlayer(CachedEvaluator(network.evaluator), params, network=network)
 
 
 def test_a_level_plays_what_it_sees_and_analysis_sees_everything(player: SearchPlayer) -> None:
@@ -101,10 +117,7 @@ def test_a_higher_level_beats_a_lower_one(player: SearchPlayer) -> None:
         player.new_game()
         while not game.is_over and game.move_number < 3 * AREA:
             level = 8 if game.to_play == strong else 2
-            decision = player.genmove(game, game.to_play, at_level(Limits(), level))
-            if decision.resign:
-                break
-            game.play(game.to_play, decision.vertex)
-        lead = final_score(game, []) if game.is_over else 1.0 if game.to_play != BLACK else -1.0
-        won += (lead > 0) == (strong == BLACK)
+            game.play(game.to_play, player.genmove(game, game.to_play, at_level(Limits(), level)).vertex)
+        dead = [vertex for chain in player.dead_stones(game) for vertex in chain]
+        won += (final_score(game, dead) > 0) == (strong == BLACK)
     assert won == 6
