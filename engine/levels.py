@@ -8,5 +8,3 @@ ATTENTION = (0.05, 0.2, 0.4, 0.6, 0.75, 0.9, 1.2, 1.8, 5.0)
 """By level, from 1 on: how much of what there is to see it sees, see `engine.players.oversight`."""
 FULL_LEVEL = len(ATTENTION) + 1
 """The level that thinks as long as it may, and overlooks nothing."""
-EXPECTED = f"a level from 1 to {FULL_LEVEL}, which is full strength"
-"""What is to be said where something else was given."""

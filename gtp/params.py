@@ -1,14 +1,15 @@
 """The parameters that `kata-set-param` and its kin know, by KataGo's names: one table, nothing else.
 
 Each name stands for one field of the search's parameters or of the session's configuration. Ranges are
-KataGo's, widened where a field here has a value that turns it off. A name without such a field is
-unknown rather than accepted and ignored.
+KataGo's, widened where a field here has a value that turns it off; `level` is Keima's own. A name without such a
+field is unknown rather than accepted and ignored.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from engine.levels import FULL_LEVEL
 from gtp.args import parse_bool, parse_float, parse_int
 from gtp.errors import GtpError
 from gtp.state import Perspective
@@ -101,6 +102,7 @@ PARAMS: dict[str, Param] = {
     "fpuReductionMax": Param("fpu_reduction", real(0.0, 2.0)),
     "lagBuffer": Param("lag_buffer", real(0.0, 3600.0), of_session=True),
     "lcbStdevs": Param("lcb_stdevs", real(0.0, 12.0)),
+    "level": Param("level", whole(1, FULL_LEVEL), of_session=True),
     "maxTime": Param("seconds", Kind(_seconds, lambda value: _NO_SECONDS if value is None else value), of_session=True),
     "maxTimePondering": Param("ponder_seconds", Kind(_pondering, lambda value: value or _NO_SECONDS)),
     "maxVisits": Param("visits", Kind(_visits, lambda value: _NO_VISITS if value is None else value), of_session=True),

@@ -9,7 +9,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
-from engine.levels import EXPECTED, FULL_LEVEL
+from engine.levels import FULL_LEVEL
 from engine.option_types import parse_size
 from engine.rules import parse_rules
 
@@ -99,5 +99,5 @@ def _read_seconds(given: Any) -> float | None:
 def _read_level(given: Any) -> int:
     level = int(given)
     if not 1 <= level <= FULL_LEVEL:
-        raise GoError(f"expected {EXPECTED}, got {given}")
+        raise GoError(f"expected a level from 1 to {FULL_LEVEL}, got {given}")
     return level

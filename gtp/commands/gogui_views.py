@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
+from engine.levels import FULL_LEVEL
 from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
@@ -45,7 +46,7 @@ MENU = (
 """The answer to `gogui-analyze_commands`: type, label, command."""
 
 _OFFERED = (
-    *("maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
+    *("level", "maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
     *(
         "lagBuffer",
         "cpuctExploration",
@@ -55,7 +56,10 @@ _OFFERED = (
     ),
     *("rootPolicyTemperature", "analysisPVLen", "reportAnalysisWinratesAs"),
 )
-_CHOICES: dict[str, Iterable[str]] = {"reportAnalysisWinratesAs": Perspective}
+_CHOICES: dict[str, Iterable[str]] = {
+    "level": [str(level) for level in range(1, FULL_LEVEL + 1)],
+    "reportAnalysisWinratesAs": Perspective,
+}
 _RULES: dict[str, tuple[str, Iterable[str]]] = {
     "ko": ("ko", Ko),
     "scoring": ("scoring", Scoring),

@@ -1,11 +1,9 @@
 """Commands that play, choose and take back moves."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import IllegalMove
-from engine.levels import EXPECTED, FULL_LEVEL
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color, parse_int, parse_vertex
 from gtp.errors import GtpError
@@ -116,16 +114,6 @@ def choose_among(state: GtpState, color: int, allowed: Collection[int] | None = 
     return format_vertex(decision.vertex, state.width, state.height).upper()
 
 
-def level(state: GtpState, command: Command) -> str:
-    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis know none."""
-    expect(command.args, 1)
-    chosen = parse_int(command.args[0])
-    if not 1 <= chosen <= FULL_LEVEL:
-        raise GtpError(f"expected {EXPECTED}")
-    state.configure(replace(state.config, level=chosen))
-    return ""
-
-
 def undo(state: GtpState, command: Command) -> str:
     """Take back one move; setup stones stay."""
     expect(command.args, 0)
@@ -150,7 +138,6 @@ COMMANDS: dict[str, Handler] = {
     "play": play,
     "genmove": genmove,
     "reg_genmove": reg_genmove,
-    "level": level,
     "undo": undo,
     "gg-undo": gg_undo,
 }

@@ -88,10 +88,17 @@ def _change(state: GtpState, settings: Mapping[str, str]) -> str:
     return ""
 
 
+def level(state: GtpState, command: Command) -> str:
+    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis know none."""
+    expect(command.args, 1)
+    return change_param(state, "level", command.args[0])
+
+
 COMMANDS: dict[str, Handler] = {
     "kata-list-params": kata_list_params,
     "kata-get-param": kata_get_param,
     "kata-get-params": kata_get_params,
     "kata-set-param": kata_set_param,
     "kata-set-params": kata_set_params,
+    "level": level,
 }

@@ -121,7 +121,7 @@ def test_a_level_bounds_what_genmove_may_think_and_see_and_nothing_else() -> Non
 @pytest.mark.parametrize("text", ["0", "11", "-1"])
 def test_a_level_that_there_is_not_is_refused(text: str) -> None:
     state = new_state(FakePlayer())
-    assert ask(state, f"level {text}") == "? expected a level from 1 to 10, which is full strength"
+    assert ask(state, f"level {text}") == f"? level '{text}': must be from 1 to 10"
     assert state.config.level == FULL_LEVEL
 
 

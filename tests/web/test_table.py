@@ -200,7 +200,7 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("new", {"black": "nobody"}, "nobody"),
         ("new", {"seconds": 0}, "seconds a move, got 0"),
         ("new", {"color": "black"}, "got color"),
-        ("sit", {"level": 0}, "expected a level from 1 to 10, which is full strength, got 0"),
+        ("sit", {"level": 0}, "expected a level from 1 to 10, got 0"),
         ("sit", {"level": "strong"}, "level cannot be read"),
         ("play", {"move": "Z9"}, "Z9"),
         ("play", {}, "''"),
