@@ -76,13 +76,21 @@ class Wishes:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A way that a game went: after so many moves of another way it has a move of its own, unless it was taken back."""
+
+    began: int
+    move: Move | None
+
+
+@dataclass(frozen=True)
 class Facts:
     """The table at one moment, for a page.
 
     game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
     after a result. has_levels: whether the engine plays at a level that it is told.
     opinions: by the number of moves before the position. reviewed: so many positions.
-    main: how many moves the game has that this line left, None if it is the game itself.
+    ways: all that were tried of this game, the first is the game itself. way: which of them the line is.
     """
 
     version: int
@@ -98,4 +106,5 @@ class Facts:
     wishes: Wishes
     opinions: dict[int, Opinion] = field(default_factory=dict)
     reviewed: int = 0
-    main: int | None = None
+    ways: tuple[Way, ...] = (Way(0, None),)
+    way: int = 0

@@ -10,13 +10,13 @@ from engine.errors import IllegalMove
 from engine.files import write_atomically
 from engine.game import Game, Move
 from engine.sgf import write_game
-from engine.web.facts import Opinion
+from engine.web.facts import Opinion, Way
 
 
 class Line:
     """One way that a game went: its moves, of which those up to the position shown have been played on `game`.
 
-    opinions, reviewed: by the number of moves before a position.
+    opinions, reviewed: by the number of moves before a position. began: how many moves it took over from another way.
     """
 
     def __init__(self, game: Game, file: "GameFile") -> None:
@@ -26,6 +26,7 @@ class Line:
         self.result: str | None = None
         self.opinions: dict[int, Opinion] = {}
         self.reviewed: set[int] = set()
+        self.began = 0
 
     @property
     def is_review(self) -> bool:
@@ -33,9 +34,18 @@ class Line:
         return self.game.move_number < len(self.moves) or self.result is not None
 
     @property
+    def way(self) -> Way:
+        """What tells this way from others."""
+        return Way(self.began, self.moves[self.began] if len(self.moves) > self.began else None)
+
+    @property
     def unreviewed(self) -> set[int]:
         """The positions that no review has looked at."""
         return set(range(len(self.moves) + 1)) - self.reviewed
+
+    def begins_with(self, moves: list[Move]) -> bool:
+        """Return whether these are the first moves."""
+        return self.moves[: len(moves)] == moves
 
     def go_to(self, number: int) -> None:
         """Show the position after so many moves, or the nearest that there is."""
@@ -70,6 +80,7 @@ class Line:
     def _other(self, folder: Path | None) -> "Line":
         other = Line(self.game.copy(), GameFile(folder))
         other.opinions, other.reviewed = dict(self.opinions), set(self.reviewed)
+        other.began = self.game.move_number
         return other
 
     def _shorten(self, known: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
 from engine.errors import GoError
-from engine.game import Game
+from engine.game import Game, Move
 from engine.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
@@ -42,7 +42,7 @@ class Table:
         """Sit down to a game, whose moves are the line. The caller holds the lock, or nobody else knows the table."""
         self._settings = settings
         self._line = Line(game, GameFile(self._folder))
-        self._main: Line | None = None
+        self._ways = [self._line]
         self._wants_score = False
         self._turn_over()
 
@@ -123,13 +123,12 @@ class Table:
         self._line.go_to(number)
         self._turn_over()
 
-    def _back(self, fields: dict[str, Any]) -> None:
-        """Return from another way to the game that it left, at the position where it did."""
-        if self._main is None:
-            raise GoError("this is the game itself")
-        self._line, self._main = self._main, None
-        self._wants_score = False
-        self._turn_over()
+    def _way(self, fields: dict[str, Any]) -> None:
+        """Go on along another way, at the position where it was left; 0 is the game itself."""
+        number = fields.get("to")
+        if not isinstance(number, int) or not 0 <= number < len(self._ways):
+            raise GoError(f"expected the number of a way, from 0 to {len(self._ways) - 1}, got {number!r}")
+        self._go_along(self._ways[number])
 
     def _sit(self, fields: dict[str, Any]) -> None:
         if unknown := set(fields) - {"black", "white", "seconds", "level"}:
@@ -165,13 +164,25 @@ class Table:
     def _add(self, vertex: int) -> None:
         """Play a move for the side to move at the position shown. Raises IllegalMove.
 
-        In the middle of a game it begins another way; `back` leads to the first one.
+        In the middle of a game it goes on along the way that has it, this one if it does, or begins another.
         """
+        moves = [*self._game.moves, Move(self._game.to_play, vertex)]
+        known = [line for line in (self._line, *self._ways) if line.begins_with(moves)]
+        if self._line.is_review and known:
+            known[0].go_to(len(moves))
+            self._go_along(known[0])
+            return
         line = self._line.after(vertex, self._folder)
         if line is not self._line:
-            self._main = self._main or self._line
+            self._ways.append(line)
         self._line = line
         self._continue()
+
+    def _go_along(self, line: Line) -> None:
+        """Show a way that there is."""
+        self._line = line
+        self._wants_score = False
+        self._turn_over()
 
     def _continue(self) -> None:
         """Go on after a change of the line."""
@@ -358,7 +369,8 @@ class Table:
                 self._wishes,
                 dict(self._line.opinions),
                 len(self._line.reviewed),
-                None if self._main is None else len(self._main.moves),
+                tuple(line.way for line in self._ways),
+                self._ways.index(self._line),
             )
 
     @property
@@ -385,7 +397,7 @@ COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {
     "resign": Table._resign,
     "undo": Table._undo,
     "go": Table._go,
-    "back": Table._back,
+    "way": Table._way,
     "sit": Table._sit,
     "wish": Table._wish,
     "count": Table._count,

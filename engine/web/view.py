@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.color import BLACK, WHITE, color_name, for_color
+from engine.game import Game, Move
 from engine.levels import FULL_LEVEL
 from engine.picture.svg import Mark, picture
 from engine.programs.answers import AnalysisAnswer, Candidate
@@ -50,7 +51,7 @@ def view(facts: Facts) -> dict[str, Any]:
         "may_play": not game.is_over and (facts.is_review or settings.sittings[game.to_play] is Sitting.PERSON),
         "shown": game.move_number,
         "moves": len(facts.line),
-        "last": None if not game.moves else _last_move(facts),
+        "last": _named(game.moves[-1], game) if game.moves else None,
         "captured": {color_name(color): game.captured(color) for color in (BLACK, WHITE)},
         "result": facts.result,
         "score": None if facts.shown.count is None else facts.shown.count.score,
@@ -58,7 +59,8 @@ def view(facts: Facts) -> dict[str, Any]:
         "busy": facts.busy,
         "wishes": asdict(facts.wishes),
         "reviewed": facts.reviewed,
-        "main": facts.main,
+        "ways": [{"number": way.began + 1, "move": way.move and _named(way.move, game)} for way in facts.ways],
+        "way": facts.way,
         "mistakes": _mistakes(facts),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "opinions": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.opinions.items())},
@@ -75,22 +77,21 @@ def _ownership(facts: Facts) -> Sequence[float] | None:
     return [for_color(float(each), facts.game.to_play) for each in answer.ownership]
 
 
-def _last_move(facts: Facts) -> str:
-    color, vertex = facts.game.moves[-1]
-    return f"{color_name(color).capitalize()} {format_vertex(vertex, facts.game.width, facts.game.height)}"
+def _named(move: Move, game: Game) -> str:
+    return f"{color_name(move.color).capitalize()} {format_vertex(move.vertex, game.width, game.height)}"
 
 
 def _mistakes(facts: Facts) -> list[dict[str, Any]]:
     """Return the moves that cost their player most, by the engine's opinions before and after them."""
     lost: list[dict[str, Any]] = []
-    for number, (color, vertex) in enumerate(facts.line, 1):
+    for number, move in enumerate(facts.line, 1):
         before, after = (facts.opinions.get(each) for each in (number - 1, number))
         if before is None or after is None:
             continue
-        points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, color)
-        chance = for_color(before.winrate - after.winrate, color)
+        points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)
+        chance = for_color(before.winrate - after.winrate, move.color)
         if chance >= _LEAST_CHANCE:
-            name = f"{color_name(color).capitalize()} {format_vertex(vertex, facts.game.width, facts.game.height)}"
+            name = _named(move, facts.game)
             lost.append({"number": number, "move": name, "winrate": chance, "points": points})
     return sorted(lost, key=lambda each: -each["winrate"])[:MOST_MISTAKES]
 

@@ -6,9 +6,14 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.game import Move
 from engine.sgf import load_sgf
-from engine.web.facts import Kind
+from engine.web.facts import Kind, Way
 from tests.web.tables import MIXED, PEOPLE, answer, facts, moves, table, task, vertex, wanted
+
+
+def way(began: int, name: str) -> Way:
+    return Way(began, Move(WHITE if began % 2 else BLACK, vertex(name)))
 
 
 def test_a_look_back_asks_for_nothing_and_a_move_there_goes_another_way() -> None:
@@ -142,13 +147,64 @@ def test_another_way_leads_back_to_the_game_that_it_left() -> None:
     moves(at, "E5", "E4")
     at.command("go", {"to": 2})
     moves(at, "A1")
-    assert (facts(at).main, facts(at).result, len(facts(at).line), list(facts(at).opinions)) == (2, None, 3, [])
-    at.command("back", {})
+    assert (facts(at).way, facts(at).result, len(facts(at).line), list(facts(at).opinions)) == (2, None, 3, [])
+    assert facts(at).ways == (Way(0, Move(BLACK, vertex("C3"))), way(1, "E5"), way(2, "A1"))
+    at.command("way", {"to": 0})
     now = facts(at)
     assert [move.vertex for move in now.line] == [vertex("C3"), vertex("D3")]
-    assert (now.game.move_number, now.result, now.main, list(now.opinions)) == (1, "W+R", None, [2])
-    with pytest.raises(GoError, match="this is the game itself"):
-        at.command("back", {})
+    assert (now.game.move_number, now.result, now.way, list(now.opinions)) == (1, "W+R", 0, [2])
+    at.command("way", {"to": 1})
+    assert [move.vertex for move in facts(at).line] == [vertex("C3"), vertex("E5"), vertex("E4")]
+
+
+def test_a_move_that_a_way_has_goes_along_it_and_begins_none(tmp_path: Path) -> None:
+    at = table(PEOPLE, tmp_path)
+    moves(at, "C3", "D3", "B2")
+    at.command("go", {"to": 1})
+    moves(at, "D3")
+    assert (facts(at).game.move_number, len(facts(at).line), facts(at).way) == (2, 3, 0)
+    at.command("go", {"to": 1})
+    moves(at, "E5")
+    at.command("way", {"to": 0})
+    moves(at, "E5")
+    assert (facts(at).way, len(facts(at).ways), len(facts(at).line)) == (1, 2, 2)
+    moves(at, "D4")
+    at.command("go", {"to": 1})
+    moves(at, "D3", "B2")
+    assert (facts(at).way, facts(at).game.move_number) == (0, 3)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_engine_answers_where_a_way_ends() -> None:
+    at = table(MIXED)
+    moves(at, "C3")
+    at.moves(task(at), vertex("D3"))
+    at.command("go", {"to": 0})
+    moves(at, "B2")
+    at.moves(task(at), vertex("D4"))
+    at.command("go", {"to": 0})
+    moves(at, "C3")
+    assert (facts(at).way, wanted(at)) == (0, None)
+    at.command("way", {"to": 1})
+    at.command("undo", {})
+    moves(at, "B2")
+    assert (facts(at).way, wanted(at)) == (1, Kind.MOVE)
+
+
+def test_a_way_whose_own_move_was_taken_back_has_none() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3", "D3")
+    at.command("go", {"to": 1})
+    moves(at, "E5")
+    at.command("undo", {})
+    assert facts(at).ways[1] == Way(1, None)
+
+
+@pytest.mark.parametrize("to", [-1, 1, "1", None])
+def test_a_way_that_there_is_not_is_refused(to: object) -> None:
+    at = table(PEOPLE)
+    with pytest.raises(GoError, match="expected the number of a way, from 0 to 0, got"):
+        at.command("way", {"to": to})
 
 
 def test_an_illegal_move_begins_no_other_way() -> None:
@@ -157,4 +213,4 @@ def test_an_illegal_move_begins_no_other_way() -> None:
     at.command("go", {"to": 2})
     with pytest.raises(GoError, match="occupied"):
         moves(at, "C3")
-    assert (facts(at).main, len(facts(at).line)) == (None, 3)
+    assert (facts(at).way, len(facts(at).ways), len(facts(at).line)) == (0, 1, 3)

@@ -93,13 +93,13 @@ function show(facts) {
   document.title = `${statusText()} · Keima`;
   if (facts.error) showError(facts.error);
   at("number").textContent = `${facts.shown} / ${facts.moves}`;
-  at("back").hidden = facts.main === null;
   at("pass").disabled = !facts.may_play;
   at("undo").disabled = facts.moves === 0;
   at("resign").disabled = facts.result !== null;
   for (const name of WISHES) at(name).checked = facts.wishes[name];
   for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
+  showWays();
   showLevel();
   showOpinions();
   showCandidates();
@@ -118,6 +118,15 @@ function showSeat(color) {
   if (color === "black" && table.handicap) notes.push(`${table.handicap} stones`);
   seat.querySelector("small").textContent = notes.join(", ");
   seat.classList.toggle("to-play", table.to_play === color && !table.is_over && table.result === null);
+}
+
+function showWays() {
+  const select = at("way");
+  select.hidden = table.ways.length === 1;
+  if (document.activeElement === select) return;
+  const name = ({number, move}, index) => (index === 0 ? "The game" : `Move ${number}: ${move ?? "taken back"}`);
+  select.replaceChildren(...table.ways.map((way, index) => new Option(name(way, index), index)));
+  select.value = table.way;
 }
 
 function showLevel() {
@@ -226,7 +235,7 @@ for (const button of document.querySelectorAll("[data-to]")) {
 at("pass").addEventListener("click", () => tell("play", {move: "pass"}));
 at("undo").addEventListener("click", () => tell("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && tell("resign"));
-at("back").addEventListener("click", () => tell("back"));
+at("way").addEventListener("change", () => { tell("way", {to: Number(at("way").value)}); at("way").blur(); });
 at("count").addEventListener("click", () => tell("count"));
 for (const name of WISHES) {
   at(name).addEventListener("change", () => tell("wish", {[name]: at(name).checked}));
@@ -275,7 +284,7 @@ addEventListener("keydown", (event) => {
     Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
     a: () => tell("wish", {analysis: !table.wishes.analysis}), t: () => tell("wish", {territory: !table.wishes.territory}),
     r: () => tell("wish", {review: !table.wishes.review}),
-    b: () => table.main !== null && tell("back"),
+    b: () => table.way !== 0 && tell("way", {to: 0}),
     u: () => tell("undo"), p: () => table.may_play && tell("play", {move: "pass"}),
   };
   if (keys[event.key]) {
