@@ -134,7 +134,7 @@ function showLevel() {
   at("level-label").hidden = table.level === null;
   while (select.length < table.full_level) {
     const level = select.length + 1;
-    select.add(new Option(level === table.full_level ? `${level}, full strength` : level, level));
+    select.add(new Option(level === table.full_level ? `${level}, full` : level, level));
   }
   if (table.level !== null && document.activeElement !== select) select.value = table.level;
 }
