@@ -1,14 +1,15 @@
 """Game records: the main line of an SGF file as data, and a game as SGF text.
 
-Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no variations, no
-markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
+Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no variations (`lines_of_play` parts
+them), no markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from sgfmill import sgf_grammar
 
@@ -17,7 +18,7 @@ from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
 from engine.rules import TROMP_TAYLOR, Rules, parse_rules, preset_name
-from engine.sgf_source import iterate_sgfl, read_file, read_nodes
+from engine.sgf_source import iterate_sgfl, lines_of_play, read_file, read_nodes
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, points, row_column
 
 _RECTANGLE_MARK = ":"
@@ -51,7 +52,8 @@ _LONG_RULES = re.compile(
 )
 """The rules as KataGo spells them out in RU."""
 
-__all__ = ["Record", "Setup", "format_ru", "iterate_sgfl", "load_sgf", "parse_ru", "write_game"]
+__all__ = ["Record", "Setup", "Variation", "format_ru", "iterate_sgfl", "lines_of_play", "load_sgf", "parse_ru"]
+__all__ += ["write_game"]
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,13 @@ def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
     called = name or ("SGF" if isinstance(source, bytes) else str(source))
     nodes, warnings = read_nodes(data, called)
     return _Reader(called, warnings).read(nodes)
+
+
+class Variation(NamedTuple):
+    """Another way that a game may go: all its moves from the start, and comments by move number, 1 for the first."""
+
+    moves: Sequence[Move]
+    comments: Mapping[int, str]
 
 
 class _Reader:
@@ -318,10 +327,11 @@ def write_game(
     event: str = "",
     round_name: str = "",
     move_comments: Mapping[int, str] | None = None,
+    variations: Sequence[Variation] = (),
 ) -> str:
     """Return a game as FF[4] SGF text, in UTF-8 where it is written to a file.
 
-    main_time: seconds. move_comments: by move number, 1 for the first move.
+    main_time: seconds. move_comments: by move number, 1 for the first move. The game itself is the main line.
     """
     root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
     texts = {
@@ -351,13 +361,35 @@ def write_game(
         root["PL"] = [color_letter(first).encode()]
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [root]
-    for number, (color, vertex) in enumerate(game.moves, 1):
-        node = {color_letter(color): [format_sgf(vertex, game.width).encode()]}
-        if move_comments and move_comments.get(number):
-            node["C"] = [_encode(move_comments[number])]
-        tree.sequence.append(node)
+    _grow(tree, [Variation(game.moves, move_comments or {}), *variations], 0, game.width)
     text: bytes = sgf_grammar.serialise_game_tree(tree)
     return text.decode("utf-8")
+
+
+def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shared: int, width: int) -> None:
+    """Append what follows the moves that lines share, so many; of several ways the first line's is the main one."""
+    while True:
+        ways: dict[Move, list[Variation]] = {}
+        for line in lines:
+            if len(line.moves) > shared:
+                ways.setdefault(line.moves[shared], []).append(line)
+        shared += 1
+        if len(ways) != 1:
+            break
+        [(move, lines)] = ways.items()
+        tree.sequence.append(_node(move, lines, shared, width))
+    for move, following in ways.items():
+        branch = sgf_grammar.Coarse_game_tree()
+        branch.sequence = [_node(move, following, shared, width)]
+        tree.children.append(branch)
+        _grow(branch, following, shared, width)
+
+
+def _node(move: Move, lines: Sequence[Variation], number: int, width: int) -> dict[str, list[bytes]]:
+    """Return the properties of a move, with the comment of the first line that has one."""
+    node = {color_letter(move.color): [format_sgf(move.vertex, width).encode()]}
+    comment = next((line.comments[number] for line in lines if line.comments.get(number)), None)
+    return node | ({"C": [_encode(comment)]} if comment else {})
 
 
 def format_ru(rules: Rules) -> str:

@@ -192,6 +192,48 @@ def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], li
         raise BadSgf(f"{name}: line {line}: no valid SGF: {error}") from error
 
 
+def lines_of_play(data: bytes, most: int) -> list[bytes]:
+    """Return the lines of the first game, each as a record without variations, the main line first; at most so many.
+
+    A line that is cut off is closed. Raises BadSgf where there is no game.
+    """
+    text = _to_utf8(data, [])
+    begin = _start_of_game(text, "SGF").end()
+    lines: list[bytes] = []
+    open_trees, is_leaf = [b""], True
+
+    def close() -> None:
+        if is_leaf:
+            # The mark says that the text is UTF-8 now, whatever its CA says.
+            lines.append(codecs.BOM_UTF8 + b"(;" + b"".join(open_trees) + b")")
+
+    for tokens, match in enumerate(_SCAN.finditer(text, begin)):
+        token = match.group()
+        if tokens > _MAX_TOKENS or len(lines) == most or not open_trees:
+            return lines
+        if token not in (b"(", b")"):
+            continue
+        open_trees[-1] += text[begin : match.start()]
+        begin = match.end()
+        if token == b"(":
+            open_trees.append(b"")
+        else:
+            close()
+            open_trees.pop()
+        is_leaf = token == b"("
+    if open_trees and len(lines) < most:
+        open_trees[-1] += text[begin:]
+        close()
+    return lines
+
+
+def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
+    start = _START.search(data) or _START_OF_NIHON_KIIN.search(data)
+    if not start:
+        raise BadSgf(f"{name}: no SGF data found")
+    return start
+
+
 def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
     """Return the text as UTF-8, whatever encoding it is in: mark, CA, or the most likely one.
 
@@ -241,9 +283,7 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
     memory. A game cut off between two moves is closed. Raises BadSgf where there is no game, or too
     much of one.
     """
-    start = _START.search(data) or _START_OF_NIHON_KIIN.search(data)
-    if not start:
-        raise BadSgf(f"{name}: no SGF data found")
+    start = _start_of_game(data, name)
     depth, nodes, end = 1, 0, len(data)
     for tokens, match in enumerate(_SCAN.finditer(data, start.end())):
         token = match.group()

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
-from engine.game import Game
+from engine.game import Game, Move
 from engine.rules import PRESETS, parse_rules
-from engine.sgf import format_ru, iterate_sgfl, load_sgf, parse_ru, write_game
+from engine.sgf import Variation, format_ru, iterate_sgfl, lines_of_play, load_sgf, parse_ru, write_game
 from engine.sgf_source import MAX_BYTES, MAX_NODES
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.shared import require_shared
@@ -283,6 +283,26 @@ def peak_memory() -> int:
     return kibibytes << 10
 
 
+@given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=6), st.randoms())
+def test_variations_are_written_as_a_tree_and_read_again(lines: list[list[int]], chance: random.Random) -> None:
+    corners = [parse_vertex(name, 5, 5) for name in ("A1", "B2", "C3", "D4")]
+    ways = [[Move((BLACK, WHITE)[index % 2], corners[each]) for index, each in enumerate(line)] for line in lines]
+    comments = [dict.fromkeys(range(1, len(way) + 1), f"way {index}") for index, way in enumerate(ways)]
+    game = Game(5)
+    for move in ways[0]:
+        if not game.is_legal(*move):
+            break
+        game.play(*move)
+    ways[0] = list(game.moves)
+    variations = [Variation(way, comment) for way, comment in zip(ways[1:], comments[1:], strict=True)]
+    text = write_game(game, move_comments=comments[0], variations=variations).encode()
+    found = [list(load_sgf(line).moves) for line in lines_of_play(text, 100)]
+    whole = [way for way in ways if not any(other[: len(way)] == way and other != way for other in ways)]
+    assert sorted(found) == sorted(map(list, {tuple(way) for way in whole}))
+    assert not ways[0] or found[0][: len(ways[0])] == ways[0]
+    assert text.count(b"C[way 0]") == len(ways[0])
+
+
 def test_every_collected_file_is_read_or_refused() -> None:
     archive = require_shared("problems/sgf_files.tar.xz")
     read = refused = 0
@@ -320,6 +340,7 @@ def check_any_bytes(data: bytes) -> None:
     """Read bytes as a record: it works, or is refused in one line."""
     try:
         game = load_sgf(data, name="fuzz").game()
+        assert lines_of_play(data, 10)
     except BadSgf as error:
         assert str(error).startswith("fuzz: ")
         assert "\n" not in str(error)

@@ -1,15 +1,7 @@
-"""A line of moves and the position of it that is shown; and the file that keeps it."""
+"""A line of moves and the position of it that is shown."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from itertools import chain, count
-from pathlib import Path
-
-from engine.color import BLACK, WHITE
 from engine.errors import IllegalMove
-from engine.files import write_atomically
 from engine.game import Game, Move
-from engine.sgf import write_game
 from engine.web.facts import Opinion, Way
 
 
@@ -19,14 +11,13 @@ class Line:
     opinions, reviewed: by the number of moves before a position. began: how many moves it took over from another way.
     """
 
-    def __init__(self, game: Game, file: "GameFile") -> None:
+    def __init__(self, game: Game, began: int = 0) -> None:
         self.game = game
         self.moves = list(game.moves)
-        self.file = file
         self.result: str | None = None
         self.opinions: dict[int, Opinion] = {}
         self.reviewed: set[int] = set()
-        self.began = 0
+        self.began = began
 
     @property
     def is_review(self) -> bool:
@@ -57,15 +48,15 @@ class Line:
         _walk(game, self.moves, number)
         return game
 
-    def after(self, vertex: int, folder: Path | None) -> "Line":
+    def after(self, vertex: int) -> "Line":
         """Play a move for the side to move at the position shown and return the line that has it: this one or another.
 
-        A move that is not at the end begins another line, with a file of its own. Raises IllegalMove.
+        A move that is not at the end begins another line. Raises IllegalMove.
         """
         if self.game.is_over:
             raise IllegalMove("the game is over: take moves back, or begin a new one")
         known = self.game.move_number
-        line = self if known == len(self.moves) else self._other(folder)
+        line = self if known == len(self.moves) else self._other()
         line.game.play(line.game.to_play, vertex)
         line._shorten(known)
         return line
@@ -77,10 +68,9 @@ class Line:
         self._shorten(self.game.move_number)
         return undone
 
-    def _other(self, folder: Path | None) -> "Line":
-        other = Line(self.game.copy(), GameFile(folder))
+    def _other(self) -> "Line":
+        other = Line(self.game.copy(), self.game.move_number)
         other.opinions, other.reviewed = dict(self.opinions), set(self.reviewed)
-        other.began = self.game.move_number
         return other
 
     def _shorten(self, known: int) -> None:
@@ -90,20 +80,13 @@ class Line:
         self.opinions = {number: each for number, each in self.opinions.items() if number <= known}
         self.reviewed = {number for number in self.reviewed if number <= known}
 
-    def sgf(self, names: Mapping[int, str]) -> str:
-        """Return the whole game with opinions as comments. names: of the players, by color."""
-        comments = {
+    @property
+    def comments(self) -> dict[int, str]:
+        """What the engine thinks of positions, for a record."""
+        return {
             number: f"Black {opinion.winrate:.1%}" + ("" if opinion.lead is None else f", {opinion.lead:+.1f}")
             for number, opinion in self.opinions.items()
         }
-        return write_game(
-            self.at(len(self.moves)),
-            result=self.result,
-            black=names[BLACK],
-            white=names[WHITE],
-            date=f"{self.file.began:%Y-%m-%d}",
-            move_comments=comments,
-        )
 
 
 def _walk(game: Game, moves: list[Move], number: int) -> None:
@@ -112,29 +95,3 @@ def _walk(game: Game, moves: list[Move], number: int) -> None:
         game.undo()
     for color, vertex in moves[game.move_number : number]:
         game.play(color, vertex, lenient=True)
-
-
-class GameFile:
-    """Where one game is saved: a file with a name of its own, made when there is something to save."""
-
-    def __init__(self, folder: Path | None) -> None:
-        """folder: None to save nothing."""
-        self.began = datetime.now()
-        self._folder = folder
-        self._path: Path | None = None
-
-    @property
-    def name(self) -> str:
-        """The name that the file has, if no other one has it."""
-        return f"keima-{self.began:%Y%m%d-%H%M%S}.sgf"
-
-    def save(self, text: str) -> None:
-        """Write the game as it is now. Raises OSError."""
-        if self._folder is None:
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if self._path is None:
-            stem = self.name.removesuffix(".sgf")
-            names = chain([self.name], (f"{stem}-{number}.sgf" for number in count(2)))
-            self._path = next(path for path in map(self._folder.joinpath, names) if not path.exists())
-        write_atomically(self._path, text)

@@ -17,10 +17,10 @@ from engine.game import Game, Move
 from engine.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
 from engine.rules import preset_name
-from engine.sgf import load_sgf
 from engine.vertex import parse_vertex
 from engine.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
-from engine.web.line import GameFile, Line
+from engine.web.line import Line
+from engine.web.records import GameFile, read_ways, write_ways
 from engine.web.settings import GameSettings, Sitting, read_settings
 
 
@@ -36,13 +36,14 @@ class Table:
         self._wishes = Wishes()
         self._version = self._ticket = self._visitors = 0
         self._is_closed = False
-        self._begin(settings, settings.new_game())
+        self._begin(settings, [Line(settings.new_game())])
 
-    def _begin(self, settings: GameSettings, game: Game) -> None:
-        """Sit down to a game, whose moves are the line. The caller holds the lock, or nobody else knows the table."""
+    def _begin(self, settings: GameSettings, ways: list[Line]) -> None:
+        """Sit down to a game and other ways of it. The caller holds the lock, or nobody else knows the table."""
         self._settings = settings
-        self._line = Line(game, GameFile(self._folder))
-        self._ways = [self._line]
+        self._ways = ways
+        self._line = ways[0]
+        self._file = GameFile(self._folder)
         self._wants_score = False
         self._turn_over()
 
@@ -70,11 +71,11 @@ class Table:
 
     def _new(self, fields: dict[str, Any]) -> None:
         settings = replace(read_settings(fields, self._settings), people={})
-        self._begin(settings, settings.new_game())
+        self._begin(settings, [Line(settings.new_game())])
 
     def _load(self, fields: dict[str, Any]) -> None:
-        record = load_sgf(str(fields.get("sgf", "")).encode("utf-8"), name="the record")
-        game = record.game()
+        record, ways = read_ways(str(fields.get("sgf", "")).encode("utf-8"))
+        game = ways[0].game
         people = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
         settings = replace(
             self._settings,
@@ -86,7 +87,7 @@ class Table:
             sittings=people,
             people={BLACK: record.black, WHITE: record.white},
         )
-        self._begin(settings, game)
+        self._begin(settings, ways)
         self._line.result = record.result or None
 
     def _play(self, fields: dict[str, Any]) -> None:
@@ -172,7 +173,7 @@ class Table:
             known[0].go_to(len(moves))
             self._go_along(known[0])
             return
-        line = self._line.after(vertex, self._folder)
+        line = self._line.after(vertex)
         if line is not self._line:
             self._ways.append(line)
         self._line = line
@@ -196,10 +197,10 @@ class Table:
         self._save()
 
     def _save(self) -> None:
-        if not self._line.moves:
+        if not any(way.moves for way in self._ways):
             return
         try:
-            self._line.file.save(self._line.sgf(self._names()))
+            self._file.save(write_ways(self._ways, self._names(), self._file.began))
         except OSError as error:
             self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
 
@@ -348,7 +349,7 @@ class Table:
     def record(self) -> tuple[str, str]:
         """Return the game as SGF, and a name for its file."""
         with self._changed:
-            return self._line.sgf(self._names()), self._line.file.name
+            return write_ways(self._ways, self._names(), self._file.began), self._file.name
 
     def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
         """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""

@@ -7,7 +7,7 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Move
-from engine.sgf import load_sgf
+from engine.sgf import lines_of_play, load_sgf
 from engine.web.facts import Kind, Way
 from tests.web.tables import MIXED, PEOPLE, answer, facts, moves, table, task, vertex, wanted
 
@@ -73,15 +73,27 @@ def test_every_move_is_saved_with_what_the_engine_thought(tmp_path: Path) -> Non
     assert "C[Black 75.0%, -1.5]" in saved.read_text(encoding="utf-8")
 
 
-def test_another_way_from_an_earlier_position_leaves_the_saved_game_alone(tmp_path: Path) -> None:
+def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> None:
     at = table(PEOPLE, tmp_path)
     moves(at, "C3", "D3", "B2")
     at.command("go", {"to": 1})
     moves(at, "E5")
     at.command("new", {})
     moves(at, "A1")
-    lengths = sorted(len(load_sgf(path).moves) for path in tmp_path.iterdir())
-    assert lengths == [1, 2, 3]
+    saved = [lines_of_play(path.read_bytes(), 10) for path in tmp_path.iterdir()]
+    assert sorted([len(load_sgf(line).moves) for line in lines] for lines in saved) == [[1], [3, 2]]
+
+
+def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
+    at = table(PEOPLE)
+    at.command("load", {"sgf": "(;SZ[9]RE[B+R];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc])(;W[ee])(;AB[aa]))"})
+    now = facts(at)
+    assert [way.began for way in now.ways] == [0, 3, 1]
+    assert (now.way, now.result, len(now.line)) == (0, "B+R", 4)
+    at.command("way", {"to": 2})
+    assert (facts(at).result, len(facts(at).line), facts(at).game.move_number) == (None, 3, 3)
+    told = at.record()[0].replace("\n", "")
+    assert told.endswith("SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc]))")
 
 
 def test_opinions_of_another_way_are_forgotten() -> None:
@@ -172,7 +184,7 @@ def test_a_move_that_a_way_has_goes_along_it_and_begins_none(tmp_path: Path) -> 
     at.command("go", {"to": 1})
     moves(at, "D3", "B2")
     assert (facts(at).way, facts(at).game.move_number) == (0, 3)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_the_engine_answers_where_a_way_ends() -> None:

@@ -1,0 +1,78 @@
+"""Games as SGF: the game itself as the main line, the other ways as its variations; and the file that keeps them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import chain, count, takewhile
+from pathlib import Path
+
+from engine.color import BLACK, WHITE
+from engine.errors import BadSgf
+from engine.files import write_atomically
+from engine.sgf import Record, Variation, lines_of_play, load_sgf, write_game
+from engine.web.line import Line
+
+MOST_WAYS = 100
+"""Variations of a record that are read; a file may have thousands."""
+
+
+def read_ways(text: bytes) -> tuple[Record, list[Line]]:
+    """Return the main line of a record, and all its ways that begin alike and can be played, the main one first.
+
+    Raises BadSgf where the main line cannot be read or played.
+    """
+    record = load_sgf(text, name="the record")
+    ways = [Line(record.game())]
+    for line in lines_of_play(text, MOST_WAYS)[1:]:
+        with suppress(BadSgf):
+            other = load_sgf(line)
+            if other.setups == record.setups:
+                way = Line(other.game())
+                way.began = max(_shared(way, known) for known in ways)
+                ways.append(way)
+    return record, ways
+
+
+def _shared(one: Line, other: Line) -> int:
+    """Return how many moves two ways have in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.moves, other.moves, strict=False)))
+
+
+def write_ways(ways: Sequence[Line], names: Mapping[int, str], began: datetime) -> str:
+    """Return a game with its other ways, and what the engine thinks as comments. names: of the players, by color."""
+    game = ways[0]
+    return write_game(
+        game.at(len(game.moves)),
+        result=game.result,
+        black=names[BLACK],
+        white=names[WHITE],
+        date=f"{began:%Y-%m-%d}",
+        move_comments=game.comments,
+        variations=[Variation(way.moves, way.comments) for way in ways[1:]],
+    )
+
+
+class GameFile:
+    """Where one game is saved: a file with a name of its own, made when there is something to save."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """folder: None to save nothing."""
+        self.began = datetime.now()
+        self._folder = folder
+        self._path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that the file has, if no other one has it."""
+        return f"keima-{self.began:%Y%m%d-%H%M%S}.sgf"
+
+    def save(self, text: str) -> None:
+        """Write the game as it is now. Raises OSError."""
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if self._path is None:
+            stem = self.name.removesuffix(".sgf")
+            names = chain([self.name], (f"{stem}-{number}.sgf" for number in count(2)))
+            self._path = next(path for path in map(self._folder.joinpath, names) if not path.exists())
+        write_atomically(self._path, text)
