@@ -1,5 +1,6 @@
 """Commands of gomill: what the engine is, and why it played its last move."""
 
+from engine.levels import FULL_LEVEL
 from engine.vertex import format_vertex
 from gtp.args import expect
 from gtp.errors import GtpError
@@ -42,6 +43,7 @@ def describe_engine(state: GtpState, command: Command) -> str:
         facts = player.network.facts
         evaluation = f"network {facts.name} ({facts.file}, {facts.precision})"
     limits = [
+        *([f"level {config.level}"] if config.level < FULL_LEVEL else []),
         *([f"{config.visits} visits a move"] if config.visits else []),
         *([f"{config.seconds:g} seconds a move"] if config.seconds else []),
     ]

@@ -92,3 +92,9 @@ def test_the_engine_is_described_in_lines() -> None:
     described = ask(state, "gomill-describe_engine").split("\n")
     assert described[0].startswith("Keima ")
     assert described[-1] == "20 visits a move, 1.5 seconds a move"
+
+
+def test_the_engine_tells_a_level_below_its_full_one() -> None:
+    state = new_state(config=SessionConfig(seconds=1.5))
+    assert ask(state, "level 4") == ""
+    assert ask(state, "gomill-describe_engine").endswith("\nlevel 4, 1.5 seconds a move")
