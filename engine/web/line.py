@@ -66,6 +66,7 @@ class Line:
         self.go_to(len(self.moves))
         undone = self.game.undo()
         self._shorten(self.game.move_number)
+        self.began = min(self.began, self.game.move_number)
         return undone
 
     def _other(self) -> "Line":

@@ -29,7 +29,9 @@ def read_ways(text: bytes) -> tuple[Record, list[Line]]:
             if other.setups == record.setups:
                 way = Line(other.game())
                 way.began = max(_shared(way, known) for known in ways)
-                ways.append(way)
+                way.go_to(0)  # a game keeps a board for each move that it shows
+                if way.began < len(way.moves):
+                    ways.append(way)
     return record, ways
 
 

@@ -125,11 +125,14 @@ class Table:
         self._turn_over()
 
     def _way(self, fields: dict[str, Any]) -> None:
-        """Go on along another way, at the position where it was left; 0 is the game itself."""
+        """Go on along another way, where it was left, at its own first move at least; 0 is the game itself."""
         number = fields.get("to")
         if not isinstance(number, int) or not 0 <= number < len(self._ways):
             raise GoError(f"expected the number of a way, from 0 to {len(self._ways) - 1}, got {number!r}")
-        self._go_along(self._ways[number])
+        way = self._ways[number]
+        if way.game.move_number < way.began:
+            way.go_to(way.began + 1)
+        self._go_along(way)
 
     def _sit(self, fields: dict[str, Any]) -> None:
         if unknown := set(fields) - {"black", "white", "seconds", "level"}:

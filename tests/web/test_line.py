@@ -91,7 +91,12 @@ def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
     assert [way.began for way in now.ways] == [0, 3, 1]
     assert (now.way, now.result, len(now.line)) == (0, "B+R", 4)
     at.command("way", {"to": 2})
-    assert (facts(at).result, len(facts(at).line), facts(at).game.move_number) == (None, 3, 3)
+    assert (facts(at).result, len(facts(at).line), facts(at).game.move_number) == (None, 3, 2)
+    at.command("go", {"to": 3})
+    at.command("way", {"to": 0})
+    assert facts(at).game.move_number == 4
+    at.command("way", {"to": 2})
+    assert facts(at).game.move_number == 3
     told = at.record()[0].replace("\n", "")
     assert told.endswith("SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc]))")
 
@@ -210,6 +215,9 @@ def test_a_way_whose_own_move_was_taken_back_has_none() -> None:
     moves(at, "E5")
     at.command("undo", {})
     assert facts(at).ways[1] == Way(1, None)
+    at.command("undo", {})
+    moves(at, "A1")
+    assert facts(at).ways[1] == Way(0, Move(BLACK, vertex("A1")))
 
 
 @pytest.mark.parametrize("to", [-1, 1, "1", None])
