@@ -32,7 +32,7 @@ _POLICY, _RESULT = OUTPUTS[:2]
 _COMPARED = slice(None, None, 4)
 """Which of the positions are compared: they may take a call each, and consecutive ones are of one game."""
 _MOST_LOST = 0.02
-"""Of winrates and of the policy, on average: ten times what known networks lose."""
+"""Of winrates and of the policy, on average: several times what known networks lose."""
 _WORTH_KEEPING = 1.0
 """Seconds from which on what was found out is kept."""
 _FILES = 32
@@ -76,7 +76,8 @@ class Rounding:
         known = _read(self._file)
         if known is None or (compares and known[1] is None):
             known = self._measure(model, compile_exact), None
-            self._keep(*known)
+            if not compares:
+                self._keep(*known)
         self.ranges, self.loss = known
 
     def _measure(self, model: Any, compile_exact: Callable[[Any], Any]) -> list[Range]:
