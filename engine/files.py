@@ -1,5 +1,6 @@
 """Files that outlive a crash: written whole or not at all, or a line at a time; and folders that one process fills."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -34,16 +35,36 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or none: under another name, synced, then renamed. Text is UTF-8."""
-    partial = path.with_name(path.name + ".part")
+    """Write a whole file or none: under another name, synced, then renamed. Text is UTF-8.
+
+    A link stays one, its target is written; what is no file, a pipe or a device, is written to. Raises OSError, which
+    names the file.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    partial = target.with_name(target.name + ".part")
     try:
         with partial.open("wb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+        partial.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def require_writable(path: Path) -> None:
+    """Make the folder of a file that is to be written later, and see that it can be. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def append_line(path: Path, line: str) -> None:
@@ -55,13 +76,20 @@ def append_line(path: Path, line: str) -> None:
 
 
 def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file that `append_line` wrote, none if it is absent, and cut off a torn last one."""
+    """Return the lines of a file that `append_line` wrote, none if it is absent, and cut off a torn last one.
+
+    Raises GoError where they are not in UTF-8.
+    """
     if not path.exists():
         return []
-    whole, _, torn = path.read_text(encoding="utf-8").rpartition("\n")
+    whole, _, torn = path.read_bytes().rpartition(b"\n")
     if torn:
-        write_atomically(path, whole + "\n" if whole else "")
-    return whole.splitlines()
+        write_atomically(path, whole + b"\n" if whole else b"")
+    try:
+        return whole.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        line = whole.count(b"\n", 0, error.start) + 1
+        raise GoError(f"{path}: line {line}: no text in UTF-8") from error
 
 
 def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any]:

@@ -6,17 +6,20 @@ Owns the conversation. Legality and counting are the game's, moves and advice th
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.diagram import showboard
 from engine.errors import BadVertex, GoError, IllegalMove
+from engine.files import require_writable, write_atomically
 from engine.game import Game
 from engine.levels import FULL_LEVEL
 from engine.rules import Rules, parse_rules
-from engine.scoring import final_score, format_score
+from engine.scoring import VOID, final_score, format_score
 from engine.sgf import write_game
+from engine.stopping import interrupting
 from engine.vertex import format_vertex, parse_vertex
 
 if TYPE_CHECKING:
@@ -48,10 +51,11 @@ def cli_play(
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Play one game and return the exit status: 0, 130 after Ctrl-C, 2 on options that cannot be.
+    """Play one game and return the exit status: 0, 130 after an interruption, 2 on options that cannot be.
 
     limits: what the engine may spend on a move, or on a hint. level: of its moves, not of its hints.
     color: the person's. sgf: where the game is saved; by default a name made of date and time in the current directory.
+    Raises OSError where it cannot be.
     """
     output = stdout or sys.stdout
     width, height = (size, size) if isinstance(size, int) else size
@@ -61,6 +65,9 @@ def cli_play(
         output.write(f"keima play: {error}\n")
         return 2
     path = Path(sgf) if sgf is not None else Path(f"keima-{datetime.now():%Y%m%d-%H%M%S}.sgf")
+    require_writable(path)
+    if stdin is None and isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a stray byte is a typing error like others
     player = make_player(width, height)
     try:
         return play_terminal(
@@ -94,14 +101,15 @@ def play_terminal(
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Play one game over the given streams and return the exit status: 0, or 130 after Ctrl-C.
+    """Play one game over the given streams and return the exit status: 0, or 130 after Ctrl-C, SIGTERM or SIGHUP.
 
     However the game stops, its moves are saved to `sgf_path`, if there is one and there are any.
     """
     game = Game(width, height, rules=rules, komi=komi)
     conversation = _Conversation(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
     try:
-        conversation.run()
+        with interrupting():
+            conversation.run()
         return 0
     except KeyboardInterrupt:
         player.stop()
@@ -161,9 +169,7 @@ class _Conversation:
             return
         names = {self._human: "Human", opponent(self._human): self._player.name}
         text = write_game(self._game, result=self._result, black=names[BLACK], white=names[WHITE])
-        partial = path.with_name(path.name + ".part")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        write_atomically(path, text)
         self.say(f"Saved as {path}.")
 
     def _ask(self) -> None:
@@ -236,7 +242,9 @@ class _Conversation:
         self.say(f"The game is over: {result}")
 
     def _counted(self) -> str:
-        """Return the score of the position without the stones that the player holds dead."""
+        """Return the score of the position without the stones that the player holds dead; a void game has none."""
+        if self._game.no_result:
+            return VOID
         dead, seki = (
             [vertex for chain in chains for vertex in chain]
             for chains in (self._player.dead_stones(self._game), self._player.seki_stones(self._game))

@@ -19,6 +19,8 @@ from engine.rules import Tax
 from engine.vertex import neighbors
 
 Owner = NDArray[np.int8]
+VOID = "Void"
+"""The result, as SGF has it, of a game that has none: the same position came for the third time."""
 _TAX_PER_GROUP = 2
 _SURE_EYE_SIZE = 4
 """An eye space of this many points lives by itself even where its group touches neutral points."""

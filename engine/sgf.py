@@ -5,8 +5,8 @@ them), no markup and no other games of a collection, and judges no move: `Record
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -46,6 +46,8 @@ _SGF_NAMES = {
     "aga": "AGA",
     "new-zealand": "NZ",
 }
+_ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
+"""What a record says about a game that means nothing to an engine."""
 _LONG_RULES = re.compile(
     r"ko(?P<ko>[A-Z]+)score(?P<scoring>[A-Z]+)tax(?P<tax>[A-Z]+)sui(?P<suicide>[01])"
     r"(?:button(?P<hasButton>[01]))?(?:whb(?P<whiteHandicapBonus>0|N-1|N))?(?:fpok(?P<friendlyPassOk>[01]))?"
@@ -74,7 +76,9 @@ class Record:
     """The main line of one game record.
 
     name: what messages call it, as a rule the file. komi, handicap, rules: None where the record
-    says nothing that can be understood. warnings: what was read against the letter, or ignored.
+    says nothing that can be understood. about: date, event, ranks and the like, by their properties' names.
+    comments: by how many moves of the record precede the position that they are about.
+    warnings: what was read against the letter, or ignored.
     """
 
     name: str
@@ -88,6 +92,8 @@ class Record:
     result: str = ""
     black: str = ""
     white: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[int, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
@@ -178,6 +184,7 @@ class _Reader:
         self._warnings = warnings
         self._moves: list[Move] = []
         self._setups: list[Setup] = []
+        self._comments: dict[int, str] = {}
         self._width = self._height = 0
 
     def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
@@ -192,9 +199,10 @@ class _Reader:
             for key in node:
                 if key in _MOVE_COLORS:
                     self._read_move(key, node[key])
+            self._read_comment(node)
         info: dict[str, list[bytes]] = {}
         for node in nodes:
-            for key in ("KM", "HA", "RU", "RE", "PB", "PW"):
+            for key in ("KM", "HA", "RU", "RE", "PB", "PW", *_ABOUT):
                 if key in node:
                     info.setdefault(key, node[key])
         return Record(
@@ -209,6 +217,8 @@ class _Reader:
             result=_text(info, "RE"),
             black=_text(info, "PB"),
             white=_text(info, "PW"),
+            about={key: text for key in _ABOUT if (text := _text(info, key))},
+            comments=self._comments,
             warnings=tuple(self._warnings),
         )
 
@@ -226,6 +236,12 @@ class _Reader:
             raise BadSgf(f"{place}: {key}: {len(values)} moves in one node")
         text = _decode(values[0]).strip()
         self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
+
+    def _read_comment(self, node: dict[str, list[bytes]]) -> None:
+        """Note what a node says of the position that it leads to; several nodes may lead to one."""
+        if "C" in node:
+            said = [self._comments.get(len(self._moves), ""), _decode(node["C"][0], sgf_grammar.text_value).strip()]
+            self._comments[len(self._moves)] = "\n".join(filter(None, said))
 
     def _read_vertex(self, place: str, key: str, text: str) -> int:
         try:
@@ -308,9 +324,9 @@ def parse_ru(text: str) -> Rules:
         name = " ".join(text.lower().replace("rules", " ").split())
         return parse_rules(_RULE_NAMES.get(name, name))
     rules = TROMP_TAYLOR
-    for field, value in spelled_out.groupdict().items():
+    for name, value in spelled_out.groupdict().items():
         if value is not None:
-            rules = rules.with_field(field, value)
+            rules = rules.with_field(name, value)
     return rules
 
 
@@ -326,12 +342,14 @@ def write_game(
     date: str = "",
     event: str = "",
     round_name: str = "",
+    about: Mapping[str, str] | None = None,
     move_comments: Mapping[int, str] | None = None,
     variations: Sequence[Variation] = (),
 ) -> str:
     """Return a game as FF[4] SGF text, in UTF-8 where it is written to a file.
 
-    main_time: seconds. move_comments: by move number, 1 for the first move. The game itself is the main line.
+    main_time: seconds. about: as `Record` has it. move_comments: by move number, 1 for the first move. The game itself
+    is the main line.
     """
     root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
     texts = {
@@ -350,7 +368,8 @@ def write_game(
     }
     square = game.width == game.height
     root["SZ"] = [str(game.width).encode() if square else f"{game.width}:{game.height}".encode()]
-    root |= {key: [_encode(text)] for key, text in texts.items() if text}
+    told = {**(about or {}), **{key: text for key, text in texts.items() if text}}
+    root |= {key: [_encode(text)] for key, text in told.items()}
     if len(game.setup_black) >= 2 and not game.setup_white:
         root["HA"] = [str(len(game.setup_black)).encode()]
     for key, stones in (("AB", game.setup_black), ("AW", game.setup_white)):
@@ -367,17 +386,25 @@ def write_game(
 
 
 def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shared: int, width: int) -> None:
-    """Append what follows the moves that lines share, so many; of several ways the first line's is the main one."""
+    """Append what follows the moves that lines share, so many; of several ways the first line's is the main one.
+
+    Where that line ends and others go on, its way is an empty node: as their beginning it would be lost among them.
+    """
     while True:
         ways: dict[Move, list[Variation]] = {}
         for line in lines:
             if len(line.moves) > shared:
                 ways.setdefault(line.moves[shared], []).append(line)
+        has_ended = len(lines[0].moves) == shared and bool(ways)
         shared += 1
-        if len(ways) != 1:
+        if len(ways) != 1 or has_ended:
             break
         [(move, lines)] = ways.items()
         tree.sequence.append(_node(move, lines, shared, width))
+    if has_ended:
+        end = sgf_grammar.Coarse_game_tree()
+        end.sequence = [{}]
+        tree.children.append(end)
     for move, following in ways.items():
         branch = sgf_grammar.Coarse_game_tree()
         branch.sequence = [_node(move, following, shared, width)]
@@ -412,9 +439,8 @@ def _within(place: tuple[int, int], rows: tuple[int, int], columns: tuple[int, i
     return min(rows) <= place[0] <= max(rows) and min(columns) <= place[1] <= max(columns)
 
 
-def _decode(value: bytes) -> str:
-    text: bytes = sgf_grammar.simpletext_value(value)
-    return text.decode("utf-8", "replace")
+def _decode(value: bytes, unescaped: Callable[[bytes], bytes] = sgf_grammar.simpletext_value) -> str:
+    return unescaped(value).decode("utf-8", "replace")
 
 
 def _text(properties: dict[str, list[bytes]], key: str) -> str:

@@ -1,4 +1,4 @@
-"""Ending long work politely: Ctrl-C and SIGTERM set an event, so that what is done is put in order first."""
+"""Ending politely: signals set an event, or interrupt as Ctrl-C does, so that what is done is put in order first."""
 
 import signal
 import threading
@@ -26,6 +26,31 @@ def stopping() -> Iterator[threading.Event]:
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def interrupting() -> Iterator[None]:
+    """Have SIGTERM, and SIGHUP when a terminal is closed, raise KeyboardInterrupt as Ctrl-C does.
+
+    A SIGHUP that is ignored, as `nohup` has it, stays so. In another than the main thread, which gets no signals,
+    nothing changes.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    known = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    before = {number: signal.getsignal(number) for number in known if signal.getsignal(number) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

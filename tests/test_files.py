@@ -1,13 +1,15 @@
 """Files that outlive a crash, and folders that one process fills."""
 
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from engine.errors import GoError
-from engine.files import append_line, claimed, read_object, whole_lines, write_atomically
+from engine.files import append_line, claimed, read_object, require_writable, whole_lines, write_atomically
 
 CLAIM_AND_WAIT = """
 import sys, time
@@ -46,10 +48,44 @@ def test_lines_are_read_as_they_were_added(tmp_path: Path) -> None:
     assert whole_lines(path) == ["a", "b c"]
 
 
-@pytest.mark.parametrize("before", ["", "a\nb\n"])
-def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str) -> None:
+def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    path, link, pipe = (tmp_path / name for name in ("file", "link", "pipe"))
+    link.symlink_to(path)
+    write_atomically(link, "through")
+    assert (link.is_symlink(), path.read_text()) == (True, "through")
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_text)
+        write_atomically(pipe, "piped")
+        assert read.result(timeout=20) == "piped"
+    assert pipe.is_fifo()
+
+
+def test_a_file_that_can_never_be_written_is_found_out_before(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "some.txt"
+    require_writable(path)
+    assert list(path.parent.iterdir()) == []
+    write_atomically(path, "kept")
+    require_writable(path)
+    assert path.read_text() == "kept"
+    for hopeless in (tmp_path, path / "below.txt"):
+        with pytest.raises(OSError) as caught:
+            require_writable(hopeless)
+        assert caught.value.filename
+
+
+def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "lines"
-    path.write_text(before + "torn")
+    path.write_bytes(b"a\n\xff\n")
+    with pytest.raises(GoError, match="lines: line 2: no text in UTF-8"):
+        whole_lines(path)
+
+
+@pytest.mark.parametrize("before", ["", "a\nb\n"])
+@pytest.mark.parametrize("torn", [b"torn", "ü".encode()[:1]])
+def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str, torn: bytes) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(before.encode() + torn)
     assert whole_lines(path) == before.splitlines()
     assert path.read_text() == before
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,6 +219,37 @@ class InterruptedInput(io.StringIO):
         return line
 
 
+class SignalledInput(io.StringIO):
+    """A terminal that is closed, or whose program is to end, after the lines that are typed."""
+
+    end: signal.Signals
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        line = super().readline()
+        if not line:
+            signal.raise_signal(self.end)
+        return line
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGHUP"])
+def test_a_closed_terminal_saves_the_game(tmp_path: Path, end: str) -> None:
+    sgf = tmp_path / "game.sgf"
+    source = SignalledInput("C3\n")
+    source.end = signal.Signals[end]
+    before = signal.getsignal(source.end)
+    status, _ = command(lambda: ScriptedPlayer("C4"), source, size=5, sgf=sgf)
+    assert (status, moves_of(sgf), signal.getsignal(source.end)) == (130, ["C3", "C4"], before)
+
+
+def test_a_place_that_cannot_be_written_is_named_before_the_first_move(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError) as caught:
+        command(ScriptedPlayer, io.StringIO("C3\n"), size=5, sgf=tmp_path / "file" / "game.sgf")
+    assert caught.value.filename
+    command(lambda: ScriptedPlayer("C4"), io.StringIO("C3\n"), size=5, sgf=tmp_path / "new" / "game.sgf")
+    assert moves_of(tmp_path / "new" / "game.sgf") == ["C3", "C4"]
+
+
 def test_ctrl_c_saves_the_game(tmp_path: Path) -> None:
     sgf = tmp_path / "game.sgf"
     screen = io.StringIO()
@@ -253,10 +285,10 @@ def test_a_game_without_moves_is_not_saved(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def command(player: Callable[[], ScriptedPlayer], typed: str, **options: object) -> tuple[int, str]:
+def command(player: Callable[[], ScriptedPlayer], typed: str | io.StringIO, **options: object) -> tuple[int, str]:
     """Run the command with typed words."""
     screen = io.StringIO()
-    source = io.StringIO("".join(f"{word}\n" for word in typed.split(" ")))
+    source = io.StringIO("".join(f"{word}\n" for word in typed.split(" "))) if isinstance(typed, str) else typed
     status = cli_play(lambda *_: player(), LIMITS, stdin=source, stdout=screen, **options)  # type: ignore[arg-type]
     return status, screen.getvalue()
 

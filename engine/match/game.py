@@ -17,7 +17,7 @@ from engine.match.openings import Opening
 from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
-from engine.scoring import final_score
+from engine.scoring import VOID, final_score
 from engine.sgf import write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
 
@@ -103,7 +103,7 @@ class RefereedGame:
             self._play_everywhere(color, vertex, self._seats.values())
         while not self._both_passed():
             if self.game.no_result:
-                return Ending(None, "Void", "repetition", "the same position for the third time")
+                return Ending(None, VOID, "repetition", "the same position for the third time")
             if len(self.game.moves) >= settings.move_limit:
                 return self._counted("moves")
             if self._stopping():

@@ -19,4 +19,5 @@ def one_line_errors() -> Iterator[None]:
             raise
         raise click.ClickException(" ".join(str(error).split())) from error
     except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+        place = "" if error.filename is None else f"{error.filename}: "
+        raise click.ClickException(f"{place}{error.strerror or error}") from error

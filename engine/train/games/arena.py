@@ -15,7 +15,7 @@ from engine.errors import GoError
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.game import Game
 from engine.rules import parse_rules
-from engine.scoring import format_score
+from engine.scoring import VOID, format_score
 from engine.search.forest import Forest, ForestSlot
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -266,7 +266,7 @@ class _Arena:
         else:
             result = seated.referee.result()
             score, winner = result.score, EMPTY if result.winner is None else result.winner
-            text = "Void" if score is None else format_score(score)
+            text = VOID if score is None else format_score(score)
         own = BLACK if seated.first_is_black else WHITE
         points = 0.5 if winner == EMPTY else float(winner == own)
         names = [player.name for player in self._players]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE, color_letter, for_color, opponent
 from engine.game import Game
-from engine.scoring import format_score
+from engine.scoring import VOID, format_score
 from engine.search.params import SearchParams
 from engine.search.policy_target import root_moves
 from engine.search.position import Root
@@ -180,7 +180,7 @@ class SelfplayGame:
         if not referee.is_over:
             return
         result = referee.result()
-        text = "Void" if result.score is None else format_score(result.score)
+        text = VOID if result.score is None else format_score(result.score)
         false_resign = None if owes is None else result.winner != opponent(owes)
         self.ending = Ending(result, text, False, referee.unfinished, false_resign)
 
