@@ -1,5 +1,6 @@
 """`keima web`: a page to play on, served until Ctrl-C."""
 
+import errno
 import shlex
 import threading
 import webbrowser
@@ -79,8 +80,9 @@ def _serve(
     try:
         server = PageServer(table, host, DEFAULT_PORT if port is None else port)
     except OSError as error:
-        if port is not None:
-            raise click.ClickException(f"port {port} of {host} cannot be had: {error.strerror}") from error
+        if port is not None or error.errno != errno.EADDRINUSE:
+            place = host if port is None else f"port {port} of {host}"
+            raise click.ClickException(f"{place} cannot be had: {error.strerror}") from error
         server = PageServer(table, host, 0)
     thinker = Thinker(table, engine)
     with stopping() as stop:

@@ -89,7 +89,8 @@ class Facts:
 
     game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
     after a result. has_levels: whether the engine plays at a level that it is told.
-    opinions: by the number of moves before the position. reviewed: so many positions.
+    opinions: by the number of moves before the position. note: what a record that was opened says of it.
+    reviewed: so many positions.
     ways: all that were tried of this game, the first is the game itself. way: which of them the line is.
     """
 
@@ -105,6 +106,7 @@ class Facts:
     shown: Shown
     wishes: Wishes
     opinions: dict[int, Opinion] = field(default_factory=dict)
+    note: str = ""
     reviewed: int = 0
     ways: tuple[Way, ...] = (Way(0, None),)
     way: int = 0

@@ -8,7 +8,8 @@ from engine.web.facts import Opinion, Way
 class Line:
     """One way that a game went: its moves, of which those up to the position shown have been played on `game`.
 
-    opinions, reviewed: by the number of moves before a position. began: how many moves it took over from another way.
+    opinions, notes, reviewed: by the number of moves before a position. notes: what a record says of it.
+    began: how many moves it took over from another way.
     """
 
     def __init__(self, game: Game, began: int = 0) -> None:
@@ -16,6 +17,7 @@ class Line:
         self.moves = list(game.moves)
         self.result: str | None = None
         self.opinions: dict[int, Opinion] = {}
+        self.notes: dict[int, str] = {}
         self.reviewed: set[int] = set()
         self.began = began
 
@@ -71,23 +73,16 @@ class Line:
 
     def _other(self) -> "Line":
         other = Line(self.game.copy(), self.game.move_number)
-        other.opinions, other.reviewed = dict(self.opinions), set(self.reviewed)
+        other.opinions, other.notes, other.reviewed = dict(self.opinions), dict(self.notes), set(self.reviewed)
         return other
 
     def _shorten(self, known: int) -> None:
-        """Make the position shown the last one; opinions are of this line up to a number of moves."""
+        """Make the position shown the last one; what is known is of this line up to a number of moves."""
         self.moves = list(self.game.moves)
         self.result = None
         self.opinions = {number: each for number, each in self.opinions.items() if number <= known}
+        self.notes = {number: each for number, each in self.notes.items() if number <= known}
         self.reviewed = {number for number in self.reviewed if number <= known}
-
-    @property
-    def comments(self) -> dict[int, str]:
-        """What the engine thinks of positions, for a record."""
-        return {
-            number: f"Black {opinion.winrate:.1%}" + ("" if opinion.lead is None else f", {opinion.lead:+.1f}")
-            for number, opinion in self.opinions.items()
-        }
 
 
 def _walk(game: Game, moves: list[Move], number: int) -> None:

@@ -1,5 +1,9 @@
-"""Games as SGF: the game itself as the main line, the other ways as its variations; and the file that keeps them."""
+"""Games as SGF: the game itself as the main line, the other ways as its variations; and the file that keeps them.
 
+What the engine thinks of a position is the last line of its comment, and is read again.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -10,10 +14,12 @@ from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.files import write_atomically
 from engine.sgf import Record, Variation, lines_of_play, load_sgf, write_game
+from engine.web.facts import Opinion
 from engine.web.line import Line
 
 MOST_WAYS = 100
 """Variations of a record that are read; a file may have thousands."""
+_OPINION = re.compile(r"(?:^|\n)Black (?P<winrate>\d+\.\d)%(?:, (?P<lead>[+-]\d+\.\d))?$")
 
 
 def read_ways(text: bytes) -> tuple[Record, list[Line]]:
@@ -22,12 +28,12 @@ def read_ways(text: bytes) -> tuple[Record, list[Line]]:
     Raises BadSgf where the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
-    ways = [Line(record.game())]
+    ways = [_line(record)]
     for line in lines_of_play(text, MOST_WAYS)[1:]:
         with suppress(BadSgf):
             other = load_sgf(line)
             if other.setups == record.setups:
-                way = Line(other.game())
+                way = _line(other)
                 way.began = max(_shared(way, known) for known in ways)
                 way.go_to(0)  # a game keeps a board for each move that it shows
                 if way.began < len(way.moves):
@@ -35,22 +41,50 @@ def read_ways(text: bytes) -> tuple[Record, list[Line]]:
     return record, ways
 
 
+def _line(record: Record) -> Line:
+    """Return the main line of a record. Raises BadSgf."""
+    line = Line(record.game())
+    before = len(record.moves) - len(line.moves)  # stones set up after a move begin a new game
+    for number, comment in record.comments.items():
+        opinion = _OPINION.search(comment)
+        if opinion is not None:
+            lead = None if opinion["lead"] is None else float(opinion["lead"])
+            line.opinions[number - before] = Opinion(float(opinion["winrate"]) / 100, lead)
+        if note := comment[: opinion.start() if opinion else None]:
+            line.notes[number - before] = note
+    return line
+
+
+def _comments(line: Line) -> dict[int, str]:
+    """Return what is said of positions: by the record that they came from, and by the engine."""
+    said = {number: [note] for number, note in line.notes.items()}
+    for number, opinion in line.opinions.items():
+        lead = "" if opinion.lead is None else f", {opinion.lead:+.1f}"
+        said.setdefault(number, []).append(f"Black {opinion.winrate:.1%}{lead}")
+    return {number: "\n".join(each) for number, each in said.items()}
+
+
 def _shared(one: Line, other: Line) -> int:
     """Return how many moves two ways have in common."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.moves, other.moves, strict=False)))
 
 
-def write_ways(ways: Sequence[Line], names: Mapping[int, str], began: datetime) -> str:
-    """Return a game with its other ways, and what the engine thinks as comments. names: of the players, by color."""
+def write_ways(ways: Sequence[Line], names: Mapping[int, str], about: Mapping[str, str]) -> str:
+    """Return a game with its other ways, and what is said of positions. names: of the players, by color.
+
+    about: date, event and the like, as `engine.sgf.Record` has it.
+    """
     game = ways[0]
+    comments = _comments(game)
     return write_game(
         game.at(len(game.moves)),
         result=game.result,
         black=names[BLACK],
         white=names[WHITE],
-        date=f"{began:%Y-%m-%d}",
-        move_comments=game.comments,
-        variations=[Variation(way.moves, way.comments) for way in ways[1:]],
+        about=about,
+        comment=comments.get(0, ""),
+        move_comments=comments,
+        variations=[Variation(way.moves, _comments(way)) for way in ways[1:]],
     )
 
 

@@ -1,14 +1,19 @@
-"""Pages over HTTP: the page itself, the table's changes as server-sent events, commands as JSON.
+"""Pages over HTTP: the page itself, the table's changes as server-sent events, commands as JSON, records as files.
 
-By default only programs on this machine reach it, and of those no page of another site: a request must name this host
-(against DNS rebinding) and come from no other origin.
+By default only programs on this machine reach it, and no page of another site ever: a request must name this host by
+its address or its name (against DNS rebinding) and come from no other origin.
 """
 
 import json
 import logging
+import socket
+import sys
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from engine.errors import GoError
@@ -25,6 +30,10 @@ _FILES = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 _LARGEST_BODY = 1 << 22
+_DIGITS = 10
+"""Of a length that is worth reading as a number."""
+_MOST_SECONDS = 60.0
+"""That a page may neither send nor take what it is to, before it counts as gone, as on a computer that sleeps."""
 _QUIET_SECONDS = 15.0
 """After which a page that heard nothing is told that somebody is still here."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -39,22 +48,36 @@ class PageServer(ThreadingHTTPServer):
         """port: 0 for any free one. Raises OSError where the port is taken."""
         self.table = table
         self._host = host
-        self.names = LOOPBACK if host in LOOPBACK else None
+        own = socket.gethostname().lower()
+        self._names = LOOPBACK if host in LOOPBACK else LOOPBACK | {host.lower(), own, f"{own}.local"}
+        if ":" in host:
+            self.address_family = socket.AF_INET6
         super().__init__((host, port), _Handler)
 
     @property
     def url(self) -> str:
         """Where a browser on this machine finds the page."""
         host = "localhost" if self._host in LOOPBACK | {"0.0.0.0"} else self._host
-        return f"http://{host}:{self.server_address[1]}/"
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_address[1]}/"
+
+    def knows(self, name: str) -> bool:
+        """Return whether a name means this host: its own, or for others than this machine's programs any address."""
+        if name in self._names:
+            return True
+        with suppress(ValueError):
+            return self._host not in LOOPBACK and bool(ip_address(name))
+        return False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log what a page that has gone away leaves behind."""
-        log.debug("a request ended early", exc_info=True)
+        """Log a fault, and quietly what a page that has gone away leaves behind."""
+        is_gone = isinstance(sys.exception(), ConnectionError | TimeoutError)
+        log.log(logging.DEBUG if is_gone else logging.ERROR, "a request ended early", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = _MOST_SECONDS
+    disable_nagle_algorithm = True
     server: PageServer
 
     def do_GET(self) -> None:
@@ -74,25 +97,25 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, f"there is no {path}")
 
     def do_POST(self) -> None:
-        """Do a command of the table."""
+        """Do a command of the table, or open a record."""
         path = urlsplit(self.path).path
         if not self._is_welcome():
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _LARGEST_BODY:
+        if not length.isdecimal() or len(length) > _DIGITS or int(length) > _LARGEST_BODY:
             self.close_connection = True
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_LARGEST_BODY} bytes")
             return
         body = self.rfile.read(int(length))
-        if not path.startswith("/do/"):
-            self._fail(HTTPStatus.NOT_FOUND, f"there is no {path}")
-            return
         try:
-            fields = json.loads(body or b"{}")
-            if not isinstance(fields, dict):
-                raise GoError("expected a JSON object")
-            self.server.table.command(path.removeprefix("/do/"), fields)
-        except ValueError as error:  # of JSON, or a GoError
+            if path == "/game.sgf":
+                self.server.table.open(body)
+            elif path.startswith("/do/"):
+                self.server.table.command(path.removeprefix("/do/"), _read_fields(body))
+            else:
+                self._fail(HTTPStatus.NOT_FOUND, f"there is no {path}")
+                return
+        except GoError as error:
             self._fail(HTTPStatus.BAD_REQUEST, str(error))
             return
         self._send(b"{}", "application/json")
@@ -100,9 +123,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _is_welcome(self) -> bool:
         """Return whether a request is meant for this host and comes from its own pages; answer it if not."""
         host = self.headers.get("Host", "")
-        name = urlsplit(f"//{host}").hostname or ""
         origin = self.headers.get("Origin")
-        if (self.server.names is not None and name not in self.server.names) or origin not in (None, f"http://{host}"):
+        if not self.server.knows(_host_name(host)) or origin not in (None, f"http://{host}"):
             self.close_connection = True
             self._fail(HTTPStatus.FORBIDDEN, "this page belongs to another site")
             return False
@@ -155,3 +177,22 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
         """Log a request, quietly."""
         log.debug(format, *args)
+
+
+def _read_fields(body: bytes) -> dict[str, Any]:
+    """Return what a command tells. Raises GoError."""
+    try:
+        fields = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise GoError(f"expected a JSON object: {error}") from error
+    if not isinstance(fields, dict):
+        raise GoError("expected a JSON object")
+    return fields
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a Host header, without its port; "" if there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

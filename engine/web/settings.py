@@ -1,6 +1,7 @@
 """What a game at the table begins with."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -33,7 +34,8 @@ class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
     seconds: a move of the engine's, None for what it takes by itself. level: of the engine's moves, if it has levels.
-    people: their names, where they are known.
+    people: their names, where they are known. about: what a record that was opened says of the game besides, None of a
+    game that begins here.
     """
 
     width: int = 19
@@ -45,6 +47,7 @@ class GameSettings:
     seconds: float | None = None
     level: int = FULL_LEVEL
     people: dict[int, str] = field(default_factory=dict)
+    about: Mapping[str, str] | None = None
 
     def new_game(self) -> Game:
         """Return the game before its first move. Raises GoError for what cannot be."""

@@ -69,26 +69,30 @@ class Table:
             self._tell()
         self._interrupt()
 
-    def _new(self, fields: dict[str, Any]) -> None:
-        settings = replace(read_settings(fields, self._settings), people={})
-        self._begin(settings, [Line(settings.new_game())])
-
-    def _load(self, fields: dict[str, Any]) -> None:
-        record, ways = read_ways(str(fields.get("sgf", "")).encode("utf-8"))
+    def open(self, text: bytes) -> None:
+        """Show the game of a record, and its ways. Raises BadSgf, and changes nothing then."""
+        record, ways = read_ways(text)
         game = ways[0].game
-        people = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
-        settings = replace(
-            self._settings,
-            width=game.width,
-            height=game.height,
-            komi=game.komi,
-            rules=preset_name(game.rules) or game.rules.to_json(),
-            handicap=0,
-            sittings=people,
-            people={BLACK: record.black, WHITE: record.white},
-        )
-        self._begin(settings, ways)
-        self._line.result = record.result or None
+        ways[0].result = record.result or None
+        with self._changed:
+            settings = replace(
+                self._settings,
+                width=game.width,
+                height=game.height,
+                komi=game.komi,
+                rules=preset_name(game.rules) or game.rules.to_json(),
+                handicap=0,
+                sittings={BLACK: Sitting.PERSON, WHITE: Sitting.PERSON},
+                people={BLACK: record.black, WHITE: record.white},
+                about=record.about,
+            )
+            self._begin(settings, ways)
+            self._tell()
+        self._interrupt()
+
+    def _new(self, fields: dict[str, Any]) -> None:
+        settings = replace(read_settings(fields, self._settings), people={}, about=None)
+        self._begin(settings, [Line(settings.new_game())])
 
     def _play(self, fields: dict[str, Any]) -> None:
         if self._settings.sittings[self._game.to_play] is Sitting.ENGINE and not self._line.is_review:
@@ -121,8 +125,10 @@ class Table:
         number = fields.get("to")
         if not isinstance(number, int):
             raise GoError(f"expected the number of a move, got {number!r}")
+        before = self._game.move_number
         self._line.go_to(number)
-        self._turn_over()
+        if self._game.move_number != before or self._is_paused:
+            self._turn_over()
 
     def _way(self, fields: dict[str, Any]) -> None:
         """Go on along another way, where it was left, at its own first move at least; 0 is the game itself."""
@@ -137,8 +143,10 @@ class Table:
     def _sit(self, fields: dict[str, Any]) -> None:
         if unknown := set(fields) - {"black", "white", "seconds", "level"}:
             raise GoError(f"expected black, white, seconds or level, got {', '.join(sorted(unknown))}")
-        self._settings = read_settings(fields, self._settings)
-        self._turn_over()
+        settings = read_settings(fields, self._settings)
+        if settings != self._settings or self._is_paused:
+            self._settings = settings
+            self._turn_over()
 
     def _wish(self, fields: dict[str, Any]) -> None:
         known = [each.name for each in dataclasses.fields(Wishes)]
@@ -203,9 +211,13 @@ class Table:
         if not any(way.moves for way in self._ways):
             return
         try:
-            self._file.save(write_ways(self._ways, self._names(), self._file.began))
+            self._file.save(self._text())
         except OSError as error:
             self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
+
+    def _text(self) -> str:
+        about = {"DT": f"{self._file.began:%Y-%m-%d}"} if self._settings.about is None else self._settings.about
+        return write_ways(self._ways, self._names(), about)
 
     def _names(self) -> dict[int, str]:
         people = {color: self._settings.people.get(color) or "Person" for color in (BLACK, WHITE)}
@@ -352,7 +364,7 @@ class Table:
     def record(self) -> tuple[str, str]:
         """Return the game as SGF, and a name for its file."""
         with self._changed:
-            return write_ways(self._ways, self._names(), self._file.began), self._file.name
+            return self._text(), self._file.name
 
     def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
         """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""
@@ -372,6 +384,7 @@ class Table:
                 replace(self._shown),
                 self._wishes,
                 dict(self._line.opinions),
+                self._line.notes.get(self._game.move_number, ""),
                 len(self._line.reviewed),
                 tuple(line.way for line in self._ways),
                 self._ways.index(self._line),
@@ -396,7 +409,6 @@ class Table:
 
 COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {
     "new": Table._new,
-    "load": Table._load,
     "play": Table._play,
     "resign": Table._resign,
     "undo": Table._undo,

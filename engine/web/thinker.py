@@ -14,7 +14,7 @@ from engine.programs.answers import parse_analysis
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.programs.words import introduced
-from engine.scoring import final_score, format_score, ownership_map, without_chains
+from engine.scoring import VOID, final_score, format_score, ownership_map, without_chains
 from engine.vertex import parse_vertex, points
 from engine.web.facts import MOST_CANDIDATES, Count, Kind, Task
 from engine.web.table import Table
@@ -156,7 +156,9 @@ class Thinker:
         """Tell how long a move may take: so many seconds for every single one, or as long as the engine likes."""
         if seconds == self._told_seconds or not self._follower.lists("time_settings"):
             return
-        self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
+        reply = self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
+        if not reply.ok and seconds is not None:  # GTP has whole seconds only
+            self._follower.ask(f"time_settings 0 {max(1, round(seconds))} 1")
         self._told_seconds = seconds
 
     def _tell_level(self, level: int) -> None:
@@ -193,7 +195,10 @@ class Thinker:
             raise GoError(f"The engine refuses to analyse: {reply.text}")
 
     def _count(self, task: Task) -> None:
-        """Count with the engine's dead stones; by its own word where it has one."""
+        """Count with the engine's dead stones; by its own word where it has one. A void game is not counted."""
+        if task.game.no_result:
+            self._table.counts(task, Count(VOID))
+            return
         dead: list[int] = []
         if self._follower.lists("final_status_list"):
             listed = self._follower.ask("final_status_list dead")

@@ -58,6 +58,7 @@ def view(facts: Facts) -> dict[str, Any]:
         "error": facts.shown.error,
         "busy": facts.busy,
         "wishes": asdict(facts.wishes),
+        "note": facts.note,
         "reviewed": facts.reviewed,
         "ways": [{"number": way.began + 1, "move": way.move and _named(way.move, game)} for way in facts.ways],
         "way": facts.way,

@@ -44,7 +44,7 @@ def test_a_record_tells_the_level_of_an_engine_that_has_levels() -> None:
 
 def test_a_record_is_opened_and_told_again() -> None:
     at = table(MIXED)
-    at.command("load", {"sgf": "(;SZ[9]KM[5.5]RU[Japanese]RE[W+R]PB[Shusaku];B[ee];W[cc])"})
+    at.open(b"(;SZ[9]KM[5.5]RU[Japanese]RE[W+R]PB[Shusaku];B[ee];W[cc])")
     now = facts(at)
     assert (now.game.width, now.game.komi, now.settings.rules, now.result) == (9, 5.5, "japanese", "W+R")
     assert now.settings.people == {BLACK: "Shusaku", WHITE: ""}
@@ -86,7 +86,7 @@ def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> 
 
 def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
     at = table(PEOPLE)
-    at.command("load", {"sgf": "(;SZ[9]RE[B+R];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc])(;W[ee])(;AB[aa]))"})
+    at.open(b"(;SZ[9]RE[B+R];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc])(;W[ee])(;AB[aa]))")
     now = facts(at)
     assert [way.began for way in now.ways] == [0, 3, 1]
     assert (now.way, now.result, len(now.line)) == (0, "B+R", 4)
@@ -99,6 +99,52 @@ def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
     assert facts(at).game.move_number == 3
     told = at.record()[0].replace("\n", "")
     assert told.endswith("SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc]))")
+
+
+def test_a_record_comes_back_as_it_was_in_its_own_encoding() -> None:
+    at = table(PEOPLE)
+    root = "SZ[9]CA[Shift_JIS]DT[1985-03-07]EV[棋聖戦]PW[坂田栄寿]C[九段表]"
+    at.open(f"(;{root};B[ee]C[one\nBlack 54.3%, -1.5];W[cc]C[Black 9.0%])".encode("shift_jis"))
+    assert (facts(at).settings.people[WHITE], facts(at).note) == ("坂田栄寿", "")
+    assert {number: each.lead for number, each in facts(at).opinions.items()} == {1: -1.5, 2: None}
+    assert [each.winrate for each in facts(at).opinions.values()] == pytest.approx([0.543, 0.09])
+    at.command("go", {"to": 1})
+    assert facts(at).note == "one"
+    at.command("go", {"to": 0})
+    assert facts(at).note == "九段表"
+    again = load_sgf(at.record()[0].encode())
+    assert again.about == {"DT": "1985-03-07", "EV": "棋聖戦"}
+    assert again.comments == {0: "九段表", 1: "one\nBlack 54.3%, -1.5", 2: "Black 9.0%"}
+    at.command("new", {})
+    moves(at, "E5")
+    assert "DT" in load_sgf(at.record()[0].encode()).about
+    assert facts(at).note == ""
+
+
+def test_the_game_stays_itself_where_another_way_goes_on_from_its_end() -> None:
+    at = table(PEOPLE)
+    moves(at, "C3", "D4", "E5")
+    at.command("go", {"to": 2})
+    moves(at, "A1", "A2")
+    at.command("way", {"to": 0})
+    at.command("undo", {})
+    at.command("resign", {})
+    told = at.record()[0]
+    at.open(told.encode())
+    now = facts(at)
+    assert (len(now.line), now.result, len(now.ways), now.way) == (2, "W+R", 2, 0)
+    assert lines_of_play(at.record()[0].encode(), 10) == lines_of_play(told.encode(), 10)
+
+
+def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
+    at = table(MIXED)
+    moves(at, "C3")
+    asked = task(at)
+    at.command("go", {"to": 7})
+    at.command("sit", {"level": 10, "seconds": None})
+    assert at.is_wanted(asked)
+    at.command("sit", {"level": 9})
+    assert not at.is_wanted(asked)
 
 
 def test_opinions_of_another_way_are_forgotten() -> None:

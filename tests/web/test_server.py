@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -118,6 +119,8 @@ def test_a_page_that_is_closed_looks_no_more() -> None:
         ("/do/dance", "{}", "expected one of"),
         ("/do/play", "[1]", "expected a JSON object"),
         ("/do/play", "{", "Expecting"),
+        ("/do/play", "[" * 200_000, "expected a JSON object"),
+        ("/game.sgf", "nothing", "the record"),
         ("/nowhere", "{}", "there is no /nowhere"),
     ],
 )
@@ -128,7 +131,9 @@ def test_what_cannot_be_done_is_told_in_a_line(path: str, body: str, message: st
     assert message in json.loads(content)["error"]
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example"}, {"Host": "["}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+)
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/events"), ("POST", "/do/resign")])
 def test_pages_of_other_sites_get_and_do_nothing(method: str, path: str, headers: dict[str, str]) -> None:
     with served() as (table, port):
@@ -137,9 +142,39 @@ def test_pages_of_other_sites_get_and_do_nothing(method: str, path: str, headers
     assert now is not None and now.result is None
 
 
+@pytest.mark.parametrize(
+    ("name", "status"), [("192.168.0.7", 200), ("[fe80::1]", 200), ("localhost", 200), ("evil.example", 403)]
+)
+def test_a_host_on_the_network_is_known_by_address_and_name(name: str, status: int) -> None:
+    with served("0.0.0.0") as (_, port):
+        host = f"{name}:{port}"
+        assert ask(port, "POST", "/do/wish", "{}", Host=host, Origin=f"http://{host}")[0] == status
+        assert ask(port, "GET", "/", Host=f"{socket.gethostname()}:{port}")[0] == 200
+
+
+def test_commands_are_answered_at_once() -> None:
+    with served() as (_, port), closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        seconds = []
+        for _ in range(20):
+            begun = time.monotonic()
+            connection.request("POST", "/do/wish", "{}")
+            assert connection.getresponse().read() == b"{}"
+            seconds.append(time.monotonic() - begun)
+    # With Nagle's algorithm the second packet of an answer waits for a delayed acknowledgement, 40 ms on Linux.
+    assert sorted(seconds)[10] < 0.03
+
+
+def test_a_record_is_opened_as_it_is_on_disk() -> None:
+    with served() as (table, port):
+        record = "(;SZ[9]CA[GB2312]PB[柯洁];B[aa])"
+        assert ask(port, "POST", "/game.sgf", record.encode("gb2312"))[0] == 200  # type: ignore[arg-type]
+        assert table.facts().settings.people[BLACK] == "柯洁"  # type: ignore[union-attr]
+
+
 def test_a_body_without_end_is_refused() -> None:
     with served() as (_, port):
-        assert ask(port, "POST", "/do/load", None, **{"Content-Length": "99999999999"})[0] == 413
+        for length in ("99999999999", "9" * 5000):
+            assert ask(port, "POST", "/game.sgf", None, **{"Content-Length": length})[0] == 413
 
 
 def test_the_record_comes_as_a_file() -> None:

@@ -205,9 +205,8 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("play", {"move": "Z9"}, "Z9"),
         ("play", {}, "''"),
         ("go", {"to": "end"}, "expected the number of a move, got 'end'"),
-        ("load", {"sgf": "nothing"}, "the record"),
         ("sit", {"size": 5}, "got size"),
-        ("dance", {}, "expected one of new, load, play"),
+        ("dance", {}, "expected one of new, play"),
     ],
 )
 def test_nonsense_is_one_line_and_changes_nothing(name: str, fields: dict[str, Any], message: str) -> None:

@@ -9,16 +9,23 @@ const WISHES = ["analysis", "territory", "review"];
 const at = (id) => document.getElementById(id);
 let table = null;
 
-async function tell(name, fields = {}) {
+function tell(name, fields = {}) {
+  return post(`/do/${name}`, JSON.stringify(fields));
+}
+
+async function post(path, body) {
   showError(null);
   try {
-    const answer = await fetch(`/do/${name}`, {
-      method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(fields),
-    });
+    const answer = await fetch(path, {method: "POST", body});
     if (!answer.ok) showError((await answer.json()).error);
   } catch {
     showError("The engine's program has ended: start keima web again.");
   }
+}
+
+// What is read aloud, or lies under a finger, is not to be replaced by itself.
+function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text;
 }
 
 function showError(text) {
@@ -89,7 +96,9 @@ function show(facts) {
   if (isNewPosition) drawOver([]);
   at("board").classList.toggle("may-play", facts.may_play);
   for (const color of ["black", "white"]) showSeat(color);
-  at("status").textContent = statusText();
+  at("board").style.setProperty("--ratio", (facts.width - 1 + 2 * EDGE) / (facts.height - 1 + 2 * EDGE));
+  setText(at("status"), statusText());
+  setText(at("note"), facts.note);
   document.title = `${statusText()} · Keima`;
   if (facts.error) showError(facts.error);
   at("number").textContent = `${facts.shown} / ${facts.moves}`;
@@ -177,13 +186,13 @@ function leadText(lead) {
 
 function fillRows(name, list, cellsOf, dataOf) {
   at(name).hidden = !list.length;
-  const rows = list.map((each) => {
-    const row = document.createElement("tr");
-    for (const text of cellsOf(each)) row.insertCell().textContent = text;
+  const body = at(name).tBodies[0];
+  while (body.rows.length > list.length) body.deleteRow(-1);
+  list.forEach((each, index) => {
+    const row = body.rows[index] ?? body.insertRow();
+    cellsOf(each).forEach((text, column) => setText(row.cells[column] ?? row.insertCell(), text));
     Object.assign(row.dataset, dataOf(each));
-    return row;
   });
-  at(name).tBodies[0].replaceChildren(...rows);
 }
 
 function showCandidates() {
@@ -243,7 +252,7 @@ for (const name of WISHES) {
 for (const color of ["black", "white"]) {
   at(`engine-${color}`).addEventListener("change", (event) => tell("sit", {[color]: event.target.checked ? "engine" : "person"}));
 }
-at("level").addEventListener("change", () => tell("sit", {level: at("level").value}));
+at("level").addEventListener("change", () => { tell("sit", {level: at("level").value}); at("level").blur(); });
 at("seconds").addEventListener("change", () => tell("sit", {seconds: at("seconds").value}));
 at("graph").addEventListener("click", (event) => {
   const box = at("graph").getBoundingClientRect();
@@ -259,10 +268,10 @@ body.addEventListener("mouseover", (event) => {
   if (row) drawVariation(row.dataset.pv.split(" "));
 });
 body.addEventListener("mouseleave", () => drawOver([]));
-body.addEventListener("click", (event) => {
-  const row = event.target.closest("tr");
-  if (row && table.may_play) tell("play", {move: row.dataset.move});
-});
+// An analysis may change the row while it is pressed: the move that was there then is meant.
+let pressed = null;
+body.addEventListener("pointerdown", (event) => { pressed = event.target.closest("tr")?.dataset.move; });
+body.addEventListener("click", () => pressed && table.may_play && tell("play", {move: pressed}));
 at("new").addEventListener("submit", (event) => {
   event.preventDefault();
   const mine = {black: ["black"], white: ["white"], both: ["black", "white"], none: []}[at("you").value];
@@ -272,13 +281,14 @@ at("new").addEventListener("submit", (event) => {
     rules: at("rules").value, black: sitting("black"), white: sitting("white"),
   });
 });
-at("open").addEventListener("change", async () => {
+at("open").addEventListener("change", () => {
   const [file] = at("open").files;
-  if (file) tell("load", {sgf: await file.text()});
+  if (file) post("/game.sgf", file);
   at("open").value = "";
 });
 addEventListener("keydown", (event) => {
-  if (!table || event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT/.test(event.target.tagName)) return;
+  if (!table || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("select, input:not([type=checkbox])")) return;
   const keys = {
     ArrowLeft: () => tell("go", {to: steps.back()}), ArrowRight: () => tell("go", {to: steps.on()}),
     Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
@@ -293,6 +303,15 @@ addEventListener("keydown", (event) => {
   }
 });
 
-const events = new EventSource("/events");
-events.onmessage = (event) => show(JSON.parse(event.data));
-events.onerror = () => { at("status").textContent = "The engine's program does not answer; trying again ..."; };
+// A browser keeps six connections to a program: tabs in the background hold none, and ask for no analysis.
+let events = null;
+function listen() {
+  events?.close();
+  events = null;
+  if (document.hidden) return;
+  events = new EventSource("/events");
+  events.onmessage = (event) => show(JSON.parse(event.data));
+  events.onerror = () => { at("status").textContent = "The engine's program does not answer; trying again ..."; };
+}
+addEventListener("visibilitychange", listen);
+listen();
