@@ -15,13 +15,13 @@ machine, so that the binary ships one set of kernels for every recent computer.
 import hashlib
 import logging
 import os
-import pickle
 import re
 import shutil
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -35,6 +35,7 @@ _FROZEN_CACHE = "kernels"
 """Folder with the compiled kernels inside the frozen program."""
 _KEPT = 4
 """How many cache directories stay when a new one is begun: those of the versions last run."""
+_OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
 _IMPORT = re.compile(
     rb"^\s*(?:from\s+(engine[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(engine[\w.]*))", re.MULTILINE
 )
@@ -118,11 +119,31 @@ def cache_directory() -> Path | None:
 
 
 def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:
-    """Remove the oldest neighbors of a cache directory, so that `kept` are left with it."""
-    others = [path for path in directory.parent.glob("kernels-*") if path != directory and path.is_dir()]
-    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in others[kept - 1 :]:
+    """Remove the neighbors of a cache directory that were not used for longest, so that `kept` are left with it."""
+    others = [path for path in directory.parent.glob("kernels-*") if path != directory and _OWN.fullmatch(path.name)]
+    for path in sorted(others, key=_time_of_use, reverse=True)[kept - 1 :]:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _time_of_use(directory: Path) -> float:
+    try:
+        return directory.stat().st_mtime
+    except OSError:  # another process removes it, too
+        return 0.0
+
+
+@cache
+def _note_use(directory: Path) -> None:
+    """Set a cache directory's time of use, once a process."""
+    if not is_frozen():
+        with suppress(OSError):
+            os.utime(directory)
+
+
+@cache
+def _warn(message: str, *details: object) -> None:
+    """Warn once: what is wrong with one kernel's file is as a rule wrong with all."""
+    _log.warning(message, *details)
 
 
 class _KernelLocator(caching._CacheLocator):  # type: ignore[misc]
@@ -149,16 +170,42 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_KernelLocator,)
 
 
+class _KernelFiles(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """A file for each overload of a kernel, named by a hash of its signature and target.
+
+    Numba numbers the files and keeps an index of them: two processes that compile at a time can give one number twice,
+    and then hand out each other's machine code for ever; a damaged index stops every start.
+    """
+
+    def save(self, key: object, data: Any) -> None:
+        self._save_data(self._name(key), data)
+
+    def load(self, key: object) -> Any:
+        with suppress(FileNotFoundError):
+            data = self._load_data(self._name(key))
+            _note_use(Path(self._cache_path))
+            return data
+        return None
+
+    def _name(self, key: object) -> str:
+        return f"{Path(self._index_name).stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """One kernel's cache: what cannot be read is compiled, what cannot be written is not kept."""
 
     _impl_class = _KernelCacheImpl
 
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, _KEY)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            _log.warning("a compiled kernel in %s cannot be read and is made again: %s", self.cache_path, error)
+        except Exception as error:  # noqa: BLE001 - whatever damaged bytes make of reading them
+            _warn("compiled kernels in %s cannot be read and are made again: %s", self.cache_path, type(error).__name__)
+            _log.debug("of %s", self._name, exc_info=True)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -167,7 +214,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            _log.warning("compiled kernels cannot be kept: %s", error)
+            _warn("compiled kernels cannot be kept in %s: %s", self.cache_path, error.strerror)
             self.disable()
 
 

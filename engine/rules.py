@@ -1,10 +1,12 @@
 """The rules of one game as a frozen value, with the presets that controllers name.
 
 Fields, presets and shorthands are KataGo's (`kata-set-rules`, `kata-get-rules`). Komi is no part
-of the rules here: it belongs to the game, as in GTP.
+of the rules here: it belongs to the game, as in GTP. What is usual with each rule set is told beside it.
 """
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -91,7 +93,19 @@ _FIELDS: dict[str, tuple[str, type[bool] | type[StrEnum]]] = {
     "whiteHandicapBonus": ("handicap_bonus", HandicapBonus),
     "friendlyPassOk": ("friendly_pass", bool),
 }
+_SHORT_FIELDS = {
+    "score": "scoring",
+    "sui": "suicide",
+    "button": "hasButton",
+    "whb": "whiteHandicapBonus",
+    "fpok": "friendlyPassOk",
+}
+_TERM = r"(komi|ko|scoring|score|tax|sui|button|whb|fpok)\s*([A-Z]+(?:-1)?|-?[0-9]+(?:\.[0-9]+)?)\s*"
+_TERMS = re.compile(f"(?:{_TERM})+")
+"""KataGo's long form, in any order: koSIMPLEscoreAREAtaxNONEsui0."""
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
+MOST_KOMI = 400.0
+"""The largest komi that a game may have, for either side."""
 
 TROMP_TAYLOR = Rules()
 CHINESE = Rules(ko=Ko.SIMPLE, suicide=False, handicap_bonus=HandicapBonus.N, friendly_pass=True)
@@ -135,28 +149,51 @@ KGS_PRESETS: dict[str, Rules] = {
 }
 """The names that `kgs-rules` sends, which differ from the shorthands for Chinese rules."""
 
+_NICKNAMES = {
+    "jp": "japanese",
+    "jpn": "japanese",
+    "cn": "chinese",
+    "nz": "new-zealand",
+    "tt": "tromp-taylor",
+    "inggoe": "ing",
+    "gor": "bga",
+}
+_KOMI = {"new-zealand": 7.0}
+"""The komi of presets where it is not the `usual_komi`."""
+
 
 def parse_rules(text: str) -> Rules:
-    """Return the rules that a shorthand ("chinese") or a JSON object names.
+    """Return the rules that a shorthand ("chinese"), a JSON object or KataGo's long form names.
 
-    A JSON object starts from Tromp-Taylor; with territory scoring and no tax given, tax is SEKI.
-    Raises BadRules on anything unknown.
+    Fields that are not told are those of Tromp-Taylor; with territory scoring and no tax given, tax is SEKI.
+    Raises BadRules on anything unknown, komi included.
     """
-    stripped = text.strip()
-    if stripped.startswith("{"):
-        try:
-            given = json.loads(stripped)
-        except ValueError as error:
-            raise BadRules(f"rules are no valid JSON: {error}") from error
-        base = TROMP_TAYLOR
-        if given.get("scoring") == "TERRITORY" and "tax" not in given:
-            base = replace(base, tax=Tax.SEKI)
-        return _from_mapping(given, base)
-    name = stripped.lower().replace("_", "-")
-    known = PRESETS | SERVER_PRESETS
-    if name not in known:
-        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(known)}, or a JSON object")
-    return known[name]
+    given = _read_fields(text)
+    return _from_fields(given) if given is not None else _known()[_preset_named(text)]
+
+
+def parse_rules_and_komi(text: str) -> tuple[Rules, float]:
+    """Return what `parse_rules` does, and the komi that the text gives as a field or that is usual. Raises BadRules."""
+    given = _read_fields(text)
+    if given is None:
+        name = _preset_named(text)
+        rules = _known()[name]
+        return rules, _KOMI.get(name, usual_komi(rules))
+    komi = given.pop("komi", None)
+    rules = _from_fields(given)
+    return rules, usual_komi(rules) if komi is None else _parse_komi(komi)
+
+
+def usual_komi(rules: Rules) -> float:
+    """Return the komi of games under such rules, by KataGo's reckoning."""
+    if not rules.is_area:
+        return 6.5
+    return 7.0 if rules.button else 7.5
+
+
+def is_komi(komi: float) -> bool:
+    """True for a multiple of a half within MOST_KOMI."""
+    return abs(komi) <= MOST_KOMI and (2.0 * komi).is_integer()
 
 
 def preset_name(rules: Rules) -> str | None:
@@ -164,12 +201,47 @@ def preset_name(rules: Rules) -> str | None:
     return next((name for name, preset in PRESETS.items() if preset == rules), None)
 
 
+def _known() -> dict[str, Rules]:
+    return PRESETS | SERVER_PRESETS
+
+
+def _preset_named(text: str) -> str:
+    """Return the preset that a name means, however its words are joined. Raises BadRules."""
+    known = _known()
+    names = {name.replace("-", ""): name for name in known} | _NICKNAMES
+    name = re.sub(r"[\s_-]|rules", "", text.lower())
+    if name not in names:
+        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(known)}, or a JSON object")
+    return names[name]
+
+
+def _read_fields(text: str) -> dict[str, object] | None:
+    """Return the fields of a JSON object or of the long form, None for a text that is neither. Raises BadRules."""
+    stripped = text.strip()
+    if _TERMS.fullmatch(stripped):
+        return dict(re.findall(_TERM, stripped))
+    if not stripped.startswith("{"):
+        return None
+    try:
+        given: dict[str, object] = json.loads(stripped)
+    except (ValueError, RecursionError) as error:
+        raise BadRules(f"rules are no valid JSON: {error}") from error
+    return given
+
+
+def _from_fields(given: Mapping[str, object]) -> Rules:
+    """Return the rules of some fields, the others being those of Tromp-Taylor."""
+    rules = _from_mapping(given, TROMP_TAYLOR)
+    return rules if rules.is_area or "tax" in given else replace(rules, tax=Tax.SEKI)
+
+
 def _from_mapping(given: Mapping[str, object], base: Rules) -> Rules:
     changes: dict[str, object] = {}
     for key, value in given.items():
-        if key not in _FIELDS:
+        name = _SHORT_FIELDS.get(key, key)
+        if name not in _FIELDS:
             raise BadRules(f"unknown rule {key!r}, expected one of {' '.join(_FIELDS)}")
-        field, kind = _FIELDS[key]
+        field, kind = _FIELDS[name]
         changes[field] = _parse_choice(key, value, kind) if issubclass(kind, StrEnum) else _parse_bool(key, value)
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -188,3 +260,13 @@ def _parse_choice(key: str, value: object, kind: type[StrEnum]) -> object:
     except ValueError:
         choices = " ".join(member.value for member in kind)
         raise BadRules(f"rule {key!r}: expected one of {choices}, got {value!r}") from None
+
+
+def _parse_komi(value: object) -> float:
+    try:
+        komi = float(value)  # type: ignore[arg-type]
+    except (ValueError, TypeError, OverflowError):
+        komi = math.nan
+    if not is_komi(komi):
+        raise BadRules(f"komi: expected a multiple of 0.5 from {-MOST_KOMI:g} to {MOST_KOMI:g}, got {value!r}")
+    return komi

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -54,11 +55,13 @@ def test_kernels_that_check_indices_are_kept_apart(tmp_path: Path) -> None:
     assert checked == plain.replace("\n", "-checked\n")
 
 
-def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [lambda data: data[:10], lambda data: b"", lambda data: data.replace(b"o", b":")])
+def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     cache = tmp_path / "cache"
     run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
-    [data] = cache.rglob("*.nbc")
-    data.write_bytes(data.read_bytes()[:10])
+    [directory] = cache.iterdir()
+    [data] = directory.iterdir()
+    data.write_bytes(damage(data.read_bytes()))
     assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 1 ")
     assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 0 ")
 
@@ -67,7 +70,23 @@ def test_an_unwritable_cache_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory can be made below a file, not even by root")
     result = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "file" / "cache"))
     assert result.stdout.startswith("3 1 ")
-    assert "compiled kernels cannot be kept" in result.stderr
+    assert result.stderr.count("compiled kernels cannot be kept") == 1
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python here")
+def test_every_overload_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEIMA_CACHE", str(tmp_path))
+    for number in (1, 2.5):  # as two processes do that know nothing of each other
+        assert kernel(add)(number, number) == 2 * number
+    [directory] = tmp_path.iterdir()
+    assert len(list(directory.glob("*.nbc"))) == 2
+    again = kernel(add)
+    assert (again(1.5, 2.25), again(1, 2)) == (3.75, 3)
+    assert len(list(directory.iterdir())) == 2
+
+
+def add(a: float, b: float) -> float:
+    return a + b
 
 
 def test_a_user_without_a_home_is_no_failure(tmp_path: Path) -> None:
@@ -114,11 +133,21 @@ def test_a_change_of_what_no_kernel_uses_keeps_the_key(tmp_path: Path) -> None:
 
 
 def test_the_newest_cache_directories_are_kept(tmp_path: Path) -> None:
-    for age, name in enumerate(["kernels-d", "kernels-c", "kernels-b", "kernels-a", "other"]):
+    own = [f"kernels-{letter * 16}-numba1-py311" for letter in "dcba"]
+    for age, name in enumerate([*own, "kernels-linux-6.1", "other"]):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
-    remove_old_caches(tmp_path / "kernels-new", kept=3)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels-c", "kernels-d", "other"]
+    remove_old_caches(tmp_path / own[0].replace("d", "e"), kept=3)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [own[1], own[0], "kernels-linux-6.1", "other"]
+
+
+def test_a_cache_that_is_loaded_counts_as_used(tmp_path: Path) -> None:
+    run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache"))
+    [directory] = (tmp_path / "cache").iterdir()
+    os.utime(directory, (1_000_000, 1_000_000))
+    run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache"))
+    assert directory.stat().st_mtime > 1_000_000
 
 
 @kernel

@@ -1,6 +1,5 @@
 """Reading the fields of a query. What is wrong with one is said in KataGo's words."""
 
-import math
 import re
 from typing import Any
 
@@ -108,8 +107,3 @@ def _vertex(text: str, size: tuple[int, int], field: str) -> int:
         return parse_vertex(text.strip(), *size)
     except BadVertex:
         raise QueryError(field, f"Could not parse board location: {text}") from None
-
-
-def is_half(komi: float) -> bool:
-    """True for a multiple of a half."""
-    return math.isfinite(komi) and (2.0 * komi).is_integer()

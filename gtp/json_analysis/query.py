@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, WHITE
 from engine.errors import BadRules, GoError, IllegalMove
-from engine.rules import Rules, Scoring, parse_rules
+from engine.rules import MOST_KOMI, Rules, is_komi, parse_rules_and_komi
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import parse_color
 from gtp.json_analysis.fields import (
@@ -18,7 +18,6 @@ from gtp.json_analysis.fields import (
     QueryError,
     integer,
     integers,
-    is_half,
     moves,
     player,
     real,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from engine.analysis_server.task import Report, Task
     from engine.game import Game
 
-_MOST_KOMI = 400.0
 _MOST_PRIORITY = 0x3FFFFFFFFFFFFFFF
 _MOST_VISITS = 1 << 50
 _MOST_DEPTH = 10**9
@@ -168,24 +166,19 @@ def _priorities(given: Object, played: int) -> dict[int, int]:
 
 
 def _rules(given: Object) -> tuple[Rules, float]:
-    """Return the rules and the komi: the query's, else that of the rules' kind."""
+    """Return the rules and the komi: the query's, else that of the rules."""
     value = given.get("rules")
-    komi: object = None
+    if not isinstance(value, str | dict):
+        raise QueryError("rules", _RULES)
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     try:
-        if isinstance(value, dict):
-            komi = value.get("komi")
-            rules = parse_rules(json.dumps({key: each for key, each in value.items() if key != "komi"}))
-        elif isinstance(value, str):
-            rules = parse_rules("-".join(value.split()))
-        else:
-            raise QueryError("rules", _RULES)
+        rules, komi = parse_rules_and_komi(text)
     except BadRules:
-        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
         raise QueryError("rules", f"Could not parse rules: {text}") from None
-    if komi is not None:
-        _check_komi({"rules": komi}, "rules")
     if "komi" in given:
-        komi = _check_komi(given, "komi")
+        komi = real(given, "komi", -MOST_KOMI, MOST_KOMI, _KOMI)
+        if not is_komi(komi):
+            raise QueryError("komi", _KOMI)
     if "whiteHandicapBonus" in given:
         bonus = given["whiteHandicapBonus"]
         if not isinstance(bonus, str):
@@ -194,16 +187,7 @@ def _rules(given: Object) -> tuple[Rules, float]:
             rules = rules.with_field("whiteHandicapBonus", bonus)
         except BadRules as error:
             raise QueryError("whiteHandicapBonus", str(error)) from None
-    if komi is None:
-        komi = 7.0 if rules.button else 7.5 if rules.scoring is Scoring.AREA else 6.5
-    return rules, float(komi)  # type: ignore[arg-type]
-
-
-def _check_komi(given: Object, field: str) -> float:
-    komi = real(given, field, -_MOST_KOMI, _MOST_KOMI, _KOMI)
-    if not is_half(komi):
-        raise QueryError(field, _KOMI)
-    return komi
+    return rules, komi
 
 
 def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
