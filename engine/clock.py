@@ -273,7 +273,7 @@ class Clock:
             if side.count <= 0:
                 side.period, side.count = settings.period, settings.count
         else:
-            lost = int(elapsed / settings.period)
+            lost = int(min(side.count, elapsed / settings.period))
             side.period, side.count = settings.period, max(1, side.count - lost)
 
 

@@ -104,6 +104,13 @@ def test_canadian_overtime_renews_itself_after_its_stones() -> None:
         assert clock.time_left(BLACK) == pytest.approx(left)
 
 
+def test_a_period_of_no_length_is_lost_and_the_last_one_kept() -> None:
+    hands = Hands()
+    clock = Clock(TimeSettings(Kind.BYOYOMI, 0, 1e-320, 5), now=hands)
+    think(clock, hands, BLACK, 3.0)
+    assert clock.time_left(BLACK) == (1e-320, 1)
+
+
 def test_byoyomi_loses_a_period_only_when_it_runs_out() -> None:
     hands = Hands()
     clock = Clock(BYOYOMI, now=hands)

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.analysis_server.task import Report, Task
+from engine.color import for_color
 from engine.evaluators.base import Evaluator, legality_of
 from engine.evaluators.joined import JoinedEvaluator
+from engine.players.judge import dead_chains
+from engine.players.passing import dead_matter
 from engine.search.analysis import snapshot
 from engine.search.params import SearchParams
 from engine.search.search import Search
@@ -142,7 +145,7 @@ class AnalysisPool:
         if task.params.seed:
             # What is found must not depend on which thread found it.
             search.restart()
-        search.begin(task.game, task.color, _legal_vertices(task), avoid=_avoid_table(task))
+        search.begin(task.game, task.color, _legal_vertices(task), _dead(search, task), avoid=_avoid_table(task))
         stoppers: list[Stopper] = [EventStopper(task.given_up)]
         if task.visits is not None:
             stoppers.append(VisitStopper(task.visits))
@@ -177,6 +180,18 @@ class _Reporter:
         analysis = snapshot(self._search, self._task.wanted, self._task.view)
         if analysis is not None:
             self._task.tell(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+
+
+def _dead(search: Search, task: Task) -> list[int]:
+    """Return the stones that a count within the tree is to take off, by the evaluation of the position itself."""
+    if not dead_matter(task.game, task.color):
+        return []
+    search.begin(task.game, task.color, _legal_vertices(task), avoid=_avoid_table(task))
+    search.run([VisitStopper(1)], 1)
+    if search.root_evaluation is None:  # it was given up
+        return []
+    ownership = for_color(search.root_evaluation.ownership[0].astype(np.float64), task.color)
+    return [vertex for chain in dead_chains(task.game, ownership) for vertex in chain]
 
 
 def _legal_vertices(task: Task) -> list[int]:

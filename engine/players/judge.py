@@ -29,6 +29,9 @@ _NOBODYS = 0.5
 _MEMORY_MIB = 64
 _NETWORK_VISITS = 64
 """Visits of each of the two searches that judge by a network, unless a move has fewer."""
+_GLANCE_VISITS = 8
+"""Of each of the two before an analysis, which is to begin at once."""
+_Position = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -57,18 +60,19 @@ class Judge:
         self._search = Search(self._evaluator, _judging(params))
         self._stop = stop
         self._visits = params.judge_visits
-        self._last: tuple[tuple[object, ...], Ownership] | None = None
+        self._last: tuple[_Position, Ownership] | None = None
+        self._glance: tuple[_Position, Ownership] | None = None
         self.sure = _SURE_OF_PLAYOUTS if self._evaluator.attributes.has_first_play else _SURE
 
     def set_params(self, params: SearchParams) -> None:
         """Search by other parameters from now on."""
         self._search.params = _judging(params)
         self._visits = params.judge_visits
-        self._last = None
+        self._last = self._glance = None
 
     def forget(self) -> None:
         """Drop the last judgement."""
-        self._last = None
+        self._last = self._glance = None
         self._search.forget()
 
     def restart(self) -> None:
@@ -112,6 +116,17 @@ class Judge:
         """Return what a player may know of life and death within limits."""
         return self._judgement(game, self.ownership(game, limits))
 
+    def glance(self, game: Game) -> Judgement:
+        """Return what a few evaluations tell of life and death, the same whenever this position is asked about."""
+        position = _position(game)
+        for known in (self._last, self._glance):
+            if known is not None and known[0] == position:
+                return self._judgement(game, known[1])
+        ownership = self.ownership(game, Limits(visits=_GLANCE_VISITS))
+        if not self._stop.is_set():
+            self._glance = (position, ownership)
+        return self._judgement(game, ownership)
+
     def final_judgement(self, game: Game) -> Judgement:
         """Return `judge` by the `final_ownership`."""
         return self._judgement(game, self.final_ownership(game))
@@ -123,7 +138,7 @@ class Judge:
 
     def final_ownership(self, game: Game) -> Ownership:
         """Return `ownership` without limits, judged once a position, so that all answers about it agree."""
-        position = (game.board.tobytes(), tuple(game.moves), game.rules, game.komi)
+        position = _position(game)
         if self._last is None or self._last[0] != position:
             self._stop.clear()
             ownership = self.ownership(game)
@@ -131,6 +146,11 @@ class Judge:
                 return ownership
             self._last = (position, ownership)
         return self._last[1]
+
+
+def _position(game: Game) -> _Position:
+    """Return all that a judgement hangs on."""
+    return game.board.tobytes(), tuple(game.moves), game.rules, game.komi
 
 
 def _judging(params: SearchParams) -> SearchParams:

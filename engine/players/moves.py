@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 
+import numpy as np
+
 from engine.board.kernels import hash_after, is_suicide, position_hash
 from engine.board.layout import COLOR, HEAD
 from engine.board.tactics import is_eye
-from engine.color import EMPTY
+from engine.color import BLACK, EMPTY, WHITE
 from engine.game import Game
 from engine.vertex import neighbors, points
 
@@ -28,6 +30,12 @@ def safe_vertices(game: Game, color: int) -> list[int]:
                 continue
         safe.append(vertex)
     return safe
+
+
+def moves_made(game: Game) -> int:
+    """Return how many moves it takes at least to come here: stones that were set up are moves that nobody saw."""
+    stones = int(np.count_nonzero(game.board[COLOR] == BLACK) + np.count_nonzero(game.board[COLOR] == WHITE))
+    return max(game.move_number, stones + game.captured(BLACK) + game.captured(WHITE))
 
 
 def liberties_of(game: Game, color: int, stones: Collection[int]) -> set[int]:

@@ -7,9 +7,29 @@ from engine.board.tactics import breathes_after
 from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.game import Game
 from engine.players.judge import Judgement
-from engine.players.moves import liberties_of, safe_vertices
+from engine.players.moves import liberties_of, moves_made, safe_vertices
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import neighbors, points, policy_index
+
+_LATE_SHARE = 2
+"""From half of the board's points on a pass may be due."""
+_EARLY_SHARE = 5
+"""Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
+
+
+def is_early(game: Game) -> bool:
+    """True if nobody passes yet."""
+    return moves_made(game) < game.width * game.height // _EARLY_SHARE
+
+
+def is_late(game: Game) -> bool:
+    """True if a pass may be due."""
+    return moves_made(game) > game.width * game.height // _LATE_SHARE
+
+
+def dead_matter(game: Game, color: int) -> bool:
+    """True if a search should know the dead stones: a pass ends the game now or, by territory rules, in the tree."""
+    return game.rules.may_agree and (game.pass_ends_phase(color) or not (game.rules.is_area or is_early(game)))
 
 
 def agreed_dead(game: Game, judgement: Judgement) -> list[int]:

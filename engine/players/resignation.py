@@ -1,8 +1,9 @@
 """When a game is given up: hopeless for several own turns, late enough, and behind by the count."""
 
-from engine.color import BLACK, WHITE, opponent
+from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.players.base import Decision
+from engine.players.moves import moves_made
 from engine.search.params import SearchParams
 
 _EARLIEST_SHARE = 5
@@ -17,26 +18,29 @@ to a draw at 0.6 moves a point, and plays on."""
 
 
 class Resigner:
-    """Remembers each color's hopeless turns of one game."""
+    """Remembers each color's hopeless turns of one game, by the number of moves before them."""
 
     def __init__(self) -> None:
-        self._turns = {BLACK: 0, opponent(BLACK): 0}
+        self.new_game()
 
     def new_game(self) -> None:
         """Forget the turns."""
-        self._turns = dict.fromkeys(self._turns, 0)
+        self._turns: dict[int, set[int]] = {BLACK: set(), WHITE: set()}
 
     def gives_up(self, game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
-        """Count this turn of a color and return True if it is time to resign."""
-        hopeless = is_hopeless(game, color, decision, params)
-        self._turns[color] = self._turns[color] + 1 if hopeless else 0
-        return params.allow_resignation and self._turns[color] >= params.resign_turns
+        """Count this turn of a color and return True if it is time to resign.
+
+        A turn that is thought about twice is one, and turns that were taken back are none.
+        """
+        before = {turn for turn in self._turns[color] if turn < game.move_number}
+        self._turns[color] = {*before, game.move_number} if is_hopeless(game, color, decision, params) else set()
+        return params.allow_resignation and len(self._turns[color]) >= params.resign_turns
 
 
 def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
     """True if this turn alone would speak for resigning."""
     earliest = game.width * game.height // _EARLIEST_SHARE * (2 if game.handicap else 1)
-    if decision.winrate is None or decision.winrate >= params.resign_threshold or game.move_number < earliest:
+    if decision.winrate is None or decision.winrate >= params.resign_threshold or moves_made(game) < earliest:
         return False
     if decision.score_lead is None:
         return True

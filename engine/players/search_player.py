@@ -20,8 +20,10 @@ from engine.players.oversight import overlooked
 from engine.players.passing import (
     agreed_dead,
     agreed_score,
+    dead_matter,
     gains,
     gains_anything,
+    is_late,
     is_settled,
     nothing_is_left,
     wins_as_it_stands,
@@ -57,10 +59,6 @@ _WARM_UP_SIZE = 5
 _WARM_UP_VISITS = 2
 _JUDGE_SHARE = 0.2
 """Part of a move's time that is kept for judging life and death where a pass may be due."""
-_LATE_SHARE = 2
-"""From half of the board's points on a pass may be due."""
-_EARLY_SHARE = 5
-"""Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
 _PRICE_OF_A_GAIN = 0.02
 """Winrate that a point left on the board may seem to cost before it is left there."""
 _WORTH_A_MOVE = 0.25
@@ -98,7 +96,9 @@ class SearchPlayer:
         Searching and judging together keep to the limits' seconds. With moves to avoid, the search alone decides.
         """
         self._stop.clear()
-        timer = Timer(limits)
+        timer = Timer(limits, self._speed)
+        if limits.attention is not None:
+            self.search.forget()  # what was thought before is not seen at a level
         if avoided:
             self._begin(game, color, avoided=avoided)
             return self._decide(game, color, self._run_move(limits, watch))
@@ -109,7 +109,7 @@ class SearchPlayer:
         self._begin(game, color, dead)
         if limits.attention is not None:
             self._begin(game, color, dead, {color: dict.fromkeys(self._overlooked(limits.attention), 1)})
-        share = 1 - self._judging_share(limits) if judgement is None and _is_late(game) else 1.0
+        share = 1 - self._judging_share(limits) if judgement is None and is_late(game) else 1.0
         decision = self._decide(game, color, self._run_move(timer.rest(share), watch))
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
         if judgement is None and may_pass:
@@ -122,8 +122,7 @@ class SearchPlayer:
 
     def _judge_first(self, game: Game, color: int, timer: Timer) -> Judgement | None:
         """Judge life and death before the search where its result may hang on it, whoever moves next."""
-        is_early = game.move_number < game.width * game.height // _EARLY_SHARE
-        if timer.in_hurry or (not game.pass_ends_phase(color) and (game.rules.is_area or is_early)):
+        if timer.in_hurry or not (game.pass_ends_phase(color) or dead_matter(game, color)):
             return None
         return self.judge.judge(game, timer.rest(_JUDGE_SHARE))
 
@@ -141,7 +140,9 @@ class SearchPlayer:
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: Timer, watch: Watch | None
     ) -> Decision:
         """Return a pass where nothing is left to play for, and another move for a pass that gives something away."""
-        if nothing_is_left(game, color, judgement) or self._only_fills(game, color, judgement):
+        if nothing_is_left(game, color, judgement):
+            return replace(self._final_pass(game, color, judgement), visits=decision.visits)
+        if self._only_fills(game, color, judgement):
             return replace(decision, vertex=PASS)
         if decision.vertex != PASS:
             return decision
@@ -239,42 +240,43 @@ class SearchPlayer:
 
     def _seems_settled(self, game: Game) -> bool:
         """True if the search, which moved first, saw every point decided; a cheap doubt before a judgement."""
-        if not _is_late(game) or self.search.tree.nodes[ROOT]["visits"] < self._ownership_visits:
+        if not is_late(game) or self.search.tree.nodes[ROOT]["visits"] < self._ownership_visits:
             return False
         ownership, _ = tree_ownership(self.search.tree, ROOT)
         return bool(np.abs(ownership).min() > _SEEMS_SHARE * self.judge.sure)
 
     def _gives_up(self, game: Game, color: int, decision: Decision, judgement: Judgement | None) -> bool:
-        """True if it is time to resign, and a pass would not win."""
+        """True if it is time to resign, and neither a pass nor a count would win."""
         if not self._resigner.gives_up(game, color, decision, self.params):
             return False
-        would_end = judgement is not None and game.pass_ends_phase(color)
-        return not (would_end and judgement is not None and wins_as_it_stands(game, color, judgement))
+        if judgement is None:
+            return True
+        if game.pass_ends_phase(color) and wins_as_it_stands(game, color, judgement):
+            return False
+        return not (is_settled(game, judgement) and for_color(agreed_score(game, judgement), color) > 0)
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
         """Search for `color` until `stop` or the request's limits, and keep the tree; nothing is played."""
         self._stop.clear()
         self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
         try:
-            self._begin(game, color, self._dead_if_a_pass_ends(game, color, request.limits), request.avoided)
+            self._begin(game, color, self._dead(game, color), request.avoided)
             self._run(request.limits, watch)
         finally:
             self.search.params = self.params
 
     def ponder(self, game: Game) -> None:
-        """Search for the side to move until `stop`, the limit of pondering or a full tree, and keep the tree."""
+        """Search for the side to move until `stop` or the limit of pondering, and keep the tree."""
         self._stop.clear()
         if game.is_over:
             return
         limits = Limits(seconds=self.params.ponder_seconds or None)
-        self._begin(game, game.to_play, self._dead_if_a_pass_ends(game, game.to_play, limits))
+        self._begin(game, game.to_play, self._dead(game, game.to_play))
         self._run(limits, None)
 
-    def _dead_if_a_pass_ends(self, game: Game, color: int, limits: Limits) -> list[int]:
-        """Return the dead stones that a count takes off if this color's pass ends the game."""
-        if not (game.rules.may_agree and game.pass_ends_phase(color)):
-            return []
-        return agreed_dead(game, self.judge.judge(game, limits))
+    def _dead(self, game: Game, color: int) -> list[int]:
+        """Return the dead stones for a search that begins at once."""
+        return agreed_dead(game, self.judge.glance(game)) if dead_matter(game, color) else []
 
     def dead_stones(self, game: Game) -> list[list[int]]:
         """Return the chains whose points the opponent is expected to own, or by the rules does own."""
@@ -311,6 +313,7 @@ class SearchPlayer:
             game.play(color, self.genmove(game, color, Limits(visits=_WARM_UP_VISITS)).vertex)
         snapshot(self.search, Wanted(ownership=True), BLACK)
         self.analyze(game, BLACK, AnalysisRequest(), self._stop_soon)
+        self._stop.clear()
         judgement = self.judge.judge(game, Limits(visits=_WARM_UP_VISITS))
         gains(game, BLACK, judgement)
         final_score(game, [vertex for chain in chains(game) for vertex in chain])
@@ -372,10 +375,6 @@ def _begun_game(width: int, height: int) -> Game:
     for color, vertex in ((BLACK, corner), (WHITE, beside), (BLACK, PASS), (WHITE, others[width - 2])):
         game.play(color, vertex)
     return game
-
-
-def _is_late(game: Game) -> bool:
-    return game.move_number > game.width * game.height // _LATE_SHARE
 
 
 def after_moves(tree: Tree) -> Iterator[tuple[int, int]]:

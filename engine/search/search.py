@@ -122,7 +122,9 @@ class Search:
         self.ownership_sum[:] = 0
 
     def _may_keep(self, before: Root, game: Game, color: int) -> bool:
-        counts_alike = same_dead(before, self.root) or not game.pass_ends_phase(color)
+        # By territory rules passes deep in the tree count the dead stones, too; by area rules they are captured there.
+        ends_matter = not game.rules.is_area or game.pass_ends_phase(color)
+        counts_alike = same_dead(before, self.root) or not ends_matter
         return counts_alike and same_bounds(before, self.root)
 
     def _prunes_mirrors(self, avoid: NDArray[np.int16] | None) -> bool:
@@ -149,7 +151,8 @@ class Search:
         self._sorting = new_sorting(area + 1)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
         self.ownership_sum = np.zeros(area + 1, dtype=np.float64)
-        self._shape, self._memory, self._game = game_size, self.params.max_memory_mib, None
+        self._shape, self._memory = game_size, self.params.max_memory_mib
+        self._game = self._clean_priors = None
 
     def _has_rave(self) -> bool:
         return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
@@ -182,7 +185,7 @@ class Search:
     ) -> SearchStats:
         """Search until a stopper says so, or no playout is possible; return the final figures.
 
-        Stoppers are asked from the second visit on: a move always has an evaluation behind it. A stop does not
+        Stoppers are asked from the first visit on: a move always has an evaluation behind it. A stop does not
         wait for evaluations that are under way.
         max_visits: never collect more leaves than the root lacks to this number.
         watch: called with the figures between batches, in this thread; may read the tree.
@@ -410,4 +413,4 @@ def _everything() -> None:
 
 
 def _is_over(stoppers: Sequence[Stopper], stats: SearchStats) -> bool:
-    return stats.visits > 1 and any(stopper.should_stop(stats) for stopper in stoppers)
+    return stats.visits > 0 and any(stopper.should_stop(stats) for stopper in stoppers)

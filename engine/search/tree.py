@@ -81,8 +81,9 @@ class Tree(NamedTuple):
     """The arrays of one tree. N nodes and L links at most, E = area + 1 edges a node at most.
 
     nodes: see NODE. key: hash of the position and of what of its past matters; chain: hash of the positions
-        after its past captures and passes, which alone make repetitions possible. visits counts finished
-        playouts through a node, its own evaluation included; pending those under way. weight and weight_sq
+        after its past captures and passes, without which hardly a position comes again; where one does, on boards of
+        a few points, orders of moves that share a node may differ in what a ko rule forbids. visits counts
+        finished playouts through a node, its own evaluation included; pending those under way. weight and weight_sq
         sum the playouts' weights and their squares; utility, value (win less loss), no_result, score, lead
         are weighted means over the playouts, utility_sq and score_sq (deviation included) means of squares.
     raw_*: the node's own evaluation, or what is left of a subtree that was folded into it; then raw_spread

@@ -11,7 +11,15 @@ from engine.evaluators.base import Evaluation, PositionBatch
 from engine.game import Game
 from engine.players import Limits, SearchPlayer
 from engine.players.judge import Judgement
-from engine.players.passing import agreed_dead, gains, is_settled, nothing_is_left, wins_as_it_stands
+from engine.players.passing import (
+    agreed_dead,
+    gains,
+    is_early,
+    is_late,
+    is_settled,
+    nothing_is_left,
+    wins_as_it_stands,
+)
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
@@ -184,3 +192,9 @@ def test_by_territory_rules_a_move_must_win_something(
     found = thinker.genmove(game, BLACK, Limits(visits=400))
     thinker.close()
     assert (found.vertex == PASS) == passes
+
+
+def test_a_board_that_was_set_up_is_as_far_as_one_that_was_played() -> None:
+    empty, full = Game(7), game_from_diagram(DAME)
+    assert (is_early(empty), is_late(empty)) == (True, False)
+    assert (is_early(full), is_late(full)) == (False, True)

@@ -31,7 +31,13 @@ def turns_until_given_up(game: Game, decision: Decision, params: SearchParams = 
     for turn in range(1, 11):
         if resigner.gives_up(game, WHITE, decision, params):
             return turn
+        pass_in_turn(game)
     return None
+
+
+def pass_in_turn(game: Game) -> None:
+    for _ in range(2):
+        game.play(game.to_play, PASS)
 
 
 def test_three_hopeless_turns_in_a_row_are_enough() -> None:
@@ -64,10 +70,35 @@ def test_a_close_game_is_played_on_if_a_margin_is_asked_for() -> None:
 
 def test_each_color_counts_its_own_turns_and_a_good_one_starts_anew() -> None:
     resigner, game = Resigner(), game_after(150)
-    answers = [resigner.gives_up(game, color, LOST, PARAMS) for color in (BLACK, WHITE, BLACK, WHITE, BLACK)]
+    answers = []
+    for color in (BLACK, WHITE, BLACK, WHITE, BLACK):
+        answers.append(resigner.gives_up(game, color, LOST, PARAMS))
+        game.play(game.to_play, PASS)
     assert answers == [False, False, False, False, True]
     assert not resigner.gives_up(game, WHITE, replace(LOST, winrate=0.5), PARAMS)
+    pass_in_turn(game)
     assert not resigner.gives_up(game, WHITE, LOST, PARAMS)
+
+
+def test_a_turn_that_is_thought_about_again_is_one_and_one_that_was_taken_back_is_none() -> None:
+    resigner, game = Resigner(), game_after(150)
+    assert not any(resigner.gives_up(game, BLACK, LOST, PARAMS) for _ in range(5))
+    pass_in_turn(game)
+    assert not resigner.gives_up(game, BLACK, LOST, PARAMS)
+    for _ in range(4):
+        game.undo()
+    assert not any(resigner.gives_up(game, BLACK, LOST, PARAMS) or pass_in_turn(game) for _ in range(2))
+    assert resigner.gives_up(game, BLACK, LOST, PARAMS)
+
+
+def test_stones_that_were_set_up_count_as_moves() -> None:
+    game = Game(9)
+    game.setup([parse_vertex(f"{column}2", 9, 9) for column in "ABCDEFGHJ"], [parse_vertex("E5", 9, 9)])
+    assert not is_hopeless(game, WHITE, LOST, PARAMS)
+    game = Game(9)
+    rows = [[parse_vertex(f"{column}{row}", 9, 9) for column in "ABCDEFGHJ"] for row in (2, 4)]
+    game.setup(*rows)
+    assert is_hopeless(game, WHITE, LOST, PARAMS)
 
 
 def test_white_gives_a_handicap_game_time_to_turn() -> None:

@@ -11,7 +11,7 @@ from engine.clock import Allotment
 from engine.color import BLACK, WHITE, opponent
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.players import AnalysisRequest, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
+from engine.players import AnalysisRequest, Decision, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
 from engine.players.base import all_but
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR
 from engine.scoring import ownership_map
@@ -100,10 +100,38 @@ def test_a_hopeless_game_is_resigned_after_the_given_turns_and_not_at_once() -> 
     thinker = player(resign_turns=2)
     game.play(BLACK, parse_vertex("C3", 7, 7))
     decisions = []
-    for _ in range(3):
+    for answer in ("C5", "C7", "A7"):
         decisions.append(thinker.genmove(game, WHITE, Limits(visits=300)).resign)
+        game.play(WHITE, PASS)
+        game.play(BLACK, parse_vertex(answer, 7, 7))
     assert decisions == [False, True, True]
     assert not any(player(resign_threshold=0).genmove(game, WHITE, Limits(visits=300)).resign for _ in range(3))
+
+
+def test_a_settled_game_that_the_count_wins_is_not_resigned_whatever_the_search_says() -> None:
+    thinker = player(resign_turns=1)
+    lost = Decision(PASS, winrate=0.01, score_lead=-9.0)
+    won, behind = (game_from_diagram(DEAD_STONE, rules=JAPANESE, komi=komi) for komi in (0.5, 40.5))
+    judgement = thinker.judge.judge(won, Limits())
+    assert not thinker._gives_up(won, BLACK, lost, judgement)
+    assert thinker._gives_up(behind, BLACK, lost, judgement)
+    assert thinker._gives_up(won, BLACK, lost, None)
+
+
+def test_an_analysis_by_territory_rules_knows_the_dead_stones_before_anybody_passed() -> None:
+    thinker, dead = player(), parse_vertex("B6", 7, 7)
+    for rules, expected in ((JAPANESE, [dead]), (TROMP_TAYLOR, [])):
+        game = game_from_diagram(DEAD_STONE, rules=rules)
+        thinker.analyze(game, BLACK, AnalysisRequest(limits=Limits(visits=8)), lambda *_: None)
+        assert np.flatnonzero(thinker.search.root.dead).tolist() == expected
+
+
+def test_a_level_sees_nothing_of_what_was_thought_before() -> None:
+    thinker, game = SearchPlayer(FakeEvaluator(), SearchParams()), Game(5)
+    thinker.analyze(game, BLACK, AnalysisRequest(limits=Limits(visits=100)), lambda *_: None)
+    thinker.genmove(game, BLACK, Limits(visits=1, attention=1.0))
+    assert thinker.search.tree.nodes[ROOT]["visits"] == 1
+    thinker.close()
 
 
 def test_one_visit_plays_the_best_prior_and_reports_the_evaluation_of_the_root() -> None:
@@ -238,7 +266,7 @@ def test_a_move_that_cannot_be_overtaken_takes_its_fixed_time_only_if_that_is_wa
     capturing.genmove(game, BLACK, Limits(visits=2000))
     start = time.monotonic()
     capturing.genmove(game, BLACK, Limits(seconds=0.4))
-    assert (time.monotonic() - start >= 0.4) == takes_all
+    assert (time.monotonic() - start >= 0.3) == takes_all  # a part is kept for judging life and death
     capturing.close()
 
 

@@ -262,11 +262,20 @@ def test_the_tree_is_dropped_after(change) -> None:  # type: ignore[no-untyped-d
     assert search.tree.nodes[ROOT]["visits"] == 0
 
 
-@pytest.mark.parametrize(("passes", "dead", "is_kept"), [(1, "B6", True), (1, "", False), (0, "", True)])
-def test_after_a_pass_the_tree_is_kept_only_if_another_pass_comes_to_the_same(
-    passes: int, dead: str, is_kept: bool
+@pytest.mark.parametrize(
+    ("rules", "passes", "dead", "is_kept"),
+    [
+        (CHINESE_KGS, 1, "B6", True),
+        (CHINESE_KGS, 1, "", False),
+        (CHINESE_KGS, 0, "", True),
+        (JAPANESE, 0, "B6", True),
+        (JAPANESE, 0, "", False),
+    ],
+)
+def test_the_tree_is_kept_only_if_passes_in_it_come_to_the_same(
+    rules: Rules, passes: int, dead: str, is_kept: bool
 ) -> None:
-    game = game_from_diagram(DEAD_STONE, rules=JAPANESE)
+    game = game_from_diagram(DEAD_STONE, rules=rules)
     for _ in range(passes):
         game.play(BLACK, PASS)
     search = Search(FakeEvaluator(), SearchParams())
@@ -352,6 +361,14 @@ def test_a_failing_evaluator_leaves_no_pending_visits() -> None:
     assert np.all(search.tree.nodes["pending"][: search.size()] == 0)
     search.run([], 200)
     assert search.tree.nodes[ROOT]["visits"] == 200
+
+
+def test_a_root_of_its_own_temperature_gives_way_to_another_board() -> None:
+    search = searched(Game(5), FakeEvaluator(), 20, root_policy_temperature=1.2, noise_fraction=0.25)
+    for size in (6, 5):
+        game = Game(size)
+        search.begin(game, BLACK, game.legal_vertices())
+        assert search.run([], 20).visits == 20
 
 
 def test_temperature_draws_in_proportion_to_weights() -> None:
