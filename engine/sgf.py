@@ -19,9 +19,11 @@ from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
 from engine.rules import TROMP_TAYLOR, Rules, parse_rules, preset_name
 from engine.sgf_source import iterate_sgfl, lines_of_play, read_file, read_nodes
-from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, points, row_column
+from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
 
 _RECTANGLE_MARK = ":"
+_MOST_STONES = 100_000
+"""Put down or taken off in one record: each of its values may name a whole board."""
 _SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _MOVE_COLORS = {"B": BLACK, "W": WHITE}
 _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
@@ -114,7 +116,7 @@ class Record:
         given_rules = rules or self.rules or TROMP_TAYLOR
         given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
         game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
-        if not self.setups and self._first_player(False) == WHITE:
+        if all(setup.after > 0 for setup in self.setups) and self._first_player(False) == WHITE:
             game.setup([], to_play=WHITE)
         pending = iter(self.setups)
         setup = next(pending, None)
@@ -135,8 +137,10 @@ class Record:
             raise BadSgf(f"{self.name}: move {index + 1}: {move}: illegal move {error}") from error
 
     def _set_up(self, game: Game, setup: Setup) -> Game:
-        colors = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
-        colors.update(setup.stones)
+        before = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
+        colors = before | dict(setup.stones)
+        if setup.after > 0 and colors == before and setup.to_play in (None, game.to_play):
+            return game
         black, white = ([v for v, color in colors.items() if color == who] for who in (BLACK, WHITE))
         if setup.to_play is not None:
             to_play = setup.to_play
@@ -185,7 +189,7 @@ class _Reader:
         self._moves: list[Move] = []
         self._setups: list[Setup] = []
         self._comments: dict[int, str] = {}
-        self._width = self._height = 0
+        self._width = self._height = self._stones = 0
 
     def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
         """Return the record of a main line, the root first."""
@@ -256,8 +260,10 @@ class _Reader:
                 for value in node[key]:
                     vertices = self._read_points(key, _decode(value).strip())
                     stones += [(vertex, _SETUP_COLORS[key]) for vertex in vertices]
-        to_play = self._read_player(_text(node, "PL"))
-        if stones or (to_play and not self._moves):
+        # Beside a move, PL can only mean the one after it.
+        to_play = None if node.keys() & _MOVE_COLORS.keys() else self._read_player(_text(node, "PL"))
+        is_news = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
+        if stones or is_news:
             self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
 
     def _read_points(self, key: str, text: str) -> list[int]:
@@ -269,8 +275,11 @@ class _Reader:
                 return []
             raise BadSgf(f"{place}: {key}[{_short(text)}]: expected a point")
         (top, left), (bottom, right) = (row_column(corner, self._width) for corner in (corners[0], corners[-1]))
-        box = points(self._width, self._height)
-        return [v for v in box if _within(row_column(v, self._width), (top, bottom), (left, right))]
+        rows, columns = (range(min(ends), max(ends) + 1) for ends in ((top, bottom), (left, right)))
+        self._stones += len(rows) * len(columns)
+        if self._stones > _MOST_STONES:
+            raise BadSgf(f"{place}: {key}: more than {_MOST_STONES} stones set up in all")
+        return [point_at(row, column, self._width) for row in rows for column in columns]
 
     def _read_player(self, text: str) -> int | None:
         first = text[:1].upper()
@@ -433,10 +442,6 @@ def format_ru(rules: Rules) -> str:
 def _encode(text: str) -> bytes:
     """Return text as a property value; what UTF-8 cannot hold becomes "?"."""
     return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
-
-
-def _within(place: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int]) -> bool:
-    return min(rows) <= place[0] <= max(rows) and min(columns) <= place[1] <= max(columns)
 
 
 def _decode(value: bytes, unescaped: Callable[[bytes], bytes] = sgf_grammar.simpletext_value) -> str:

@@ -12,7 +12,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -36,9 +36,25 @@ _BAD_ARCHIVE = (
 _START = re.compile(rb"\(\s*;")
 _START_OF_NIHON_KIIN = re.compile(rb"\(\s*(?=[A-Z]{2}\[)")
 """The Nihon Ki-in leaves out the first semicolon."""
-_SCAN = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|[();]", re.DOTALL)
-_SCAN_GAMES = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|\(\s*;|[()]", re.DOTALL)
+_VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+(?:\]|\\?\Z)"
+"""A value, or what is left of a text that never closes it: looked through once, not once for each bracket in it."""
+_SCAN = re.compile(_VALUE + rb"|[();]", re.DOTALL)
+_SCAN_GAMES = re.compile(_VALUE + rb"|\(\s*;|[()]", re.DOTALL)
 _CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
+_SUPERSETS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "cp950",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "iso8859-1": "cp1252",
+}
+"""What programs write under the names of codecs that lack some of its characters."""
+_DAMAGED_SHARE = 0.05
+"""Of the characters outside ASCII, that may be damaged in a text of the encoding that it names."""
+_WIDE = re.compile("[\u3000-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]+")
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+"""Katakana that nobody writes in records, but that bytes of other encodings look like."""
 _SAFE_CODECS = re.compile(r"utf-?8|ascii|iso8859|latin|cp\d|gb|big5|euc|shift|iso2022|koi8|mac|hz|johab|tis")
 
 
@@ -56,7 +72,7 @@ def iterate_sgfl(path: Path | str) -> Iterator[bytes]:
 
 def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
     try:
-        with bz2.BZ2File(file) if name.endswith(".bz2") else nullcontext(file) as text:
+        with bz2.BZ2File(file) if name.lower().endswith(".bz2") else nullcontext(file) as text:
             for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE + 1), b""), 1):
                 if len(line) > _MAX_LINE:
                     raise BadSgf(f"{name}: line {number}: longer than {_MAX_LINE} bytes")
@@ -79,9 +95,9 @@ def iterate_records(
         paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
         for path in paths:
             try:
-                if path.name.endswith(_COLLECTIONS):
+                if _ends(path.name, _COLLECTIONS):
                     yield from _numbered(path.name, iterate_sgfl(path))
-                elif path.name.endswith(_ARCHIVES):
+                elif _ends(path.name, _ARCHIVES):
                     yield from _members(path, broken)
                 else:
                     yield from _games(path.name, read_file(path))
@@ -92,7 +108,11 @@ def iterate_records(
 
 
 def _is_source(path: Path) -> bool:
-    return path.is_file() and path.name.endswith((".sgf", *_COLLECTIONS, *_ARCHIVES))
+    return path.is_file() and _ends(path.name, (".sgf", *_COLLECTIONS, *_ARCHIVES))
+
+
+def _ends(name: str, suffixes: tuple[str, ...]) -> bool:
+    return name.lower().endswith(suffixes)
 
 
 def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
@@ -102,12 +122,12 @@ def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
 def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tuple[str, bytes]]:
     """Yield the records of an archive. Raises BadSgf where the archive itself cannot be read."""
     try:
-        for member, file in _zip_members(path) if path.name.endswith(".zip") else _tar_members(path):
+        for member, file in _zip_members(path) if _ends(path.name, (".zip",)) else _tar_members(path):
             name = f"{path.name}/{member}"
             try:
-                if member.endswith(_COLLECTIONS):
+                if _ends(member, _COLLECTIONS):
                     yield from _numbered(name, _lines(file, name))
-                elif member.endswith(".sgf"):
+                elif _ends(member, (".sgf",)):
                     data = file.read(MAX_BYTES + 1)
                     if len(data) > MAX_BYTES:
                         raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
@@ -140,9 +160,10 @@ def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the games of an SGF file: all of it if it is one game, otherwise each from "(" to ")"."""
+    """Yield the games of an SGF file: all of it if it is one game, otherwise each from "(" to ")", in UTF-8."""
     starts, depth = [], 0
-    for match in _SCAN_GAMES.finditer(data) if data.count(b"(") > 1 else ():
+    text = _to_utf8(data, [])
+    for match in _SCAN_GAMES.finditer(text) if text.count(b"(") > 1 else ():
         token = match.group()
         if token == b")":
             depth = max(depth - 1, 0)
@@ -153,8 +174,9 @@ def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     if len(starts) < 2:
         yield name, data
         return
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(data)], strict=True), 1):
-        yield f"{name}#{number}", data[start:end]
+    mark = b"" if text == data else codecs.BOM_UTF8
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), 1):
+        yield f"{name}#{number}", mark + text[start:end]
 
 
 def read_file(path: Path) -> bytes:
@@ -247,33 +269,49 @@ def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
         return data
     if data.startswith(codecs.BOM_UTF8):
         return data
-    match = _CHARSET.search(data, 0, 4096)
-    if match:
-        declared = match.group(1).decode("latin-1").strip()
-        try:
-            codec = codecs.lookup(declared).name
-            if _SAFE_CODECS.match(codec):
-                return data.decode(codec).encode("utf-8")
-            warnings.append(f"CA[{declared}]: unusable encoding, guessed another")
-        except (LookupError, UnicodeError, ValueError):
-            warnings.append(f"CA[{declared}]: the text is not in this encoding, guessed another")
+    declared = _declared_codec(data, warnings)
+    if declared:
+        text = data.decode(declared, "replace")
+        if text.count("\ufffd") <= _DAMAGED_SHARE * sum(each > "\x7f" for each in text):
+            return text.encode("utf-8")
+        warnings.append(f"CA: the text is not in {declared}, guessed another encoding")
     return data.decode(_likely_encoding(data), "replace").encode("utf-8")
 
 
-def _likely_encoding(data: bytes) -> str:
-    """Return "utf-8", "gb18030" or "latin-1".
+def _declared_codec(data: bytes, warnings: list[str]) -> str | None:
+    """Return the codec that CA names, or rather means; None where there is none that could be meant."""
+    match = _CHARSET.search(data, 0, 4096)
+    if not match:
+        return None
+    declared = match.group(1).decode("latin-1").strip()
+    with suppress(LookupError, ValueError):
+        codec = codecs.lookup(declared).name
+        if _SAFE_CODECS.match(codec):
+            return _SUPERSETS.get(codec, codec)
+    warnings.append(f"CA[{declared}]: unusable encoding, guessed another")
+    return None
 
-    Latin text has single high bytes between ASCII letters; Chinese has pairs of them.
+
+def _likely_encoding(data: bytes) -> str:
+    """Return "utf-8", "gb18030", "cp932" or "latin-1"."""
+    for plain, encoding in (("utf-8", "utf-8"), ("gb2312", "gb18030")):
+        with suppress(UnicodeError):
+            data.decode(plain)
+            return encoding
+    return next((encoding for encoding in ("cp932", "gb18030") if _reads_well(data, encoding)), "latin-1")
+
+
+def _reads_well(data: bytes, encoding: str) -> bool:
+    """Return whether wide characters stand together, as in words.
+
+    Latin text has single high bytes between ASCII letters, which read so would be a wide character here and there.
     """
-    for encoding in ("utf-8", "gb18030"):
-        if encoding == "gb18030" and any(len(run) % 2 for run in re.findall(rb"[\x80-\xff]+", data)):
-            continue
-        try:
-            data.decode(encoding)
-        except UnicodeError:
-            continue
-        return encoding
-    return "latin-1"
+    try:
+        text = data.decode(encoding)
+    except UnicodeError:
+        return False
+    together = sum(len(run) for run in _WIDE.findall(text) if len(run) > 1)
+    return not _HALF_WIDTH.search(text) and 2 * together >= sum(each > "\x7f" for each in text)
 
 
 def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:

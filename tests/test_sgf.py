@@ -3,6 +3,7 @@
 import bz2
 import random
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,25 @@ def test_setup_after_a_move_changes_the_position_and_starts_anew() -> None:
     assert record.game(3).move_number == 0
 
 
+def test_a_setup_that_changes_nothing_is_none() -> None:
+    record = load_sgf(b"(;SZ[5]AB[ab];W[aa];B[ba];W[ca];B[cb];AE[ee]PL[W];W[dd]PL[B])")
+    game = record.game()
+    assert (len(game.moves), game.captured(WHITE)) == (5, 1)
+    assert [setup.after for setup in record.setups] == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "to_play"),
+    [
+        (b"(;SZ[9];B[aa];W[bb];PL[W])", None, WHITE),
+        (b"(;SZ[9];B[aa];W[bb];PL[B])", None, BLACK),
+        (b"(;SZ[9];W[aa];B[bb];AB[ee])", 1, WHITE),
+    ],
+)
+def test_who_is_to_move_after_a_record_or_before_it(text: bytes, number: int | None, to_play: int) -> None:
+    assert load_sgf(text).game(number).to_play == to_play
+
+
 def test_rectangles_of_points_are_read_from_any_corner() -> None:
     assert stones(load_sgf(b"(;SZ[9]AB[aa:bb][ci:ca]AE[cb:ci])").game(), BLACK) == {"A9", "B9", "A8", "B8", "C9"}
 
@@ -142,6 +162,13 @@ def test_komi(text: str, komi: float | None, warned: bool) -> None:
         ("(;CA[foo]PB[M\u00fcller])".encode("latin-1"), "M\u00fcller"),
         ("(;CA[punycode]PB[M\u00fcller])".encode("latin-1"), "M\u00fcller"),
         ("(;CA[zlib]PB[M\u00fcller])".encode(), "M\u00fcller"),
+        ("(;CA[Shift_JIS]PB[髙尾紳路])".encode("cp932"), "髙尾紳路"),
+        ("(;PB[九段表])".encode("cp932"), "九段表"),
+        ("(;CA[GB2312]PB[朱镕])".encode("gbk"), "朱镕"),
+        ("(;PB[朱镕])".encode("gbk"), "朱镕"),
+        ("(;CA[ISO-8859-1]PB[5 €])".encode("cp1252"), "5 €"),
+        ("(;PB[Mü\u00dfig])".encode("latin-1"), "Mü\u00dfig"),
+        (("(;CA[Shift_JIS]PB[九段表]C[%s])" % ("表" * 30)).encode("cp932").replace(b"C[\x95", b"C[\xff"), "九段表"),
     ],
 )
 def test_encodings(data: bytes, name: str) -> None:
@@ -213,6 +240,21 @@ def test_record_cut_off_between_moves_is_read_with_a_warning() -> None:
     assert "cut off" in record.warnings[0]
 
 
+@pytest.mark.parametrize("encoding", ["cp932", "gb18030", "cp950"])
+def test_no_move_is_lost_to_a_character_that_ends_in_a_backslash(encoding: str) -> None:
+    name = {"cp932": "髙田表", "gb18030": "朱誠", "cp950": "許功"}[encoding]
+    charset = {"cp932": "Shift_JIS", "gb18030": "GB2312", "cp950": "Big5"}[encoding]
+    record = load_sgf(f"(;CA[{charset}]PB[{name}]PW[x];B[aa]C[{name}];W[bb];B[cc])".encode(encoding))
+    assert (record.black, record.white, len(record.moves), record.warnings) == (name, "x", 3, ())
+
+
+def test_what_is_never_closed_is_looked_through_once() -> None:
+    begun = time.monotonic()
+    with pytest.raises(BadSgf):
+        load_sgf(b"(;GM[1]C" + b"[" * 300_000)
+    assert time.monotonic() - begun < 5.0
+
+
 def test_deep_nesting_neither_crashes_nor_hangs() -> None:
     record = load_sgf(b"(;SZ[9]" + b"(;B[aa]" + b"(;C[x]" * 9_000 + b")" * 9_002)
     assert len(record.moves) == 1
@@ -225,6 +267,8 @@ def test_endless_records_are_refused() -> None:
         load_sgf(b"(;SZ[9]" + b";B[]" * (MAX_NODES + 1) + b")")
     with pytest.raises(BadSgf, match="values"):
         load_sgf(b"(;SZ[9]AB" + b"[aa]" * 600_000 + b")")
+    with pytest.raises(BadSgf, match="setup after move 0: AE: more than 100000 stones"):
+        load_sgf(b"(;SZ[25]" + b";AE[aa:yy]" * 1_000 + b")")
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:

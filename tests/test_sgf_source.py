@@ -53,6 +53,14 @@ def test_records_are_found_in_folders_archives_and_lines(tmp_path: Path, suffix:
     }
 
 
+@pytest.mark.parametrize("encoding", ["cp932", "utf-16"])
+def test_every_game_of_a_file_is_found_whatever_its_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "x.SGF"
+    path.write_bytes("(;CA[Shift_JIS]PB[髙田];B[aa]C[見る表])(;CA[Shift_JIS]PB[九段表];B[bb])".encode(encoding))
+    found = [load_sgf(data) for _, data in iterate_records([tmp_path])]
+    assert [(record.black, len(record.moves)) for record in found] == [("髙田", 1), ("九段表", 1)]
+
+
 def test_every_game_of_a_file_is_found(tmp_path: Path) -> None:
     games = [b"(;C[(;\\]];B[aa](;W[bb])(;W[cc]))", b"(\n;B[dd])", b"(;B[ee]"]
     path = tmp_path / "x.sgf"
