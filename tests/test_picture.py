@@ -89,9 +89,15 @@ def test_a_position_of_a_record_is_drawn_on_stdout_or_into_a_file(record: Path) 
     told = CliRunner().invoke(main, ["draw", str(record), "--move", "2", "--numbers", "1"])
     assert told.exit_code == 0
     assert len(stones(told.output, "black")) == len(stones(told.output, "white")) == 1
-    out = record.with_suffix(".svg")
+    assert CliRunner().invoke(main, ["draw", str(record), "-", "--move", "2", "--numbers", "1"]).output == told.output
+    out = record.parent / "new" / "game.svg"
     assert CliRunner().invoke(main, ["draw", str(record), str(out)]).output == ""
     assert len(stones(out.read_text(encoding="utf-8"), "black")) == 2
+
+
+def test_a_place_without_a_name_is_no_traceback(record: Path) -> None:
+    told = CliRunner().invoke(main, ["draw", str(record), ""])
+    assert told.exit_code != 0 and "directory" in told.output
 
 
 def test_a_move_that_a_record_does_not_have_is_one_line(record: Path) -> None:

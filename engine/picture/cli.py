@@ -9,11 +9,11 @@ from engine.netfile.errors import one_line_errors
 
 @click.command()
 @click.argument("record", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.argument("out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=False)
 @click.option("--move", type=click.IntRange(min=0), help="Draw the position after so many moves; else the last.")
 @click.option("--numbers", type=click.IntRange(min=1), metavar="FIRST", help="Number the moves from this one on.")
 def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
-    """Draw a position of the game in RECORD, an SGF file, as SVG: into the file OUT, or on stdout.
+    """Draw a position of the game in RECORD, an SGF file, as SVG: into the file OUT, or on stdout (-).
 
     A number whose stone was captured, or lies on a point that was played again, is told below the board.
     """
@@ -23,7 +23,7 @@ def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) 
 
 def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
     from engine.errors import GoError
-    from engine.files import write_atomically
+    from engine.files import require_writable, write_atomically
     from engine.picture.svg import picture
     from engine.sgf import load_sgf
 
@@ -36,7 +36,8 @@ def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None)
     game = loaded.game(played + 1)
     # Stones set up in the middle of a record begin a game of their own.
     drawn = picture(game, numbered_from=numbers, earlier=played - len(game.moves))
-    if out is None:
+    if out is None or out == Path("-"):
         click.echo(drawn, nl=False)
     else:
+        require_writable(out)
         write_atomically(out, drawn)

@@ -359,6 +359,8 @@ class Table:
         """Tell the engine's name, and whether it plays at a level that it is told."""
         with self._changed:
             self._engine, self._has_levels = engine, has_levels
+            if not has_levels and self._settings.level < FULL_LEVEL:
+                self._shown.error = f"{engine} knows no levels: it plays as well as it can."
             self._tell()
 
     def record(self) -> tuple[str, str]:

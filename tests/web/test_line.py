@@ -37,6 +37,7 @@ def test_a_record_tells_the_level_of_an_engine_that_has_levels() -> None:
     moves(at, "C3")
     at.sit_down("Keima")
     assert "PW[Keima]" in at.record()[0]
+    assert facts(at).shown.error == "Keima knows no levels: it plays as well as it can."
     at.sit_down("Keima", has_levels=True)
     assert "PW[Keima, level 3]" in at.record()[0]
     assert task(at).level == 3
