@@ -4,7 +4,7 @@ What the engine thinks of a position is the last line of its comment, and is rea
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain, count, takewhile
@@ -16,6 +16,7 @@ from engine.files import write_atomically
 from engine.sgf import Record, Variation, lines_of_play, load_sgf, write_game
 from engine.web.facts import Opinion
 from engine.web.line import Line
+from engine.web.settings import GameSettings, Sitting
 
 MOST_WAYS = 100
 """Variations of a record that are read; a file may have thousands."""
@@ -69,19 +70,20 @@ def _shared(one: Line, other: Line) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.moves, other.moves, strict=False)))
 
 
-def write_ways(ways: Sequence[Line], names: Mapping[int, str], about: Mapping[str, str]) -> str:
-    """Return a game with its other ways, and what is said of positions. names: of the players, by color.
-
-    about: date, event and the like, as `engine.sgf.Record` has it.
-    """
+def write_ways(ways: Sequence[Line], settings: GameSettings, engine: str, began: datetime) -> str:
+    """Return a game with its other ways, and what is said of positions. engine: the name of the one that plays."""
     game = ways[0]
     comments = _comments(game)
+    names = {
+        color: engine if who is Sitting.ENGINE else settings.people.get(color) or "Person"
+        for color, who in settings.sittings.items()
+    }
     return write_game(
         game.at(len(game.moves)),
         result=game.result,
         black=names[BLACK],
         white=names[WHITE],
-        about=about,
+        about={"DT": f"{began:%Y-%m-%d}"} if settings.about is None else settings.about,
         comment=comments.get(0, ""),
         move_comments=comments,
         variations=[Variation(way.moves, _comments(way)) for way in ways[1:]],

@@ -12,7 +12,8 @@ from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.levels import FULL_LEVEL
 from engine.option_types import parse_size
-from engine.rules import parse_rules
+from engine.rules import parse_rules, preset_name
+from engine.sgf import Record
 
 RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
 """Rule sets that the page offers."""
@@ -60,6 +61,21 @@ class GameSettings:
                 raise GoError(f"expected a handicap of 0, or of 2 to {most} stones, got {self.handicap}")
             game.place_handicap(fixed_handicap_points(self.handicap, self.width, self.height))
         return game
+
+
+def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
+    """Return the settings of a game that was read from a record, at which people sit now."""
+    return replace(
+        before,
+        width=game.width,
+        height=game.height,
+        komi=game.komi,
+        rules=preset_name(game.rules) or game.rules.to_json(),
+        handicap=0,
+        sittings={BLACK: Sitting.PERSON, WHITE: Sitting.PERSON},
+        people={BLACK: record.black, WHITE: record.white},
+        about=record.about,
+    )
 
 
 def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:

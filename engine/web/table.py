@@ -11,17 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.color import BLACK, WHITE, color_letter, for_color, opponent
+from engine.color import BLACK, color_letter, for_color, opponent
 from engine.errors import GoError
 from engine.game import Game, Move
 from engine.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
-from engine.rules import preset_name
 from engine.vertex import parse_vertex
 from engine.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
 from engine.web.line import Line
 from engine.web.records import GameFile, read_ways, write_ways
-from engine.web.settings import GameSettings, Sitting, read_settings
+from engine.web.settings import GameSettings, Sitting, read_settings, recorded
 
 
 class Table:
@@ -72,21 +71,9 @@ class Table:
     def open(self, text: bytes) -> None:
         """Show the game of a record, and its ways. Raises BadSgf, and changes nothing then."""
         record, ways = read_ways(text)
-        game = ways[0].game
         ways[0].result = record.result or None
         with self._changed:
-            settings = replace(
-                self._settings,
-                width=game.width,
-                height=game.height,
-                komi=game.komi,
-                rules=preset_name(game.rules) or game.rules.to_json(),
-                handicap=0,
-                sittings={BLACK: Sitting.PERSON, WHITE: Sitting.PERSON},
-                people={BLACK: record.black, WHITE: record.white},
-                about=record.about,
-            )
-            self._begin(settings, ways)
+            self._begin(recorded(record, ways[0].game, self._settings), ways)
             self._tell()
         self._interrupt()
 
@@ -216,16 +203,8 @@ class Table:
             self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
 
     def _text(self) -> str:
-        about = {"DT": f"{self._file.began:%Y-%m-%d}"} if self._settings.about is None else self._settings.about
-        return write_ways(self._ways, self._names(), about)
-
-    def _names(self) -> dict[int, str]:
-        people = {color: self._settings.people.get(color) or "Person" for color in (BLACK, WHITE)}
         level = f", level {self._settings.level}" if self._has_levels and self._settings.level < FULL_LEVEL else ""
-        engines = {
-            color: self._engine + level for color, who in self._settings.sittings.items() if who is Sitting.ENGINE
-        }
-        return people | engines
+        return write_ways(self._ways, self._settings, self._engine + level, self._file.began)
 
     # What the engine is to do
 
