@@ -1,7 +1,10 @@
 """`keima bench` measures what it promises, as one JSON object or as a table."""
 
 import json
+import os
+import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,7 +24,9 @@ from engine.diagram import diagram_of, format_diagram
 from engine.errors import GoError
 from engine.evaluators.base import Evaluation, PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
+from engine.programs.command_line import joined
 from engine.sgf import load_sgf
+from engine.stopping import interrupting
 
 QUICK = ["bench", "--size", "5", "--size", "6x4", "--runs", "1", "--seconds", "0.01"]
 
@@ -113,7 +118,7 @@ numSearchThreads =  4: 1 / 1 positions, visits/s = 90.00 nnEvals/s = 85.00 nnBat
 """
 
 
-def fake_katago(tmp_path: Path, *outputs: str) -> list[str]:
+def fake_katago(tmp_path: Path, *outputs: str) -> str:
     """Return the command of a program that prints what KataGo's benchmark printed, one output a call in turn."""
     script = tmp_path / "katago.py"
     script.write_text(
@@ -124,7 +129,7 @@ def fake_katago(tmp_path: Path, *outputs: str) -> list[str]:
         "asked.write_text('\\n'.join([*calls, ' '.join(sys.argv[1:]) + '|' + text.replace('\\n', '')]))\n"
         "print(outputs[len(calls) % len(outputs)])\n"
     )
-    return [sys.executable, str(script)]
+    return joined([sys.executable, str(script)])
 
 
 def asked(tmp_path: Path, option: str) -> list[str]:
@@ -171,7 +176,7 @@ def test_a_katago_without_a_result_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(GoError, match=r"it ended with: no such model$"):
         KataGo(fake_katago(tmp_path, "no such model"), positions).speed(1.0)
     with pytest.raises(GoError, match="no-such-katago: cannot be run"):
-        KataGo(["no-such-katago"], positions).speed(1.0)
+        KataGo("no-such-katago", positions).speed(1.0)
 
 
 def test_ratios_are_of_the_same_run() -> None:
@@ -206,8 +211,72 @@ def test_memory_is_what_the_process_holds(tmp_path: Path) -> None:
 def test_an_engine_that_refuses_to_play_is_told(tmp_path: Path) -> None:
     script = tmp_path / "engine.py"
     script.write_text("input()\nprint('? no\\n', flush=True)\ninput()\n")
-    with pytest.raises(RuntimeError, match="genmove b was answered"):
+    with pytest.raises(GoError, match="genmove b was answered"):
         resident_mib([sys.executable, str(script)])
+
+
+def test_start_up_is_that_of_the_network_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+
+    def seconds(player: list[str], command: str) -> float:
+        started.append(" ".join(player[2:]))
+        return 1.0
+
+    monkeypatch.setattr("engine.bench.measure.seconds_to_reply", seconds)
+    monkeypatch.setattr("engine.bench.measure.rollouts_per_second", lambda *_: 1)
+    monkeypatch.setattr("engine.bench.measure.measure_board", lambda *_: None)
+    run("bench", "--net", "none", "--threads", "1", "--runs", "1", "--json")
+    assert started == ["gtp --threads 1 --net none"] * 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal to interrupt itself by")
+def test_a_program_that_is_measured_ends_when_the_measuring_is_interrupted(tmp_path: Path) -> None:
+    script, told = tmp_path / "engine.py", tmp_path / "told"
+    script.write_text(
+        "import os, pathlib, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        f"pathlib.Path({str(told)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+
+    def interrupt() -> None:
+        while not (told.exists() and told.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), interrupting():
+        threading.Thread(target=interrupt).start()
+        resident_mib([sys.executable, str(script)])
+    assert time.monotonic() - start < 30
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(told.read_text()), 0)
+
+
+def test_bench_takes_sigterm_for_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: list[object] = []
+
+    def measured(*_: object, **__: object) -> int:
+        handlers.append(signal.getsignal(signal.SIGTERM))
+        return 0
+
+    monkeypatch.setattr("engine.bench.measure.cli_bench", measured)
+    run("bench", "--net", "none")
+    assert callable(handlers[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--seconds", "nan"], "expected a finite number, got nan"),
+        (["--seconds", "inf"], "expected a finite number, got inf"),
+        (["--seconds", "0"], "not in the range"),
+        (["--seconds", "-1"], "not in the range"),
+        (["--net", "x", "--katago", "katago 'x"], "No closing quotation"),
+    ],
+)
+def test_options_that_nothing_can_be_measured_with_are_refused(options: list[str], said: str) -> None:
+    result = CliRunner().invoke(keima.main, ["bench", *options])
+    assert result.exit_code == 2
+    assert said in result.stderr
 
 
 def test_versions_of_absent_libraries_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The command `keima bench`."""
 
+import math
 import os
-import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -13,9 +13,27 @@ import click
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_lonely_profile, threads_option
 from engine.option_types import BoardSize
+from engine.programs.command_line import joined, startable
+from engine.stopping import interrupting
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
+
+
+def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Return a number of an option; infinity and what is no number are errors."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f"expected a finite number, got {value}", ctx, param)
+    return value
+
+
+def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return a command; one with an open quote is an error."""
+    try:
+        startable(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r}: {error}", ctx, param) from error
+    return value
 
 
 @click.command()
@@ -24,11 +42,19 @@ if TYPE_CHECKING:
 @threads_option
 @click.option("--cold", is_flag=True, help="Also measure compiling every kernel.")
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
-@click.option("--seconds", type=float, default=0.5, show_default=True, help="Length of a run that counts per second.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
+    default=0.5,
+    show_default=True,
+    help="Length of a run that counts per second.",
+)
 @click.option(
     "--katago",
     metavar="COMMAND",
     default="",
+    callback=well_quoted,
     help="Let KataGo's benchmark take turns on the same --net: 'katago benchmark -config gtp.cfg'. Positions, threads "
     "and length are added; it runs with one thread a core or two, whichever is faster.",
 )
@@ -70,9 +96,9 @@ def bench(
         ("uniform", NO_PRECISION): UniformEvaluator,
         ("rollout", NO_PRECISION): partial(RolloutEvaluator, count),
     }
-    rival: list[str] = []
+    rival = ""
     playing = ["--threads", str(count), "--net", file or NO_NETWORK]
-    with one_line_errors():
+    with one_line_errors(), interrupting():
         if file is not None:
             from engine.evaluators.backends import to_compare
             from engine.netfile.finding import find_network
@@ -90,6 +116,6 @@ def bench(
                 precision,
                 *(["--human-profile", profile] if profile else []),
             ]
-            rival = [*shlex.split(katago), "-model", str(find_network(file))] if katago else []
+            rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
         program = own_program(front_door)
         sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from engine.bench.positions import Searched
 from engine.errors import GoError
+from engine.programs.command_line import joined, startable
 from engine.sgf import write_game
 
 _FIRST_VISITS = 150
@@ -28,14 +29,13 @@ class Speed(NamedTuple):
 class KataGo:
     """KataGo on some positions, with as many threads as make it fastest here: one a core, or two.
 
-    command: how to start KataGo's benchmark with its network, such as
-        ["katago", "benchmark", "-config", "gtp.cfg", "-model", "FILE"].
+    command: starts KataGo's benchmark with its network, such as "katago benchmark -config gtp.cfg -model FILE".
     KataGo samples positions from a game, before any of its moves. So each position is a record of its own: its
     stones as setup, and one move.
     """
 
-    def __init__(self, command: Sequence[str], positions: Sequence[Searched]) -> None:
-        self._command, self._positions = list(command), positions
+    def __init__(self, command: str, positions: Sequence[Searched]) -> None:
+        self._command, self._positions = command, positions
         cores = os.cpu_count() or 1
         self._threads, self._visits = [cores, 2 * cores], _FIRST_VISITS
 
@@ -57,15 +57,18 @@ class KataGo:
         game.play(game.to_play, position.reply)
         file.write_text(write_game(game), encoding="utf-8")
         threads = ",".join(map(str, self._threads))
-        command = [*self._command, "-sgf", str(file), "-n", "1", "-v", str(self._visits), "-t", threads]
+        options = ["-sgf", str(file), "-n", "1", "-v", str(self._visits), "-t", threads]
+        command = f"{self._command} {joined(options)}"
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+            done = subprocess.run(
+                startable(command), stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+            )
         except OSError as error:
-            raise GoError(f"{command[0]}: cannot be run: {error.strerror or error}") from None
+            raise GoError(f"{self._command}: cannot be run: {error.strerror or error}") from None
         speeds = parse_speeds(done.stdout)
         if done.returncode != 0 or not speeds:
             words = f"{done.stdout}\n{done.stderr}".strip().splitlines() or ["nothing"]
-            raise GoError(f"{' '.join(command)} gave no speed; it ended with: {words[-1]}")
+            raise GoError(f"{command} gave no speed; it ended with: {words[-1]}")
         return speeds
 
 

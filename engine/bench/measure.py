@@ -43,11 +43,10 @@ class Rival(Protocol):
 
 @dataclass(frozen=True)
 class Memory:
-    """What memory to measure: the engine's, with these options of `gtp`, after a move of so many visits."""
+    """What memory to measure: the engine's after a move of so many visits on a board."""
 
     visits: int
     size: Size
-    playing: Sequence[str] = ()
 
 
 def cli_bench(
@@ -59,20 +58,21 @@ def cli_bench(
     runs: int = Effort.runs,
     seconds: float = Effort.seconds,
     as_json: bool = False,
-    katago: Sequence[str] = (),
+    katago: str = "",
     memory_visits: int = 0,
     playing: Sequence[str] = (),
 ) -> int:
     """Measure, print, and return the exit status 0.
 
-    program: the command that starts this engine with `gtp` as its next argument.
+    program: the words that start this engine with `gtp` as the next one.
     katago: the command of KataGo's benchmark with its network, see `engine.bench.katago`; empty for none.
     memory_visits: visits of the move after which memory is measured on the last of the boards; 0 for none.
     playing: what `gtp` needs to know besides, such as the network.
     """
     effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
-    memory = Memory(memory_visits, sizes[-1], playing) if memory_visits else None
-    figures = measure(program, factories, effort, sizes=sizes, cold=cold, katago=katago, memory=memory)
+    memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
+    player = [*program, "gtp", *playing]
+    figures = measure(player, factories, effort, sizes=sizes, cold=cold, katago=katago, memory=memory)
     if as_json:
         print(json.dumps(figures, indent=1))
     else:
@@ -81,22 +81,25 @@ def cli_bench(
 
 
 def measure(
-    program: Sequence[str],
+    player: Sequence[str],
     factories: EvaluatorFactories,
     effort: Effort,
     *,
     sizes: Sequence[Size],
     cold: bool,
-    katago: Sequence[str] = (),
+    katago: str = "",
     memory: Memory | None = None,
 ) -> dict[str, Any]:
-    """Return all figures; `cold_compile_s` is None unless `cold`, which takes long, and so `memory`."""
-    figures = _startup(program, effort, cold=cold)
+    """Return all figures; `cold_compile_s` is None unless `cold`, which takes long, and so `memory`.
+
+    player: the words that start this engine's `gtp`, to which options can be added.
+    """
+    figures = _startup(player, effort, cold=cold)
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
     figures |= {key: {name: {} for name in per_size} for key in _PER_EVALUATOR}
     if katago:
-        figures["katago"] = {"command": " ".join(katago)}
+        figures["katago"] = {"command": katago}
         figures["katago"] |= {key: {} for key in ("evaluations_per_s", "visits_per_s", "ratio", "visits_ratio")}
     evaluators = {names: make() for names, make in factories.items()}
     figures["calls_in_flight"] = {}
@@ -109,28 +112,28 @@ def measure(
     finally:
         for each in evaluators.values():
             each.close()
-    figures["memory"] = None if memory is None else _memory(program, memory)
+    figures["memory"] = None if memory is None else _memory(player, memory)
     figures["machine"] = machine()
     figures["versions"] = versions()
     return figures
 
 
-def _startup(program: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, Any]:
+def _startup(player: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, Any]:
     """Return how long the first answers take."""
-    first_reply = round(effort.median(lambda: seconds_to_reply(program, "name")), 3)
+    first_reply = round(effort.median(lambda: seconds_to_reply(player, "name")), 3)
     cold_compile = None
     if cold:
         with tempfile.TemporaryDirectory() as empty:
-            cold_compile = round(seconds_to_reply(program, "genmove b", KEIMA_CACHE=empty), 3)
-    seconds_to_reply(program, "genmove b")  # fills the cache and the disk's cache
-    first_move = round(effort.median(lambda: seconds_to_reply(program, "genmove b")), 3)
+            cold_compile = round(seconds_to_reply(player, "genmove b", KEIMA_CACHE=empty), 3)
+    seconds_to_reply(player, "genmove b")  # fills the cache and the disk's cache
+    first_move = round(effort.median(lambda: seconds_to_reply(player, "genmove b")), 3)
     return {"first_reply_s": first_reply, "first_genmove_s": first_move, "cold_compile_s": cold_compile}
 
 
-def _memory(program: Sequence[str], memory: Memory) -> dict[str, Any] | None:
+def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
     """Return the engine's memory, None where the system does not tell."""
     size = name_of(memory.size)
-    found = resident_mib([*program, "gtp", "--size", size, "--visits", str(memory.visits), *memory.playing])
+    found = resident_mib([*player, "--size", size, "--visits", str(memory.visits)])
     if found is None:
         return None
     return {"visits": memory.visits, "size": size, "tree_limit_mib": SearchParams().max_memory_mib, **found}

@@ -36,7 +36,7 @@ def print_table(figures: Mapping[str, Any]) -> None:
         size = memory["size"]
         table.add_row(f"resident at {memory['visits']:,} visits", size, f"{memory['resident_mib']:,.0f} MiB")
         table.add_row("limit of the tree", size, f"{memory['tree_limit_mib']:,} MiB")
-    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100).print(table)
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100, markup=False, emoji=False).print(table)
     place = figures["machine"]
     print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
     print(", ".join(f"{name} {version}" for name, version in figures["versions"].items()))

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from engine.errors import GoError
+
 _RESIDENT = re.compile(r"^Vm(RSS|HWM):\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -27,7 +29,11 @@ def _engine(command: Sequence[str], **environment: str) -> Iterator["subprocess.
         env={**os.environ, **environment},
         text=True,
     ) as process:
-        yield process
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
         assert process.stdin and process.stdout
         process.stdin.write("quit\n")
         process.stdin.close()
@@ -35,21 +41,23 @@ def _engine(command: Sequence[str], **environment: str) -> Iterator["subprocess.
 
 
 def _ask(process: "subprocess.Popen[str]", command: str) -> None:
-    """Send a command and wait for its answer. Raises RuntimeError on a failure."""
+    """Send a command and wait for its answer. Raises GoError on a failure."""
     assert process.stdin and process.stdout
     process.stdin.write(f"{command}\n")
     process.stdin.flush()
     answer = process.stdout.readline()
     if not answer.startswith("="):
-        process.kill()
-        raise RuntimeError(f"{command} was answered {answer!r} by {process.args!r}")
+        raise GoError(f"{command} was answered {answer!r} by {process.args!r}")
     process.stdout.readline()
 
 
-def seconds_to_reply(program: Sequence[str], command: str, **environment: str) -> float:
-    """Return the seconds from starting the engine to its first answer on a 9x9 board, one visit a move."""
+def seconds_to_reply(player: Sequence[str], command: str, **environment: str) -> float:
+    """Return the seconds from starting the engine to its first answer on a 9x9 board, one visit a move.
+
+    player: starts it with all options but these.
+    """
     start = time.perf_counter()
-    with _engine([*program, "gtp", "--size", "9", "--visits", "1"], **environment) as process:
+    with _engine([*player, "--size", "9", "--visits", "1"], **environment) as process:
         _ask(process, command)
         return time.perf_counter() - start
 

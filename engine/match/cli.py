@@ -15,18 +15,22 @@ from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.match.table import tables
 from engine.match.tournament import run_match
+from engine.stopping import interrupting
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, SIGTERM or SIGHUP, as shells have it for the first."""
 
 
 def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
-    """Run a match and return the exit status: 0, 130 after Ctrl-C, 2 when it cannot be run."""
+    """Run a match and return the exit status: 0, 130 after an interruption, 2 when it cannot be run or gone on with.
+
+    Raises OSError, and GoError for results that are no text.
+    """
     screen, progress = stdout or sys.stdout, stderr or sys.stderr
     try:
         settings = options.settings()
         with claimed(options.out, MatchError):
-            with _progress(progress, settings) as on_game:
+            with interrupting(), _progress(progress, settings) as on_game:
                 result = run_match(settings, options.out, resume=options.resume, on_game=on_game)
             if options.out is not None:
                 text = json.dumps(summary(result.records, settings), indent=1)
@@ -45,7 +49,7 @@ def _show(screen: IO[str], settings: MatchSettings, records: list[GameRecord]) -
     handicap = f"handicap {settings.handicap}, " if settings.handicap else ""
     board = f"{settings.width}x{settings.height}, {handicap}komi {settings.komi:g}, {settings.rules}"
     clock = "" if settings.time is None else f", {clock_text(settings.time)}"
-    console = Console(file=screen, width=None if screen.isatty() else 120)
+    console = Console(file=screen, width=None if screen.isatty() else 120, markup=False, emoji=False)
     for table in tables(records, settings, f"{games}, {board}{clock}"):
         console.print(table)
 
@@ -59,7 +63,7 @@ def _progress(stream: IO[str], settings: MatchSettings) -> Iterator[Callable[[li
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=stream)) as bar:
         task = bar.add_task("", total=len(settings.fixtures()))
 

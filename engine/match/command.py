@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from engine.netfile.errors import one_line_errors
 from engine.option_types import BoardSize, RuleSet
 
 
@@ -62,10 +63,11 @@ def match(**options: Any) -> None:
 
     Every move is checked by Keima's rules and every clock is Keima's own, by wall time. With
     --concurrency 1 one program thinks at a time, unless a program ponders. A program that crashes,
-    hangs or answers nonsense loses that game. A match stopped at any moment goes on with the same
-    command and --out; more --games make it longer.
+    hangs or answers nonsense loses that game; one that cannot be started again ends the match. A match
+    stopped at any moment goes on with the same command and --out; more --games make it longer.
     """
     from engine.match.cli import cli_match
     from engine.match.options import MatchOptions
 
-    sys.exit(cli_match(MatchOptions(**options)))
+    with one_line_errors():
+        sys.exit(cli_match(MatchOptions(**options)))

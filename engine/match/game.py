@@ -17,6 +17,7 @@ from engine.match.openings import Opening
 from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
+from engine.programs.program import printable
 from engine.scoring import VOID, final_score
 from engine.sgf import write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
@@ -68,7 +69,7 @@ class RefereedGame:
     def play(self) -> GameRecord:
         """Play the game and return its record; a program's failure is its loss.
 
-        Raises Interrupted when `stopping`, and Refusal when a program refuses the settings.
+        Raises Interrupted when `stopping`, and CannotStart or Refusal when a program cannot play in this match.
         """
         try:
             ending = self._play()
@@ -130,7 +131,7 @@ class RefereedGame:
         try:
             vertex = parse_vertex(text, game.width, game.height)
         except BadVertex as error:
-            raise Forfeit(seat.label, "illegal", str(error)) from error
+            raise Forfeit(seat.label, "illegal", printable(str(error))) from error
         why = game.legality(color, vertex)
         if why is not None:
             raise Forfeit(seat.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
@@ -159,8 +160,6 @@ class RefereedGame:
         try:
             action(self._referee)
         except Forfeit as failure:
-            if not self._referee.has_answered:
-                raise
             log.warning("game %d goes on without its referee: %s", self._number, failure)
             self._referee = None
 
@@ -174,8 +173,7 @@ class RefereedGame:
         if score is None:
             score, scored_by = self._players_score(), "players"
         if score is None:
-            points = final_score(self.game)
-            score, scored_by = Score((points > 0) - (points < 0), abs(points)), "arbiter"
+            score, scored_by = Score.of(final_score(self.game)), "arbiter"
         winner = {1: BLACK, -1: WHITE, 0: None}[score.sign]
         return Ending(winner, str(score), reason, scored_by=scored_by)
 
@@ -196,10 +194,7 @@ class RefereedGame:
         return Ending(winner, f"{color_letter(winner)}+{_FORFEIT_LETTER.get(reason, 'F')}", reason, detail)
 
     def _forfeited(self, forfeit: Forfeit) -> Ending:
-        loser = next((color for color, seat in self._seats.items() if seat.label == forfeit.seat), None)
-        if loser is None or not self._seats[loser].has_answered:
-            # A program that has never answered is a wrong command, not a bad player.
-            raise forfeit
+        loser = next(color for color, seat in self._seats.items() if seat.label == forfeit.seat)
         return self._lost(loser, forfeit.reason, forfeit.detail)
 
     def _record(self, ending: Ending) -> GameRecord:

@@ -5,14 +5,15 @@ The process is `program.py`'s; whose turn it is and who wins is `game.py`'s.
 
 import contextlib
 import logging
-import re
 import time
 from dataclasses import dataclass
 
 from engine.clock import Kind, TimeSettings
 from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
+from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
-from engine.programs.program import Program, ProgramFailure, Reply, Trouble
+from engine.programs.answers import parse_score
+from engine.programs.program import Program, ProgramFailure, Reply, Trouble, printable
 from engine.programs.words import introduced, rules_command, size_command
 from engine.rules import Rules
 from engine.vertex import format_vertex
@@ -20,7 +21,6 @@ from engine.vertex import format_vertex
 log = logging.getLogger(__name__)
 
 _WARM_UP_TIME = TimeSettings(Kind.CANADIAN, period=1.0, count=1)
-_SCORE = re.compile(r"([BWbw])\+(\d+(?:\.\d*)?)$")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,11 @@ class Score:
 
     sign: int
     margin: float | None
+
+    @classmethod
+    def of(cls, lead: float) -> "Score":
+        """Return the score that a lead of Black means."""
+        return cls((lead > 0) - (lead < 0), abs(lead))
 
     def __str__(self) -> str:
         """Return the text that SGF and GTP have for it."""
@@ -47,8 +52,12 @@ class Forfeit(Exception):
         self.detail = detail
 
 
-class Refusal(Exception):
+class Refusal(MatchError):
     """A program that does not know, or answers `?` to, what the match itself needs, such as the board size."""
+
+
+class CannotStart(MatchError):
+    """A program that cannot be started, or fails before it can play: nobody's loss."""
 
 
 class Seat:
@@ -68,13 +77,8 @@ class Seat:
         self._program: Program | None = None
         self._commands: frozenset[str] = frozenset()
 
-    @property
-    def has_answered(self) -> bool:
-        """True once the program has ever come through its start."""
-        return bool(self.name)
-
     def start(self, warm_up: bool, settings: MatchSettings) -> None:
-        """Start the program unless it runs. Raises Forfeit when it fails to start.
+        """Start the program unless it runs. Raises CannotStart or Refusal.
 
         warm_up: make it play one move off the record, so that what it loads before its first move
         is not charged to its clock.
@@ -83,18 +87,23 @@ class Seat:
             return
         try:
             self._program = Program(self.command)
-        except ProgramFailure as failure:
-            raise Forfeit(self.label, failure.trouble, failure.detail) from failure
-        called = introduced(self.ask)
-        commands = self.ask("list_commands")
-        self._commands = frozenset(commands.text.split()) if commands.ok else frozenset()
-        self.name = self._given_name or called or self.command
-        if warm_up:
-            self._size(settings)
-            command = settings_command(_WARM_UP_TIME, self._commands)
-            if command is not None:
-                self.ask(command)
-            self.ask("genmove black")
+            called = introduced(self.ask)
+            commands = self.ask("list_commands")
+            self._commands = frozenset(commands.text.split()) if commands.ok else frozenset()
+            self.name = self._given_name or called or self.command
+            if warm_up:
+                self._warm_up(settings)
+        except (ProgramFailure, Forfeit) as failure:
+            raise CannotStart(f"{self.command!r} does not start: {failure.detail}") from failure
+
+    def _warm_up(self, settings: MatchSettings) -> None:
+        """Have a move made off the record; then tell the time of the match, lest one that refuses it begins a game."""
+        self._size(settings)
+        command = settings_command(_WARM_UP_TIME, self._commands)
+        if command is not None:
+            self.ask(command)
+        self.ask("genmove black")
+        self.set_time(settings.time)
 
     def lists(self, command: str) -> bool:
         """Return whether `list_commands` names the command."""
@@ -134,7 +143,7 @@ class Seat:
             reply = self._genmove_on_clock(self.clock, color, grace)
         self.moves += 1
         if not reply.ok:
-            raise Forfeit(self.label, "error", f"answered ? to genmove: {reply.text}")
+            raise Forfeit(self.label, "error", f"answered ? to genmove: {printable(reply.text)}")
         return reply.text
 
     def _genmove_on_clock(self, clock: Clock, color: str, grace: float) -> Reply:
@@ -167,14 +176,16 @@ class Seat:
         """Tell the program a legal move. Raises Forfeit when it fails or refuses."""
         reply = self.ask(f"play {color} {vertex}")
         if not reply.ok:
-            raise Forfeit(self.label, "error", f"refuses the legal move {color} {vertex}: {reply.text}")
+            detail = f"refuses the legal move {color} {vertex}: {printable(reply.text)}"
+            raise Forfeit(self.label, "error", detail)
 
     def final_score(self) -> Score | None:
         """Return the program's own count, or None when it has none to give. Raises Forfeit."""
         if not self.lists("final_score"):
             return None
         reply = self.ask("final_score")
-        return parse_score(reply.text) if reply.ok else None
+        lead = parse_score(reply.text) if reply.ok else None
+        return None if lead is None else Score.of(lead)
 
     def ask(self, command: str, seconds: float | None = None) -> Reply:
         """Return the reply to a command. Raises Forfeit; the program is ended then."""
@@ -213,9 +224,10 @@ class Seat:
         if not names:
             return
         if self.lists("fixed_handicap"):
-            placed = self._need(f"fixed_handicap {settings.handicap}").upper().split()
-            if sorted(placed) != sorted(names):
-                raise Refusal(f"{self.name} ({self.command}) puts the handicap on {placed} instead of {names}")
+            placed = self._need(f"fixed_handicap {settings.handicap}")
+            if sorted(placed.upper().split()) != sorted(names):
+                where = f"on {printable(placed)!r} instead of {' '.join(names)!r}"
+                raise Refusal(f"{self.name} ({self.command}) puts the handicap {where}")
         elif self.lists("set_free_handicap"):
             self._need(f"set_free_handicap {' '.join(names)}")
         else:
@@ -225,7 +237,7 @@ class Seat:
     def _need(self, command: str) -> str:
         reply = self.ask(command)
         if not reply.ok:
-            raise Refusal(f"{self.name} ({self.command}) refuses {command!r}: {reply.text}")
+            raise Refusal(f"{self.name} ({self.command}) refuses {command!r}: {printable(reply.text)}")
         return reply.text
 
     def _set_rules(self, rules: Rules) -> None:
@@ -235,16 +247,4 @@ class Seat:
             return
         reply = self.ask(command)
         if not reply.ok:
-            log.warning("%s refuses %r: %s", self.name, command, reply.text)
-
-
-def parse_score(text: str) -> Score | None:
-    """Return the score in a `final_score` reply ("B+3.5", "W+0.5 ...", "0"), or None."""
-    word = text.split()[0] if text.split() else ""
-    if word.lower() in ("0", "draw", "jigo"):
-        return Score(0, 0.0)
-    match = _SCORE.match(word)
-    if match is None:
-        return None
-    margin = float(match[2])
-    return Score(0, 0.0) if margin == 0 else Score(1 if match[1] in "Bb" else -1, margin)
+            log.warning("%s refuses %r: %s", self.name, command, printable(reply.text))

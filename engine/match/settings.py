@@ -19,7 +19,7 @@ from engine.vertex import MAX_SIZE
 
 @dataclass(frozen=True)
 class Entrant:
-    """A program in a match: its label in records, its shell-split command, and the name shown, if not its own."""
+    """A program in a match: its label in records, its command line, and the name shown, if not its own."""
 
     label: str
     command: str
@@ -43,7 +43,7 @@ class MatchSettings:
     games: for each pairing. alternate: change colors after every game; without it the earlier
     entrant plays Black. More than two entrants, and openings, which are played with either color,
     always alternate. handicap: 0, or how many stones on the fixed points every Black begins with.
-    referee: a shell-split command. rules: a shorthand or JSON object. time: None plays without a
+    referee: a command line. rules: a shorthand or JSON object. time: None plays without a
     clock. hang: the longest wait for any answer that no clock limits. max_moves: 0 stands for three
     times the number of points.
     """

@@ -5,6 +5,7 @@ match that was killed at any moment leaves only whole games, and goes on from th
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,10 +57,11 @@ class Store:
         """Open or create the directory.
 
         Raises MatchError when it holds a match with other settings, or any at all and `resume` is
-        False; its text names the first setting that differs.
+        False; its text names the first setting that differs. Raises it, too, for a line that is no game of the match.
         """
         self.records: dict[int, GameRecord] = {}
         self._directory = directory
+        self._labels = settings.labels
         if directory is None:
             return
         directory.mkdir(parents=True, exist_ok=True)
@@ -69,7 +71,7 @@ class Store:
             _require_same(path, wanted)
             if not resume:
                 raise MatchError(f"{directory} already holds a match, and resuming is off")
-            self.records = _read_records(directory / "results.jsonl")
+            self.reload()
         else:
             if (directory / "results.jsonl").exists():
                 raise MatchError(f"{directory} has results but no settings.json")
@@ -78,7 +80,7 @@ class Store:
     def reload(self) -> None:
         """Take over what the files hold: an interrupt may come after a game is written and before it is remembered."""
         if self._directory is not None:
-            self.records = _read_records(self._directory / "results.jsonl")
+            self.records = _read_records(self._directory / "results.jsonl", self._labels)
 
     def sgf_name(self, number: int) -> str:
         """Return the file name of a game's record."""
@@ -102,13 +104,23 @@ def _require_same(path: Path, wanted: dict[str, Any]) -> None:
             )
 
 
-def _read_records(path: Path) -> dict[int, GameRecord]:
+def _read_records(path: Path, labels: Collection[str]) -> dict[int, GameRecord]:
     """Return the whole lines of results.jsonl by game number."""
     records = {}
     for place, line in enumerate(whole_lines(path), start=1):
         try:
             record = GameRecord(**json.loads(line))
+            _require_players(record, labels)
         except (ValueError, TypeError) as error:
             raise MatchError(f"{path}:{place}: no game record: {error}") from error
         records[record.number] = record
     return records
+
+
+def _require_players(record: GameRecord, labels: Collection[str]) -> None:
+    """Raise ValueError unless two players of the match have played a game, and one of them or nobody has won it."""
+    for label in (record.black, record.white):
+        if label not in labels or label not in record.names:
+            raise ValueError(f"expected players of {' '.join(labels)} and their names, got {label!r}")
+    if record.winner not in (record.black, record.white, None):
+        raise ValueError(f"winner: expected {record.black!r}, {record.white!r} or none, got {record.winner!r}")

@@ -4,7 +4,6 @@ The games are `game.py`'s, the files `store.py`'s, the table `report.py`'s.
 """
 
 import contextlib
-import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -12,13 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.color import BLACK, WHITE
-from engine.match.errors import MatchError
 from engine.match.game import Interrupted, RefereedGame
-from engine.match.seat import Forfeit, Refusal, Seat
+from engine.match.seat import Seat
 from engine.match.settings import Fixture, MatchSettings
 from engine.match.store import GameRecord, Store
-
-log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.2
 """How often the waiting main thread looks up, so that Ctrl-C reaches it."""
@@ -46,8 +42,8 @@ def run_match(
 
     on_game: called with the records so far at the start and after every game, in this thread.
     Ctrl-C ends the programs, drops the games in play and returns what is finished.
-    Raises MatchError when a program cannot be started, knows or accepts no clock such as this, refuses
-    the settings, or the directory holds another match.
+    Raises MatchError when a program cannot be started or started again, knows or accepts no clock such as
+    this, refuses the settings, or the directory holds another match.
     """
     store = Store(settings, directory, resume)
     fixtures = settings.fixtures()
@@ -86,7 +82,7 @@ class _Tables:
         self._threads = [threading.Thread(target=self._run, args=(crew,), daemon=True) for crew in self._crews]
 
     def results(self) -> Iterator[tuple[GameRecord, str]]:
-        """Check the programs, start the threads and yield every game as it is finished.
+        """Check the programs, start the threads, yield every game as it is finished, and wait for the programs' end.
 
         Raises what a game raised, and MatchError for a program that cannot play in this match.
         """
@@ -104,6 +100,9 @@ class _Tables:
                 raise done
             left -= 1
             yield done
+        for thread in self._threads:
+            while thread.is_alive():
+                thread.join(_POLL_SECONDS)
 
     def stop(self) -> None:
         """End every game in play and every program. Returns when they have ended."""
@@ -138,36 +137,22 @@ class _Crew:
         self._referee = None if settings.referee is None else Seat("referee", settings.referee, settings.hang)
 
     def check(self) -> None:
-        """Start every player and tell it the time settings. Raises MatchError where that is impossible."""
-        with self._failures():
-            for seat in self._players.values():
-                seat.start(warm_up=self._settings.time is not None, settings=self._settings)
-                seat.set_time(self._settings.time)
+        """Start every player and tell it the time settings. Raises CannotStart or Refusal."""
+        for seat in self._players.values():
+            seat.start(warm_up=self._settings.time is not None, settings=self._settings)
 
     def play(self, fixture: Fixture) -> tuple[GameRecord, str]:
-        """Play one game; return its record and its SGF. Raises MatchError or Interrupted."""
+        """Play one game; return its record and its SGF. Raises CannotStart, Refusal or Interrupted."""
         seats = {BLACK: self._players[fixture.black], WHITE: self._players[fixture.white]}
         book = self._settings.openings
         opening = None if book is None or fixture.opening is None else book.openings[fixture.opening]
         game = RefereedGame(self._settings, fixture.number, seats, opening, self._referee, self._stopping)
-        with self._failures():
-            record = game.play()
+        record = game.play()
         if len(self._players) > 2:
             # Who sits the next game out must not ponder on this one.
             for seat in seats.values():
                 seat.rest()
         return record, game.sgf(record)
-
-    @contextlib.contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Raise MatchError for what no game can be played with."""
-        try:
-            yield
-        except Refusal as refusal:
-            raise MatchError(str(refusal)) from refusal
-        except Forfeit as failure:
-            # Only a program that has never answered comes through here.
-            raise MatchError(f"{self._command(failure.seat)!r} does not start: {failure.detail}") from failure
 
     def kill(self) -> None:
         """End the programs at once; the game in play then fails, and is dropped."""
@@ -184,9 +169,6 @@ class _Crew:
 
     def _seats(self) -> list[Seat]:
         return [*self._players.values(), *([] if self._referee is None else [self._referee])]
-
-    def _command(self, label: str) -> str:
-        return next(seat.command for seat in self._seats() if seat.label == label)
 
 
 def _finished(store: Store, fixtures: list[Fixture]) -> dict[int, GameRecord]:

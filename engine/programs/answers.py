@@ -16,7 +16,7 @@ from engine.vertex import parse_vertex
 
 Floats = NDArray[np.float32]
 _SCORE = re.compile(r"\s*([BWbw])\+(\d+(?:\.\d*)?|\.\d+)(?![\w.])")
-_JIGO = re.compile(r"\s*(?:0|draw|jigo)\b", re.IGNORECASE)
+_JIGO = re.compile(r"\s*(?:0+(?:\.0*)?|draw|jigo)(?!\w|\.\d)", re.IGNORECASE)
 _WHOLE_BOARD = ("rootInfo", "ownership", "ownershipStdev")
 _AFTER_VARIATION = ("pvVisits", "pvEdgeVisits", "movesOwnership", "movesOwnershipStdev")
 _LEELA_UNIT = 10_000

@@ -8,9 +8,9 @@ import logging
 import math
 import os
 import queue
-import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -18,13 +18,18 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import IO, NamedTuple
 
+from engine.programs.command_line import startable
+
 log = logging.getLogger(__name__)
 
 MAX_LINE = 1 << 16
 """Bytes of one output line; a longer one is cut into lines of this length."""
 MAX_REPLY_LINES = 5000
-QUEUE_LINES = 10_000
-"""Lines read ahead; a program that floods stdout then waits on its own pipe."""
+MAX_REPLY = 1 << 24
+"""Characters of one reply."""
+READ_AHEAD = 1 << 20
+"""Bytes of memory for lines read ahead; a program that floods stdout then waits on its own pipe."""
+MAX_PRINTED = 200
 STDERR_LINES = 8
 _LOOK_SECONDS = 1.0
 """How often a wait for an answer looks whether the process still runs."""
@@ -56,29 +61,49 @@ class Reply(NamedTuple):
     text: str
 
 
+class _Lines(queue.Queue[bytes | None]):
+    """Lines read ahead; its size is the memory that they take."""
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self._bytes = 0
+
+    def _qsize(self) -> int:
+        return self._bytes
+
+    def _put(self, item: bytes | None) -> None:
+        super()._put(item)
+        self._bytes += sys.getsizeof(item)
+
+    def _get(self) -> bytes | None:
+        item = super()._get()
+        self._bytes -= sys.getsizeof(item)
+        return item
+
+
 class Program:
     """A running GTP program. One thread at a time may `ask` or `watch`; any thread may `interrupt` and `kill`."""
 
     def __init__(self, command: str) -> None:
-        """Start the shell-split `command` in a process group of its own.
+        """Start a command line in a process group of its own.
 
         Raises ProgramFailure (crash) when it cannot be started at all.
         """
         self.command = command
         try:
-            arguments = shlex.split(command)
             self._process = subprocess.Popen(
-                arguments,
+                startable(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 # Its own group: Ctrl-C at the terminal reaches the match alone, and the group can
                 # be killed with whatever the program itself has started.
                 start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except (OSError, ValueError, IndexError) as error:
             raise ProgramFailure(Trouble.CRASH, f"cannot start {command!r}: {error}") from error
-        self._lines: queue.Queue[bytes | None] = queue.Queue(QUEUE_LINES)
+        self._lines = _Lines(READ_AHEAD)
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self._closed = threading.Event()
         self._killing = threading.Lock()
@@ -147,7 +172,7 @@ class Program:
                 self._lines.put_nowait(_END)
                 return
             if line.strip():
-                raise ProgramFailure(Trouble.GARBAGE, f"wrote unasked: {_shown(line)}")
+                raise ProgramFailure(Trouble.GARBAGE, f"wrote unasked: {_quoted(line)}")
 
     def close(self, seconds: float = 3.0) -> None:
         """Ask the program to quit, and kill its process group if it has not ended in time."""
@@ -198,6 +223,27 @@ class Program:
     def _read_reply(self, command: str, told: Callable[[str], None] | None = None) -> Reply:
         """Read until the line that ends a reply. Lines that somebody is told are not kept, but for the first."""
         lines: list[str] = []
+        size = 0
+        while True:
+            line = self._next_line(command, has_begun=bool(lines))
+            text = line.decode("utf-8", "replace").rstrip()
+            if not lines and not text:
+                continue
+            if not lines and text[0] not in "=?":
+                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with {_quoted(line)}")
+            if not text:
+                return _parse_reply(lines)
+            if told is not None:
+                told(text if lines else _parse_reply([text]).text)
+            if told is None or not lines:
+                lines.append(text)
+                size += len(text)
+            if len(lines) > MAX_REPLY_LINES or size > MAX_REPLY:
+                limit = f"{MAX_REPLY_LINES} lines or {MAX_REPLY} characters"
+                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {limit}")
+
+    def _next_line(self, command: str, *, has_begun: bool) -> bytes:
+        """Return a line of the reply to a command, which may have begun already. Raises ProgramFailure."""
         while True:
             try:
                 line = self._lines.get(timeout=min(_LOOK_SECONDS, max(0.0, self._deadline - time.monotonic())))
@@ -207,24 +253,12 @@ class Program:
                     raise self._crashed(command) from None
                 if time.monotonic() < self._deadline:
                     continue
-                what = "started an answer but did not end it" if lines else "no answer"
+                what = "started an answer but did not end it" if has_begun else "no answer"
                 raise ProgramFailure(Trouble.HANG, f"{what} in time to {command!r}") from None
             if line is _END:
                 self._lines.put_nowait(_END)
                 raise self._crashed(command)
-            text = line.decode("utf-8", "replace").rstrip()
-            if not lines and not text:
-                continue
-            if not lines and text[0] not in "=?":
-                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with {_shown(line)}")
-            if not text:
-                return _parse_reply(lines)
-            if told is not None:
-                told(text if lines else _parse_reply([text]).text)
-            if told is None or not lines:
-                lines.append(text)
-            if len(lines) > MAX_REPLY_LINES:
-                raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {MAX_REPLY_LINES} lines")
+            return line
 
     def _crashed(self, command: str) -> ProgramFailure:
         try:
@@ -253,7 +287,7 @@ class Program:
             while line := stream.readline(MAX_LINE):
                 text = line.decode("utf-8", "replace").strip()
                 if text:
-                    self._stderr.append(text[:500])
+                    self._stderr.append(printable(text))
 
 
 def _parse_reply(lines: list[str]) -> Reply:
@@ -263,5 +297,10 @@ def _parse_reply(lines: list[str]) -> Reply:
     return Reply(lines[0][0] == "=", "\n".join([first, *lines[1:]]).strip())
 
 
-def _shown(line: bytes) -> str:
-    return repr(line.decode("utf-8", "replace").rstrip()[:200])
+def printable(text: str) -> str:
+    """Return what a program wrote for one line of a person: cut short, and with escapes for what does not print."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[:MAX_PRINTED])[:MAX_PRINTED]
+
+
+def _quoted(line: bytes) -> str:
+    return f"'{printable(line.decode('utf-8', 'replace').rstrip())}'"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from engine.programs.program import Reply
+from engine.programs.program import Reply, printable
 from engine.rules import KGS_PRESETS, Rules, preset_name
 
 
@@ -22,4 +22,4 @@ def rules_command(rules: Rules, listed: Collection[str]) -> str | None:
 def introduced(ask: Callable[[str], Reply]) -> str:
     """Return what a program calls itself, with its version; "" if it does not say."""
     name, version = ask("name"), ask("version")
-    return f"{name.text} {version.text if version.ok else ''}".strip() if name.ok else ""
+    return printable(f"{name.text} {version.text if version.ok else ''}".strip()) if name.ok else ""

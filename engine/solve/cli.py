@@ -113,7 +113,7 @@ def _title(settings: SolveSettings) -> str:
 def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSettings) -> None:
     from rich.console import Console
 
-    console = Console(file=screen, width=None if screen.isatty() else 140)
+    console = Console(file=screen, width=None if screen.isatty() else 140, markup=False, emoji=False)
     for table in tables(answers, f"{len(answers)} of {wanted} problems searched: {_title(settings)}"):
         console.print(table)
 
@@ -142,7 +142,7 @@ def _progress(stream: IO[str], wanted: int) -> Iterator[Callable[[list[Answer]],
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=stream)) as bar:
         task = bar.add_task("", total=wanted)
 

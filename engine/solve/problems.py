@@ -8,7 +8,7 @@ A line is a position and the first moves that solve it:
 size: points along each side of the board, 1 to 25.
 to_play: whose move it is, "B" or "W".
 B, W: the stones, each a point in SGF letters, column before row, "aa" the upper left corner.
-correct: the moves that count as solving it, at least one; "" is a pass.
+correct: the moves that count as solving it, at least one and no pass, for a problem asks where to play.
 id: tells the problems of a file apart; without it, the number of the line.
 rank: whom the problem suits, "15k" to "9d"; type: what it asks for, such as "lifeAndDeath". Both may be absent.
 
@@ -117,6 +117,8 @@ def _problem(line: str, place: str, name: str) -> Problem:
     correct = _vertices(entry, "correct", size, place)
     if not correct:
         raise ProblemError(f"{place}: correct: expected at least one move, got none")
+    if PASS in correct:
+        raise ProblemError(f"{place}: correct: expected points of the board, got a pass")
     problem = Problem(
         name=_text(entry, "id", place) or name,
         size=size,

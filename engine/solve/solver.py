@@ -49,8 +49,10 @@ class Answer:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> "Answer":
+    def from_json(cls, entry: Any) -> "Answer":
         """Return the answer of a line. Raises TypeError where it is none."""
+        if not isinstance(entry, dict):
+            raise TypeError(f"expected a JSON object, got {entry!r}")
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
         }

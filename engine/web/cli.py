@@ -1,7 +1,6 @@
 """`keima web`: a page to play on, served until Ctrl-C."""
 
 import errno
-import shlex
 import threading
 import webbrowser
 from pathlib import Path
@@ -15,6 +14,7 @@ from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
 from engine.option_types import BoardSize, RuleSet, require_options_of
+from engine.programs.command_line import joined
 from engine.stopping import stopping
 
 DEFAULT_PORT = 8361
@@ -48,7 +48,7 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
     """
     if engine is None:
         require_options_of(ctx, "gtp", options)
-        engine = shlex.join([*installed_program(), "gtp", *options])
+        engine = joined([*installed_program(), "gtp", *options])
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong into --engine", ctx)
     start_logging("warning")

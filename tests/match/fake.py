@@ -3,7 +3,7 @@
 Each genmove takes the next word of --moves, from the start again after clear_board, and passes
 after the last. Words that are no moves: !crash !silent !hang (!hang outlives SIGTERM) !garbage
 (text in place of an answer) !noise (a move, then text nobody asked for) !partial (an answer without
-its end) !flood (lines without end) !fail (`? cannot`) !slow:SECONDS:MOVE.
+its end) !flood (lines without end) !fail (`? cannot`) !error:TEXT (`? TEXT`) !slow:SECONDS:MOVE.
 """
 
 import argparse
@@ -84,6 +84,8 @@ def genmove(word: str, once: str) -> None:
             raw("= a line\n" * 100)
     elif kind == "!fail":
         reply("cannot", "?")
+    elif kind == "!error":
+        reply(rest[0], "?")
     else:
         reply(word)
 

@@ -1,10 +1,10 @@
 """Command lines of scripted programs, and settings for fast matches between them."""
 
-import shlex
 import sys
 from pathlib import Path
 
 from engine.match.settings import Entrant, MatchSettings
+from engine.programs.command_line import joined
 
 FAKE = Path(__file__).with_name("fake.py")
 
@@ -14,7 +14,7 @@ def fake(moves: str = "", **options: object) -> str:
     words = [sys.executable, "-E", "-S", str(FAKE), "--moves", moves]
     for name, value in options.items():
         words += [f"--{name}", str(value)]
-    return shlex.join(words)
+    return joined(words)
 
 
 def entrants(*commands: str) -> tuple[Entrant, ...]:

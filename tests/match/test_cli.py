@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+import keima
 from engine.clock import TimeSettings
 from engine.match.cli import cli_match
 from engine.match.clock import parse_clock
@@ -35,6 +37,38 @@ def test_the_command_shows_lines_on_stderr_and_the_table_on_stdout(tmp_path: Pat
         assert part in shown
     assert [line.split()[0] for line in progress.splitlines()] == ["0/2", "game", "game"]
     assert json.loads((tmp_path / "summary.json").read_text())["games"] == 2
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+
+def test_names_are_shown_as_they_are_given() -> None:
+    names = ["net [b6c96]", "[/b6] :cat:"]
+    options = MatchOptions(engines=[f"{name}={fake('resign')}" for name in names], size=5)
+    shown, bar = io.StringIO(), Terminal()
+    assert cli_match(options, stdout=shown, stderr=bar) == 0
+    assert all(name in shown.getvalue() for name in names)
+    assert names[0] in bar.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("out", "said"), [("file/match", "Not a directory"), ("match", "results.jsonl: line 1: no text")]
+)
+def test_a_folder_that_cannot_be_used_is_one_line(tmp_path: Path, out: str, said: str) -> None:
+    (tmp_path / "file").touch()
+    arguments = ["match", "--black", fake("resign"), "--white", fake(), "--size", "5", "--out", str(tmp_path / out)]
+    if out == "match":
+        assert CliRunner().invoke(keima.main, arguments).exit_code == 0
+        (tmp_path / out / "results.jsonl").write_bytes(b"\xff\n")
+    result = CliRunner().invoke(keima.main, arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr.splitlines()[-1]
 
 
 def test_engines_play_a_round_robin_under_their_given_names(tmp_path: Path) -> None:

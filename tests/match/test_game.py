@@ -9,7 +9,6 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
-from engine.match.seat import Score, parse_score
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
 from engine.sgf import load_sgf
@@ -105,7 +104,8 @@ def test_two_passes_are_counted_by_the_arbiter_when_nobody_else_can() -> None:
         ("W+3", "B+3", None, "B+24.5", "arbiter"),
         ("W+3", "cannot tell", None, "B+24.5", "arbiter"),
         ("W+3", "", None, "B+24.5", "arbiter"),
-        ("0", "0", None, "0", "players"),
+        ("0", "0.0", None, "0", "players"),
+        ("B+.5", "B+0.5 (upper bound: 1)", None, "B+0.5", "players"),
         ("W+3", "W+3", "B+2.5", "B+2.5", "referee"),
         ("W+3", "W+3", "unknown", "W+3", "players"),
     ],
@@ -286,19 +286,10 @@ def test_a_program_that_cannot_play_at_all_ends_the_match(black: str, text: str)
         run_match(fast(black, fake()))
 
 
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("B+3.5", Score(1, 3.5)),
-        ("w+12", Score(-1, 12.0)),
-        ("W+2.0 (upper bound: -1, lower: -3)", Score(-1, 2.0)),
-        ("0", Score(0, 0.0)),
-        ("B+0", Score(0, 0.0)),
-        ("Jigo", Score(0, 0.0)),
-        ("B+R", None),
-        ("", None),
-        ("score?", None),
-    ],
-)
-def test_scores_are_read_from_replies(text: str, score: Score | None) -> None:
-    assert parse_score(text) == score
+@pytest.mark.parametrize("word", ["{}", "!error:{}"])
+def test_what_a_program_says_is_recorded_as_one_short_line(word: str) -> None:
+    evil = "\x1b[31m" + "x" * 100_000
+    record = only_game(fake(word.format(evil), name=f"A\x1b[2J{'n' * 300}"), fake(name="Ben\tand\tJerry"))
+    assert record.reason == ("error" if word.startswith("!") else "illegal")
+    assert all(text.isprintable() and len(text) < 300 for text in (record.detail, *record.names.values()))
+    assert "x1b[31mxxx" in record.detail

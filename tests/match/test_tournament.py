@@ -17,7 +17,7 @@ from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
 from engine.match.openings import Opening, OpeningBook
 from engine.match.options import MatchOptions
-from engine.match.settings import Fixture, MatchSettings
+from engine.match.settings import Entrant, Fixture, MatchSettings
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
 from engine.sgf import load_sgf
@@ -49,6 +49,42 @@ def test_a_program_is_started_again_after_a_crash(tmp_path: Path) -> None:
     crashing = fake("!crash", once=tmp_path / "crashed")
     result = run_match(fast(crashing, fake(), games=3))
     assert [record.reason for record in result.records] == ["crash", "passes", "passes"]
+
+
+def test_a_program_that_cannot_be_started_again_ends_the_match_and_loses_no_game(tmp_path: Path) -> None:
+    program, moved, crashing = tmp_path / "program", tmp_path / "moved", fake("!crash", once=tmp_path / "crashed")
+    program.write_text(f"#!/bin/sh\nmv {program} {moved}\nexec {crashing}\n")
+    program.chmod(0o755)
+    settings, out = fast(str(program), fake(), games=3), tmp_path / "match"
+    with pytest.raises(MatchError, match=r"program' does not start: cannot start"):
+        run_match(settings, out)
+    assert [line["reason"] for line in lines(out)] == ["crash"]
+    moved.rename(program)
+    assert [record.reason for record in run_match(settings, out).records] == ["crash", "passes", "passes"]
+
+
+def test_a_program_that_fails_at_its_start_loses_no_game(tmp_path: Path) -> None:
+    settings = fast(f"sh -c 'test -e {tmp_path}/gone && exit 3; touch {tmp_path}/gone; {fake('!crash')}'", fake())
+    with pytest.raises(MatchError, match=r"does not start: ended at 'name' \(exit status 3\)"):
+        run_match(replace(settings, games=2))
+
+
+def test_a_referee_that_does_not_start_is_not_taken_for_an_entrant_of_that_name() -> None:
+    players = (Entrant("referee", fake()), Entrant("other", fake()))
+    with pytest.raises(MatchError, match="'/no/such/referee' does not start"):
+        run_match(replace(fast(fake(), fake()), entrants=players, referee="/no/such/referee"))
+    failing = fake(refuse="play", score="B+9")
+    (record,) = run_match(replace(fast(fake(), fake()), entrants=players, referee=failing)).records
+    assert (record.reason, record.scored_by) == ("passes", "arbiter")
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_every_program_is_asked_to_quit_after_the_last_game(tmp_path: Path, concurrency: int) -> None:
+    logs = {name: tmp_path / name for name in ("black", "white", "referee")}
+    black, white, referee = (fake(log=log) for log in logs.values())
+    run_match(fast(black, white, referee=referee, games=2, concurrency=concurrency))
+    for log in logs.values():
+        assert log.read_text().split().count("quit") == concurrency
 
 
 def test_programs_stay_for_all_games_and_start_each_from_an_empty_board(tmp_path: Path) -> None:
@@ -108,6 +144,24 @@ def test_a_damaged_line_is_an_error_with_its_place(tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     results.write_text("{}\n" + results.read_text())
     with pytest.raises(MatchError, match=r"results\.jsonl:1: no game record"):
+        run_match(settings, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("black", "C", "expected players of A B and their names, got 'C'"),
+        ("white", ["B"], r"expected players of A B and their names, got \['B'\]"),
+        ("names", {"A": "Anna"}, "expected players of A B and their names, got 'B'"),
+        ("winner", "C", "winner: expected 'A', 'B' or none, got 'C'"),
+    ],
+)
+def test_a_line_of_other_players_is_an_error(tmp_path: Path, name: str, value: object, said: str) -> None:
+    settings = fast(fake("resign"), fake())
+    run_match(settings, tmp_path)
+    (line,) = lines(tmp_path)
+    (tmp_path / "results.jsonl").write_text(json.dumps(line | {name: value}) + "\n")
+    with pytest.raises(MatchError, match=rf"results\.jsonl:1: no game record: {said}"):
         run_match(settings, tmp_path)
 
 
@@ -304,7 +358,8 @@ def test_a_failing_program_loses_its_game_and_the_others_go_on(tmp_path: Path) -
     }
 
 
-def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path, name: str) -> None:
     out, log = tmp_path / "match", tmp_path / "log"
     slow = fake("!slow:0.1:C3 !slow:0.1:C4", log=log)
     options = MatchOptions(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
@@ -317,7 +372,7 @@ def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while not (out / "results.jsonl").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
-        match.send_signal(signal.SIGINT)
+        match.send_signal(getattr(signal, name))
         shown, errors = match.communicate(timeout=30)
     assert match.returncode == 130, errors
     assert "of 500 games" in shown

@@ -57,6 +57,12 @@ def test_what_is_no_number_is_unknown() -> None:
         ("B+Resign", None),
         ("", None),
         ("b+7", 7.0),
+        ("B+.5", 0.5),
+        ("0.0", 0.0),
+        ("0.5", None),
+        ("Draw.", 0.0),
+        ("W+0", 0.0),
+        ("score?", None),
     ],
 )
 def test_scores_are_read_for_black(text: str, score: float | None) -> None:

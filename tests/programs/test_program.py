@@ -1,14 +1,15 @@
 """A child process is asked, answers or fails by name, and never outlives or blocks its parent."""
 
 import os
-import shlex
+import sys
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from engine.programs.program import Program, ProgramFailure, Reply, Trouble
+from engine.programs.command_line import joined, startable
+from engine.programs.program import Program, ProgramFailure, Reply, Trouble, printable
 from tests.match.players import fake
 from tests.programs.analyst import analyst
 
@@ -73,6 +74,49 @@ def test_text_that_nobody_asked_for_is_garbage(started: list[Program]) -> None:
     assert failure.value.trouble is Trouble.GARBAGE
 
 
+def test_what_is_read_ahead_is_bounded_in_bytes_however_long_its_lines(started: list[Program]) -> None:
+    program = Program(joined([sys.executable, "-c", "while True: print('x' * 60_000)"]))
+    started.append(program)
+    deadline = time.monotonic() + 5
+    while not program._lines.full() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert 0.9 * 2**20 < sum(len(line or b"") for line in program._lines.queue) < 1.1 * 2**20
+
+
+def test_a_reply_is_bounded_in_characters(started: list[Program], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.programs.program.MAX_REPLY", 20)
+    program = Program(fake(name="x" * 30))
+    started.append(program)
+    with pytest.raises(ProgramFailure, match="answered 'name' with over 5000 lines or 20 characters"):
+        program.ask("name", 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("plain", "plain"), ("two\nlines", r"two\nlines"), ("\x1b[31mred", r"\x1b[31mred"), ("\n" * 300, r"\n" * 100)],
+)
+def test_what_a_program_wrote_prints_as_one_short_line(text: str, line: str) -> None:
+    assert printable(text) == line == printable(line)
+
+
+@pytest.mark.parametrize(
+    ("system", "command", "start"),
+    [
+        ("posix", "a 'b c' d\\ e", ["a", "b c", "d e"]),
+        ("nt", r".venv\Scripts\keima.exe gtp", r".venv\Scripts\keima.exe gtp"),
+    ],
+)
+def test_windows_starts_a_command_as_it_is_written(system: str, command: str, start: str | list[str]) -> None:
+    assert startable(command, system) == start
+
+
+@pytest.mark.parametrize(
+    ("system", "line"), [("posix", r"'C:\a b\keima.exe' 'x\y'"), ("nt", r'"C:\a b\keima.exe" x\y')]
+)
+def test_words_are_joined_as_the_system_splits_them(system: str, line: str) -> None:
+    assert joined([r"C:\a b\keima.exe", r"x\y"], system) == line
+
+
 @pytest.mark.parametrize("command", ["/no/such/program --gtp", "", "'unbalanced"])
 def test_a_command_that_cannot_start_is_a_crash(command: str) -> None:
     with pytest.raises(ProgramFailure, match="cannot start") as failure:
@@ -81,7 +125,7 @@ def test_a_command_that_cannot_start_is_a_crash(command: str) -> None:
 
 
 def test_closing_ends_the_program_and_what_it_started() -> None:
-    program = Program(f"sh -c {shlex.quote('sleep 300 & ' + fake())}")
+    program = Program(joined(["sh", "-c", f"sleep 300 & {fake()}"]))
     assert program.ask("name", 10).ok
     start = time.monotonic()
     program.close(seconds=1.0)

@@ -8,7 +8,7 @@ count gives it. What the engine says has no part in that.
 
 from dataclasses import dataclass
 
-from engine.match.seat import parse_score
+from engine.programs.answers import parse_score
 from engine.vertex import parse_vertex
 from tests.conformity.driver import Controller
 from tests.scores.count import literal_score
@@ -46,7 +46,7 @@ def opinion(program: Controller, finished: FinishedGame) -> Opinion:
     """Ask a program that stands at the final position."""
     game = finished.game
     score = parse_score(told(program, "final_score"))
-    if score is None or score.margin is None:
+    if score is None:
         raise RuntimeError(f"{finished.name}: no score")
     dead, seki = (
         frozenset(
@@ -54,4 +54,4 @@ def opinion(program: Controller, finished: FinishedGame) -> Opinion:
         )
         for fate in ("dead", "seki")
     )
-    return Opinion(score.sign * score.margin, dead, literal_score(game, dead, seki))
+    return Opinion(score, dead, literal_score(game, dead, seki))

@@ -70,6 +70,12 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert "0 s left" not in stderr
 
 
+def test_names_are_shown_as_they_are_given(tmp_path: Path) -> None:
+    file = capture_file(tmp_path).rename(tmp_path / "[b6] :cat:.jsonl")
+    _, stdout, _ = run(SolveSettings(file, (1,)), judge=Judge("[/b6]", FakeEvaluator()))
+    assert "[b6] :cat:.jsonl, [/b6], with frame" in " ".join(stdout.split())
+
+
 def test_json_is_one_object(tmp_path: Path) -> None:
     _, stdout, _ = run(SolveSettings(capture_file(tmp_path), (1, 5)), as_json=True)
     assert json.loads(stdout)["all"]["problems"] == 3
@@ -141,11 +147,14 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
         run(SolveSettings(file, (1, 5)), out)
 
 
-def test_a_line_that_is_no_answer_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "said"), [('{"name": "p0"}', ".*missing"), ("[]", r"expected a JSON object, got \[\]")]
+)
+def test_a_line_that_is_no_answer_is_named(tmp_path: Path, line: str, said: str) -> None:
     file, out = capture_file(tmp_path), tmp_path / "out"
     run(SolveSettings(file, (1, 5)), out)
-    (out / "results.jsonl").write_text('{"name": "p0"}\n')
-    with pytest.raises(GoError, match=r"results.jsonl:1: no answer: .*missing"):
+    (out / "results.jsonl").write_text(f"{line}\n")
+    with pytest.raises(GoError, match=rf"results.jsonl:1: no answer: {said}"):
         run(SolveSettings(file, (1, 5)), out)
 
 

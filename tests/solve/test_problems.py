@@ -9,7 +9,7 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.solve.problems import ProblemError, rank_order, read_problems
-from engine.vertex import PASS, parse_vertex
+from engine.vertex import parse_vertex
 from tests.shared import require_shared
 from tests.solve.problems import CAPTURE, CAPTURE_BY_WHITE, entry, write
 
@@ -41,10 +41,6 @@ def test_a_problem_without_id_is_called_by_its_line(tmp_path: Path) -> None:
     assert [each.name for each in read_problems(write(tmp_path / "a.jsonl", "", without("id")))] == ["2"]
 
 
-def test_a_pass_can_be_correct(tmp_path: Path) -> None:
-    assert read_problems(write(tmp_path / "a.jsonl", GOOD | {"correct": [""]}))[0].correct == {PASS}
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -56,6 +52,7 @@ def test_a_pass_can_be_correct(tmp_path: Path) -> None:
         (GOOD | {"to_play": "black"}, "to_play: expected 'B' or 'W', got 'black'"),
         (GOOD | {"to_play": []}, "to_play: expected 'B' or 'W', got []"),
         (GOOD | {"correct": []}, "correct: expected at least one move, got none"),
+        (GOOD | {"correct": ["bc", ""]}, "correct: expected points of the board, got a pass"),
         (without("correct"), 'correct: expected a list of points such as "ab", got None'),
         (GOOD | {"B": "ab"}, "B: expected a list of points such as \"ab\", got 'ab'"),
         (GOOD | {"W": ["zz"]}, "W: SGF point 'zz' is outside the 7x7 board"),
