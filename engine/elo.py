@@ -13,7 +13,8 @@ Z95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
 _MAX_STEPS = 200
-_BISECTIONS = 24
+_SETTLED = 1e-10
+"""The largest step, in natural units, after which nothing moves any more."""
 _TO_ELO = 400.0 / math.log(10.0)
 
 
@@ -36,7 +37,7 @@ class Pairing(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """A fitted rating in Elo with its standard error and likelihood interval; ratings of one fit have mean 0."""
+    """A fitted rating in Elo with its standard error and likelihood interval, see `fit_ratings`."""
 
     elo: float
     error: float
@@ -98,7 +99,9 @@ def elo_from_score(wins: int, losses: int, draws: int = 0, z: float = Z95) -> In
     return Interval(*(elo_difference(value) for value in share))
 
 
-def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0, z: float = Z95) -> dict[str, Rating]:
+def fit_ratings(
+    results: Sequence[Pairing], prior_draws: float = 2.0, z: float = Z95, origin: str | None = None
+) -> dict[str, Rating]:
     """Return Bradley-Terry ratings in Elo of all players in `results`, with errors and intervals.
 
     Maximum likelihood of P(i beats j) = expected_score(i - j), a draw as half a win and half a
@@ -113,6 +116,7 @@ def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0, z: float =
 
     prior_draws: drawn games added and shared out among each player's pairings, as bayeselo does; it
     keeps an unbeaten player's rating finite. 0 is pure maximum likelihood.
+    origin: the player above whom ratings, errors and intervals are; None for the mean of all.
     Raises ValueError when no finite ratings exist, because a group of players never met the others
     or, with no prior, never lost a point to them; and when a player meets himself.
     """
@@ -122,16 +126,11 @@ def fit_ratings(results: Sequence[Pairing], prior_draws: float = 2.0, z: float =
     score, games = _score_matrix(results, names, prior_draws)
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
-    # Steps along the basis leave the mean of the ratings at 0.
-    basis = _zero_sum_basis(len(names))
-    ratings = _most_likely(score, games, np.zeros(len(names)), basis)
-    _, information = _likelihood_slopes(score, games, ratings)
-    errors = np.sqrt(np.diag(basis @ np.linalg.inv(basis.T @ information @ basis) @ basis.T))
+    ratings = _most_likely(score, games, np.zeros(len(names)), np.ones((1, len(names))))
+    reference = np.full(len(names), 1 / len(names)) if origin is None else np.eye(len(names))[names.index(origin)]
     fitted = {}
-    for place, name in enumerate(names):
-        low, high = (_profile_end(score, games, ratings, place, side * z * errors[place], z) for side in (-1, 1))
-        values = (ratings[place], errors[place], low, high)
-        fitted[name] = Rating(*(float(value) * _TO_ELO for value in values))
+    for name, one in zip(names, np.eye(len(names)), strict=True):
+        fitted[name] = _rating(score, games, ratings, one - reference, z)
     return fitted
 
 
@@ -170,45 +169,51 @@ def _all_connected(scored: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> b
     return bool(reached.all())
 
 
-def _zero_sum_basis(count: int) -> _Matrix:
-    """Return an orthonormal basis, by columns, of the vectors of this length whose sum is 0."""
-    return np.linalg.svd(np.ones((1, count)))[2][1:].T
-
-
-def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, basis: _Matrix) -> _Vector:
-    """Return the most likely of the ratings that differ from the given ones along a basis' columns."""
+def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, held: _Matrix) -> _Vector:
+    """Return the most likely of the ratings with the same held @ ratings as those given."""
     for _ in range(_MAX_STEPS):
         gradient, information = _likelihood_slopes(score, games, ratings)
-        step = basis @ np.linalg.solve(basis.T @ information @ basis, basis.T @ gradient)
+        step = _solved(information, held, gradient, np.zeros(len(held)))
         size = float(np.abs(step).max())
         ratings = ratings + step * min(1.0, 1.0 / max(size, 1e-12))
-        if size < 1e-10:
+        if size < _SETTLED:
             return ratings
     raise ArithmeticError(f"the ratings did not settle within {_MAX_STEPS} steps")
 
 
-def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, place: int, guess: float, z: float) -> float:
-    """Return the rating of one player at which the profile likelihood has fallen to the end of an interval.
+def _rating(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector, z: float) -> Rating:
+    """Return contrast @ ratings, a difference of the most likely ratings, in Elo with its error and interval."""
+    if not contrast.any():
+        return Rating(0.0, 0.0, 0.0, 0.0)
+    _, information = _likelihood_slopes(score, games, ratings)
+    error = math.sqrt(contrast @ _solved(information, np.ones((1, len(score))), contrast, np.zeros(1)))
+    low, high = (_profile_end(score, games, ratings, contrast, side * z * error, z) for side in (-1, 1))
+    return Rating(*(float(value) * _TO_ELO for value in (contrast @ ratings, error, low, high)))
 
-    guess: a first guess of how far it lies from the most likely rating, negative for the lower end.
+
+def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector, change: float, z: float) -> float:
+    """Return the value of contrast @ ratings at which its profile likelihood has fallen to the end of an interval.
+
+    ratings: the most likely ones. change: a first guess of how far away the end is, negative for the lower one. The
+    profile is concave: the root of its tangent lies beyond the end, or on it, so that no step leads past the top.
     """
-    others = np.arange(len(ratings)) != place
-    basis = np.zeros((len(ratings), len(ratings) - 2))
-    basis[others] = _zero_sum_basis(len(ratings) - 1)
-    least = _log_likelihood(score, ratings) - z * z / 2
+    least, held = _log_likelihood(score, ratings) - z * z / 2, np.stack([np.ones(len(score)), contrast])
+    for _ in range(_MAX_STEPS):
+        _, information = _likelihood_slopes(score, games, ratings)
+        along = _solved(information, held, np.zeros(len(score)), np.array([0.0, 1.0]))
+        ratings = _most_likely(score, games, ratings + change * along, held)
+        gradient, _ = _likelihood_slopes(score, games, ratings)
+        change = (least - _log_likelihood(score, ratings)) / float(gradient @ along)
+        if abs(change) < _SETTLED:
+            return float(contrast @ ratings)
+    raise ArithmeticError(f"an interval did not settle within {_MAX_STEPS} steps")
 
-    def outside(distance: float) -> bool:
-        moved = ratings - distance / (len(ratings) - 1)
-        moved[place] = ratings[place] + distance
-        return _log_likelihood(score, _most_likely(score, games, moved, basis)) < least
 
-    inner, outer = 0.0, guess
-    while not outside(outer):
-        inner, outer = outer, 2 * outer
-    for _ in range(_BISECTIONS):
-        middle = (inner + outer) / 2
-        inner, outer = (inner, middle) if outside(middle) else (middle, outer)
-    return float(ratings[place]) + outer
+def _solved(information: _Matrix, held: _Matrix, side: _Vector, values: _Vector) -> _Vector:
+    """Return x with held @ x = values for which information @ x is the side but for a mix of held's rows."""
+    count = len(held)
+    system = np.block([[information, held.T], [held, np.zeros((count, count))]])
+    return np.linalg.solve(system, np.concatenate([side, values]))[:-count]
 
 
 def _log_likelihood(score: _Matrix, ratings: _Vector) -> float:

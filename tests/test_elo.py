@@ -1,6 +1,7 @@
 """Intervals, Elo differences and ratings against known figures and recovered synthetic ratings."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -146,6 +147,78 @@ def test_likelihood_intervals_cover_as_often_as_they_say() -> None:
         fitted = fit_ratings(results)
         covered += [fitted[name].low <= true[name] <= fitted[name].high for name in true]
     assert 0.92 < float(np.mean(covered)) < 0.98
+
+
+def slow_end(results: list[Pairing], along: dict[str, float], other: dict[str, float], top: float, side: int) -> float:
+    """Return the end of an interval of the rating along `along`, the best of `other` being searched in thirds.
+
+    top: the most likely rating. side: 1 for the upper end, -1 for the lower.
+    """
+
+    def profile(elo: float) -> float:
+        def likelihood(step: float) -> float:
+            ratings = {name: elo * along[name] + step * other[name] for name in along}
+            shares = [expected_score(ratings[each.first] - ratings[each.second]) for each in results]
+            points = zip(results, shares, strict=True)
+            return sum(each.wins * math.log(share) + each.losses * math.log(1 - share) for each, share in points)
+
+        low, high = -2000.0, 2000.0
+        while high - low > 1e-4:
+            third = (high - low) / 3
+            low, high = (
+                (low + third, high) if likelihood(low + third) < likelihood(high - third) else (low, high - third)
+            )
+        return likelihood(low)
+
+    inner, outer, least = top, top + side * 1000, profile(top) - Z95 * Z95 / 2
+    while abs(outer - inner) > 1e-3:
+        middle = (inner + outer) / 2
+        inner, outer = (middle, outer) if profile(middle) > least else (inner, middle)
+    return outer
+
+
+LOPSIDED = [Pairing("a", "b", 19, 1), Pairing("b", "c", 30, 12), Pairing("a", "c", 9, 1)]
+
+
+@pytest.mark.parametrize(
+    ("origin", "along", "other"),
+    [
+        (None, {"a": 1, "b": -0.5, "c": -0.5}, {"a": 0, "b": 1, "c": -1}),
+        ("c", {"a": 1, "b": 0, "c": 0}, {"a": 0, "b": 1, "c": 0}),
+    ],
+)
+@pytest.mark.parametrize("side", [-1, 1])
+def test_likelihood_intervals_are_those_of_a_slow_search(
+    origin: str | None, along: dict[str, float], other: dict[str, float], side: int
+) -> None:
+    rating = fit_ratings(LOPSIDED, prior_draws=0, origin=origin)["a"]
+    end = slow_end(LOPSIDED, along, other, rating.elo, side)
+    assert (rating.low if side < 0 else rating.high) == pytest.approx(end, abs=0.01)
+
+
+def test_ratings_above_a_player_have_the_errors_of_differences() -> None:
+    fitted = fit_ratings([Pairing("a", "b", 30, 10)], prior_draws=0, origin="b")
+    assert fitted["b"] == (0, 0, 0, 0)
+    assert fitted["a"].elo == pytest.approx(elo_difference(0.75))
+    assert fitted["a"].error == pytest.approx(elo_difference(math.e / (1 + math.e)) / math.sqrt(40 * 0.75 * 0.25))
+    chain = [Pairing(f"{n}", f"{n + 1}", 20, 20) for n in range(5)]
+    errors = [fit_ratings(chain, origin="0")[f"{n}"].error for n in range(6)]
+    assert errors == sorted(errors), "the longer the chain to the origin, the larger the error"
+
+
+def test_intervals_of_lopsided_results_settle_on_both_sides() -> None:
+    results = [Pairing(first, second, 10_000, 0) for first, second in pairwise("abcdef")]
+    for each in fit_ratings([*results, Pairing("a", "f", 1, 0)]).values():
+        assert each.low < each.elo < each.high
+
+
+def test_a_rating_takes_few_solutions_of_linear_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved, solve = [], np.linalg.solve
+    monkeypatch.setattr(np.linalg, "solve", lambda *system: solved.append(1) or solve(*system))
+    rng = np.random.default_rng(5)
+    wins = [(n, back, int(rng.binomial(20, 0.6))) for n in range(1, 20) for back in {1, min(n, 3)}]
+    fit_ratings([Pairing(f"{n}", f"{n - back}", won, 20 - won) for n, back, won in wins])
+    assert len(solved) < 30 * 20
 
 
 def test_an_unbeaten_player_needs_the_prior() -> None:

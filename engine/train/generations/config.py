@@ -1,7 +1,7 @@
 """The configuration of `keima zero`: every number of a run in one frozen value, from a preset or a TOML file.
 
 The run folder's config.toml, written at the start, is what a run goes on with: a later command that means other
-numbers is refused, but for those that say how long the run lasts, how it is computed and how it is rated.
+numbers is refused, but for those that say how long the run lasts, how it is computed and rated, and the learning rate.
 Imports nothing heavy.
 """
 
@@ -19,7 +19,7 @@ from engine.train.learning.train_config import TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
 
 MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "rating.")
-MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps")
+MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "train.learning_rate")
 """Keys, and sections, in which a run may differ from its config.toml; the new values are written there."""
 CONFIG = "config.toml"
 _SUFFIX = ".toml"
@@ -34,9 +34,9 @@ class RunSettings:
         games teach little but the rules.
     reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
     komi_gain: points by which the mean komi of a generation follows Black's share of wins in the one before, for each
-        whole share above or below half; 0 for the same komi always. It begins at first_komi and stays within 0 and
-        the komi of self-play. Beginners who pass too soon leave all games to one side, and nothing to be learned;
-        KataGo's self-play can take the komi that its network finds fair (komiAuto).
+        whole share above or below half; 0 for the same komi always, as with `--ray`. It begins at first_komi and stays
+        within 0 and the komi of self-play. Beginners who pass too soon leave all games to one side, and nothing to be
+        learned; KataGo's self-play can take the komi that its network finds fair (komiAuto).
     """
 
     seed: int = 1
@@ -132,6 +132,10 @@ class ZeroConfig:
                 f"selfplay.encoder: expected that of the network, train.encoder {self.train.encoder!r}, "
                 f"got {self.selfplay.encoder!r}"
             )
+        if self.train.hours:
+            raise ValueError(f"train.hours: expected 0, for run.hours bounds the whole run, got {self.train.hours}")
+        if self.train.seed != TrainConfig.seed:
+            raise ValueError(f"train.seed: expected {TrainConfig.seed}, for run.seed decides, got {self.train.seed}")
         if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
             raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
         smallest, largest = self.train.board_sizes
@@ -192,8 +196,8 @@ def config_of_run(
     Raises ConfigError where nothing says how to begin, or the run began with other numbers.
     """
     path = folder / CONFIG
-    if not path.exists() and source is None:
-        raise ConfigError(f"{folder} holds no run: say how to begin one, --preset {' or '.join(preset_names())}")
+    if source is None:
+        require_run(folder)
     config = read_file(path, settings) if source is None else read_config(source, settings)
     bounds = {"hours": hours, "generations": generations}
     given = {key: value for key, value in bounds.items() if value is not None}
@@ -204,6 +208,12 @@ def config_of_run(
     if path.exists():
         _refuse_changes(path, read_file(path), config)
     return config
+
+
+def require_run(folder: Path) -> None:
+    """Raise ConfigError unless a folder holds a run."""
+    if not (folder / CONFIG).exists():
+        raise ConfigError(f"{folder} holds no run: say how to begin one, --preset {' or '.join(preset_names())}")
 
 
 def keep_config(folder: Path, config: ZeroConfig) -> None:

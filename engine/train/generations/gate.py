@@ -13,14 +13,17 @@ self-play", Science 362 (2018), 1140-1144.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from engine.elo import Interval, elo_from_score, wilson_interval
 from engine.files import append_line, whole_lines
 from engine.train.generations.sprt import PAIR_SCORES, Outcome, Sprt
+
+if TYPE_CHECKING:
+    from engine.train.games.arena import GameResult
 
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 """Points of a game."""
@@ -161,6 +164,16 @@ def gate(
         if match.is_over:
             return current
     raise ValueError(f"the match of {candidate} against {best} ended after {match.games} of {settings.games} games")
+
+
+def noted(
+    games: "Iterator[GameResult]", records: list[str], check: Callable[[], None] = lambda: None
+) -> "Iterator[GameResult]":
+    """Pass games on and remember their records. check: is called before each is counted, and may raise."""
+    for game in games:
+        check()
+        records.append(game.record)
+        yield game
 
 
 class _Match:

@@ -5,7 +5,6 @@ Parses the command line; the work is imported when it begins.
 
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,10 @@ from engine.netfile.options import computing_options, threads_option
 from engine.option_types import RuleSet
 
 if TYPE_CHECKING:
-    from engine.train.games.arena import GameResult
+    from engine.evaluators.raw import RawNetwork
+    from engine.netfile.network import Computing
+    from engine.train.games.arena import ArenaSettings
+    from engine.train.generations.gate import Gate, GateSettings
 
 REFUSED = 1
 """The exit status where the candidate is not promoted."""
@@ -38,7 +40,7 @@ REFUSED = 1
     show_default=True,
     help="The match ends early once the share is surely above or below the threshold by so much; 0 plays every game.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides openings and moves.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Decides openings and moves.")
 @click.option("--promote", type=click.Path(dir_okay=False, path_type=Path), help="Where a promoted one is copied to.")
 @click.option("--records", type=click.Path(dir_okay=False, path_type=Path), help="Where the games go, an SGF a line.")
 @computing_options
@@ -69,47 +71,73 @@ def _is_promoted(
     as_json: bool,
     **rule: Any,
 ) -> bool:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from engine.errors import GoError
-    from engine.files import write_atomically
+    from engine.files import require_writable, write_atomically
     from engine.netfile.network import Computing, open_network
-    from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
-    from engine.train.generations.gate import Gate, GateSettings, gate
+    from engine.train.games.arena import ArenaSettings
+    from engine.train.generations.gate import GateSettings
 
     try:
         settings = GateSettings(**rule)
     except ValueError as error:
         raise GoError(str(error)) from error
-    computing = Computing(backend, precision, threads)
-    new, old = (open_network(each, computing, profile) for each in (candidate, best))
-    with closing(new.evaluator), closing(old.evaluator), Progress(console=Console(stderr=True)) as bar:
+    for path in (promote, records):
+        if path is not None:
+            require_writable(path)
+    computing, played = Computing(backend, precision, threads), list[str]()
+    new, content = _with_bytes(candidate, computing, profile)
+    old = open_network(best, computing, profile)
+    with closing(new.evaluator), closing(old.evaluator):
         for each in (new, old):
             if not each.knows(size, size):
                 raise GoError(f"{each.facts.file} is not for boards of {size}x{size}")
-        task, played = bar.add_task("games", total=settings.games), list[str]()
-
-        def report(current: Gate) -> None:
-            bar.update(task, completed=current.games, description=current.score)
-
-        first, second = (ArenaPlayer(each.evaluator, settings.visits, name=each.facts.name) for each in (new, old))
-        with closing(arena(ArenaSettings(size, rules, seed=seed), first, second, settings.games)) as games:
-            outcome = gate(1, 0, _noted(games, played), settings, report)
+        outcome = _match(new, old, ArenaSettings(size, rules, seed=seed), settings, played)
+    _tell(outcome, new, old, as_json)
     if records is not None:
         write_atomically(records, "".join(f"{record}\n" for record in played))
     if outcome.promoted and promote is not None:
-        write_atomically(promote, Path(new.facts.file).read_bytes())
+        write_atomically(promote, content)
+    return outcome.promoted
+
+
+def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":
+    """Return a network and its file's bytes. Raises GoError where the file is replaced while it is read."""
+    from engine.errors import GoError
+    from engine.netfile.finding import find_network
+    from engine.netfile.network import open_network
+
+    file = find_network(candidate)
+    content = file.read_bytes()
+    network = open_network(file, computing, profile)
+    if file.read_bytes() != content:
+        network.evaluator.close()
+        raise GoError(f"{file}: was replaced while it was read; give the command again")
+    return network, content
+
+
+def _match(
+    new: "RawNetwork", old: "RawNetwork", how: "ArenaSettings", settings: "GateSettings", played: list[str]
+) -> "Gate":
+    """Return the outcome of the match, shown as it goes. played: gets the records of its games."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from engine.train.games.arena import ArenaPlayer, arena
+    from engine.train.generations.gate import gate, noted
+
+    first, second = (ArenaPlayer(each.evaluator, settings.visits, name=each.facts.name) for each in (new, old))
+    with Progress(console=Console(stderr=True)) as bar, closing(arena(how, first, second, settings.games)) as games:
+        task = bar.add_task("games", total=settings.games)
+
+        def report(current: "Gate") -> None:
+            bar.update(task, completed=current.games, description=current.score)
+
+        return gate(1, 0, noted(games, played), settings, report)
+
+
+def _tell(outcome: "Gate", new: "RawNetwork", old: "RawNetwork", as_json: bool) -> None:
     if as_json:
         told = {key: value for key, value in outcome.to_json().items() if key not in ("candidate", "best")}
         click.echo(json.dumps({"candidate": new.facts.file, "best": old.facts.file, **told}))
     else:
         click.echo(f"{'promoted' if outcome.promoted else 'refused'}: {outcome.score}")
-    return outcome.promoted
-
-
-def _noted(games: "Iterator[GameResult]", records: list[str]) -> "Iterator[GameResult]":
-    """Pass games on and remember their records."""
-    for game in games:
-        records.append(game.record)
-        yield game

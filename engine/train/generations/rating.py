@@ -10,6 +10,7 @@ It plays nothing itself and knows no network.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -168,16 +169,29 @@ def _highest(lines: Sequence[MatchLine], level_of: Any, is_beaten: Any) -> int:
 
 
 def ratings(lines: Sequence[MatchLine]) -> dict[str, Rating]:
-    """Return Bradley-Terry ratings of all players, moved so that generation 0 (else the weakest) has 0 Elo."""
-    pairings = [Pairing(line.first, line.second, line.wins, line.losses, line.draws) for line in lines if line.games]
-    if not pairings:
+    """Return Bradley-Terry ratings above generation 0 (else the weakest) of all who a chain of matches links to it."""
+    return dict(_ratings(tuple(line for line in lines if line.games)))
+
+
+@lru_cache(maxsize=1)
+def _ratings(lines: tuple[MatchLine, ...]) -> dict[str, Rating]:
+    """Return the ratings of the matches that were played; a report asks several times for the same ones."""
+    if not lines:
         return {}
-    fitted = fit_ratings(pairings)
-    origin = fitted.get(player_of(0)) or min(fitted.values())
-    return {
-        player: Rating(each.elo - origin.elo, each.error, each.low - origin.elo, each.high - origin.elo)
-        for player, each in fitted.items()
-    }
+    first = player_of(0)
+    if not any(first in (line.first, line.second) for line in lines):
+        fitted = fit_ratings(_linked(lines, lines[0].first))
+        first = min(fitted, key=lambda player: fitted[player].elo)
+    return fit_ratings(_linked(lines, first), origin=first)
+
+
+def _linked(lines: Sequence[MatchLine], player: str) -> list[Pairing]:
+    """Return the results of all who a chain of matches links to a player; others have no rating beside his."""
+    pairings = [Pairing(line.first, line.second, line.wins, line.losses, line.draws) for line in lines]
+    linked, more = set[str](), {player}
+    while more != linked:
+        linked, more = more, more.union(*(each[:2] for each in pairings if not more.isdisjoint(each[:2])))
+    return [each for each in pairings if each.first in linked]
 
 
 @dataclass(frozen=True)
@@ -190,16 +204,16 @@ class Point:
 
 
 def curve(lines: Sequence[MatchLine]) -> list[Point]:
-    """Return the rated generations in order."""
+    """Return the rated generations in order, generation 0 at 0 hours."""
     fitted = ratings(lines)
-    hours: dict[str, float] = {player_of(0): 0.0}
+    hours = {player_of(0): 0.0}
     for line in lines:
         hours.setdefault(line.first, line.hours)
     points = []
     for player, rating in fitted.items():
         generation = generation_of(player)
-        if generation is not None:
-            points.append(Point(generation, hours.get(player, 0.0), rating))
+        if generation is not None and player in hours:
+            points.append(Point(generation, hours[player], rating))
     return sorted(points, key=lambda point: point.generation)
 
 

@@ -19,6 +19,7 @@ from engine.match.errors import MatchError
 from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
+from engine.programs.command_line import joined
 from engine.search.params import SearchParams
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
 from engine.train.generations.config import ZeroConfig
@@ -106,7 +107,7 @@ class RatingMatches:
         engine += ["--threads", str(threads)]
         settings = MatchSettings(
             (
-                Entrant(player_of(generation), shlex.join(engine), player_of(generation)),
+                Entrant(player_of(generation), joined(engine), player_of(generation)),
                 Entrant(f"gnugo-{level}", f"{rating.gnugo} --level {level}"),
             ),
             games=rating.games,

@@ -18,7 +18,7 @@ def plot_ratings(lines: Sequence[MatchLine], title: str) -> bytes:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, layout="constrained")
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     points = curve(lines)
     opponents = {player: each.elo for player, each in ratings(lines).items() if generation_of(player) is None}
     by_hours, by_generation = figure.subplots(1, 2, sharey=True)

@@ -22,6 +22,8 @@ from engine.train.generations.zero_state import Clock, State, add_step, read_sta
 Figures = Mapping[str, Any]
 """What a step counted: games, samples, evaluations, ..."""
 Report = Callable[[State, Figures], None]
+_LEAST_WAIT = 0.05
+"""Seconds between two looks at the clock at least."""
 
 
 class Stopped(Exception):
@@ -72,7 +74,9 @@ class Run:
 
         stop: is set when the hours are over, too; a step that can be cut short ends then and goes on next time.
         """
-        timer = self._timer(bounds, stop)
+        ended = threading.Event()
+        if bounds.hours is not None:
+            threading.Thread(target=self._stop_after, args=(bounds.hours, stop, ended), daemon=True).start()
         try:
             while not stop.is_set() and not bounds.reached(self.state, self.clock.hours):
                 start = time.monotonic()
@@ -87,8 +91,7 @@ class Run:
         except Stopped:
             pass
         finally:
-            if timer is not None:
-                timer.cancel()
+            ended.set()
         return self.state
 
     def _do(self, work: Work) -> tuple[Figures, int | None]:
@@ -105,10 +108,9 @@ class Run:
             return figures, state.generation if outcome.promoted else None
         return work.rate(state), None
 
-    def _timer(self, bounds: Bounds, stop: threading.Event) -> threading.Timer | None:
-        if bounds.hours is None:
-            return None
-        timer = threading.Timer(max(0.0, (bounds.hours - self.clock.hours) * 3600), stop.set)
-        timer.daemon = True
-        timer.start()
-        return timer
+    def _stop_after(self, hours: float, stop: threading.Event, ended: threading.Event) -> None:
+        """Set `stop` when the steps have taken so many hours; the time between steps, of reports, does not count."""
+        while (left := 3600 * (hours - self.clock.hours)) > 0:
+            if ended.wait(max(left, _LEAST_WAIT)):
+                return
+        stop.set()

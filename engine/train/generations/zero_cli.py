@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from engine.train.games.selfplay_crew import Crew
     from engine.train.generations.config import ZeroConfig
     from engine.train.generations.ray_workers import Fleet
-    from engine.train.generations.zero import Figures
+    from engine.train.generations.zero import Figures, Run
     from engine.train.generations.zero_state import State
 
 SPINS = "5000"
@@ -64,37 +65,44 @@ def zero(
         if status:
             _show_status(run, sys.stdout)
             return
-        from engine.train.generations.config import config_of_run, keep_config
+        from engine.train.generations.config import config_of_run
 
         config = config_of_run(run, preset, settings, hours, generations)
+        if address is not None and config.run.komi_gain:
+            raise click.UsageError("--ray plays with one komi: begin the run with --set run.komi_gain=0")
         with claimed(run):
-            keep_config(run, config)
             sys.exit(_learn(run, config, address, sys.stderr))
 
 
 def _show_status(run: Path, stdout: IO[str]) -> None:
     from rich.console import Console
 
+    from engine.train.generations.config import require_run
     from engine.train.generations.zero_report import read_progress, tables
 
+    require_run(run)
     console = Console(file=stdout, width=None if stdout.isatty() else 140)
     for table in tables(read_progress(run)):
         console.print(table)
 
 
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
-    """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept."""
+    """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept.
+
+    The configuration is kept once the first network could be made of it.
+    """
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
     from engine.stopping import stopping
+    from engine.train.generations.config import keep_config
     from engine.train.generations.zero import Bounds, Run
-    from engine.train.generations.zero_work import LocalWork
+    from engine.train.generations.zero_work import LocalWork, make_first_network
 
     run = Run(folder)
+    make_first_network(folder, config)
+    keep_config(folder, config)
     bounds = Bounds(config.run.hours, config.run.generations)
     if bounds.reached(run.state, run.clock.hours):
-        stderr.write(f"keima zero: {folder} is complete: {run.clock.hours:.2f} h, next is generation ")
-        stderr.write(f"{run.state.generation}; --hours or --generations let it go on\n")
-        return 0
+        return _complete(run, stderr)
     with (
         stopping() as stop,
         _crew(config, address) as crew,
@@ -104,15 +112,22 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
         def report(state: "State", figures: "Figures") -> None:
             tell(f"generation {state.generation}, {state.step}: {_figures(figures)}")
-            _write_report(folder, stderr)
+            write_reports(folder, stderr)
 
         def note(text: str) -> None:
             show(f"generation {run.state.generation}, {run.state.step}: {text}")
 
         work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, crew, fleet)
         run.go_on(work, bounds, stop, report)
-    _write_report(folder, stderr)
-    return 0 if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
+    write_reports(folder, stderr)
+    return _complete(run, stderr) if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
+
+
+def _complete(run: "Run", stderr: IO[str]) -> int:
+    """Say that a run has reached its bound, and return the exit status."""
+    stderr.write(f"keima zero: {run.folder} is complete: {run.clock.hours:.2f} h, next is generation ")
+    stderr.write(f"{run.state.generation}; --hours or --generations let it go on\n")
+    return 0
 
 
 def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
@@ -131,12 +146,12 @@ def _fleet(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator[
     from engine.train.generations.ray_selfplay import MakeSelfplay
     from engine.train.generations.ray_workers import Fleet
 
-    cores = config.evaluator.threads or 1
-    with Fleet(address, MakeSelfplay(config.selfplay, config.evaluator), folder / "spool", cores) as fleet:
+    evaluator = replace(config.evaluator, threads=config.evaluator.threads or 1)
+    with Fleet(address, MakeSelfplay(config.selfplay, evaluator), folder / "spool", evaluator.threads) as fleet:
         yield fleet
 
 
-def _write_report(folder: Path, stderr: IO[str]) -> None:
+def write_reports(folder: Path, stderr: IO[str]) -> None:
     """Write report.md, ratings.json and, where matplotlib is installed, ratings.png."""
     import json
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.files import write_atomically
 from engine.train.generations.gate import read_gates
-from engine.train.generations.rating import MatchLine, curve, generation_of, player_of, ratings, read_lines
+from engine.train.generations.rating import MatchLine, generation_of, player_of, ratings, read_lines
 from engine.train.generations.zero_state import STEPS, Clock, State, read_state, read_steps
 
 if TYPE_CHECKING:
@@ -125,11 +125,12 @@ def _generations(progress: Progress, newest: int | None) -> Sheet:
     for line in progress.steps:
         by_generation.setdefault(line["generation"], {})[line["step"]] = line
     gates = {line["candidate"]: line for line in progress.gates}
-    elo = {point.generation: point.rating.elo for point in curve(progress.matches)}
+    fitted = ratings(progress.matches)
     rows = []
     for generation in sorted(by_generation)[-newest if newest else None :]:
         steps = by_generation[generation]
         played, trained = steps.get("selfplay", {}), steps.get("train", {})
+        rating = fitted.get(player_of(generation))
         rows.append(
             (
                 str(generation),
@@ -138,7 +139,7 @@ def _generations(progress: Progress, newest: int | None) -> Sheet:
                 _count(played.get("samples")),
                 "" if trained.get("loss") is None else f"{trained['loss']:.4f}",
                 _gate_text(gates.get(generation)),
-                f"{elo[generation]:+.0f}" if generation in elo else "",
+                "" if rating is None else f"{rating.elo:+.0f}",
             )
         )
     return Sheet("Generations", ("generation", "hours", "games", "samples", "loss", "gate", "Elo"), tuple(rows))

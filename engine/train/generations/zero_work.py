@@ -9,6 +9,7 @@ Torch is imported in the step that trains, and for the first network.
 """
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,30 +22,33 @@ from typing import Any
 import numpy as np
 
 from engine.evaluators.base import Evaluator
-from engine.files import write_atomically
+from engine.files import whole_lines, write_atomically
 from engine.netfile.network import Computing, make_evaluator
 from engine.search.params import SearchParams, with_settings
 from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
-from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
+from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay import decisive
 from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
+from engine.train.games.selfplay_store import RECORDS
 from engine.train.generations.config import ZeroConfig
-from engine.train.generations.gate import Gate, gate, needs_match, read_gates, without_match, write_gate
+from engine.train.generations.gate import Gate, gate, needs_match, noted, read_gates, without_match, write_gate
 from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.ray_selfplay import Intake, computing_of
 from engine.train.generations.ray_workers import Fleet
 from engine.train.generations.zero import Figures, Stopped
 from engine.train.generations.zero_state import State, read_steps
+from engine.train.learning.train_config import TrainConfig
 from weights import native
 from weights.registry import load
 
 Show = Callable[[str], None]
 """Shows what is being done at the moment."""
 _WAIT_SECONDS = 0.5
+_WINNER = re.compile(r"RE\[([BW])\+")
 _SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
 """What random numbers are for."""
 
@@ -62,23 +66,15 @@ class LocalWork:
         crew: Crew,
         fleet: Fleet | None = None,
     ) -> None:
-        """Make the first network if there is none. hours: of the run until now. crew: plays, unless a fleet does."""
+        """Take a folder with its first network. hours: of the run until now. crew: plays, unless a fleet does."""
         self._folder, self._config, self._stop = folder, config, stop
         self._show, self._hours, self._crew, self._fleet = show, hours, crew, fleet
         for name in ("nets", "samples", "matches"):
             (folder / name).mkdir(parents=True, exist_ok=True)
-        if not self.network(0).exists():
-            from engine.train.learning.run_folder import new_spec
-
-            native.write(replace(new_spec(self._train_config), name=player_of(0)), self.network(0))
-
-    @property
-    def _train_config(self) -> Any:
-        return replace(self._config.train, seed=self._config.run.seed)
 
     def network(self, generation: int) -> Path:
         """Return the file of a generation's network."""
-        return self._folder / "nets" / (player_of(generation) + SUFFIX)
+        return network_file(self._folder, generation)
 
     def _games(self, generation: int) -> Path:
         return self._folder / "samples" / player_of(generation)
@@ -118,12 +114,12 @@ class LocalWork:
             if stats.done < games:
                 raise Stopped
             figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
-        return {"games": games, "samples": samples_in(folder), **figures}
+        return {"games": games, "samples": samples_in(folder), "black_win_rate": black_win_rate(folder), **figures}
 
     def _settings(self, generation: int) -> SelfplaySettings:
         """Return how a generation plays: with a komi that follows the results of the one before, if it is to."""
         run, settings = self._config.run, self._config.selfplay
-        if run.komi_gain == 0 or self._fleet is not None:
+        if run.komi_gain == 0:
             return settings
         lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "selfplay"]
         last = next((line for line in lines if line["generation"] == generation - 1), {})
@@ -157,7 +153,7 @@ class LocalWork:
         from engine.train.learning.run_folder import NET_FILE
         from engine.train.learning.train import Progress, train
 
-        config, run = self._train_config, self._folder / "train"
+        config, run = _train_config(self._config), self._folder / "train"
         target = self._steps_before(state.generation) + self._steps_of(state.generation)
         checkpoint = newest_checkpoint(run)
         begun = 0 if checkpoint is None else checkpoint.step
@@ -237,19 +233,12 @@ class LocalWork:
                 outcome = gate(
                     state.generation,
                     state.best,
-                    self._noted(games, records),
+                    noted(games, records, self._check_stop),
                     settings,
                     lambda current: self._show(str(current)),
                 )
         self._keep(f"gate-{name}", records)
         return outcome
-
-    def _noted(self, games: Iterator[GameResult], records: list[str]) -> Iterator[GameResult]:
-        """Pass games on, remember their records, and stop when the run is to stop."""
-        for game in games:
-            self._check_stop()
-            records.append(game.record)
-            yield game
 
     def _keep(self, name: str, records: list[str]) -> None:
         write_atomically(self._folder / "matches" / f"{name}.sgfl", "".join(f"{record}\n" for record in records))
@@ -266,7 +255,7 @@ class LocalWork:
             self.network,
             self._evaluator,
             self._hours,
-            self._noted,
+            partial(noted, check=self._check_stop),
             self._stop.is_set,
         )
         played = 0
@@ -287,16 +276,38 @@ def _open(file: Path, computing: Computing, threads: int | None = None) -> Evalu
     return make_evaluator(load(file), computing if threads is None else replace(computing, threads=threads))
 
 
+def network_file(folder: Path, generation: int) -> Path:
+    """Return the file of a generation's network in the folder of a run."""
+    return folder / "nets" / (player_of(generation) + SUFFIX)
+
+
+def make_first_network(folder: Path, config: ZeroConfig) -> None:
+    """Make the random network of a run if there is none. Raises ConfigError where its shape is none."""
+    file = network_file(folder, 0)
+    if file.exists():
+        return
+    from engine.train.learning.run_folder import new_spec
+
+    spec = new_spec(_train_config(config))
+    file.parent.mkdir(exist_ok=True)
+    native.write(replace(spec, name=player_of(0)), file)
+
+
+def _train_config(config: ZeroConfig) -> TrainConfig:
+    return replace(config.train, seed=config.run.seed)
+
+
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:
-    """Return what is kept of the statistics of a sitting's self-play."""
+    """Return what is kept of the statistics of a sitting's self-play, and is of this sitting alone."""
     figures = stats.to_json()
-    kept = ("busy_share", "mean_length", "black_win_rate", "false_resign_rate")
-    return {
-        "sitting_games": stats.games,
-        "sitting_samples": stats.samples,
-        "sitting_evaluations": stats.evaluations,
-        **{name: figures[name] for name in kept},
-    }
+    kept = ("games", "samples", "evaluations", "busy_share", "mean_length", "false_resign_rate")
+    return {f"sitting_{name}": figures[name] for name in kept}
+
+
+def black_win_rate(folder: Path) -> float | None:
+    """Return Black's share of the decided games of a generation, of all sittings; None where no game was decided."""
+    winners = [match[1] for line in whole_lines(folder / RECORDS) if (match := _WINNER.search(line))]
+    return round(winners.count("B") / len(winners), 4) if winners else None
 
 
 def samples_in(folder: Path) -> int:

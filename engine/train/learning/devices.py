@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from engine.jit import instruction_sets
+from engine.train.learning.feeding import TrainingError
 from engine.train.learning.train_config import TrainConfig
 
 FAST_BF16 = {"amx-bf16", "avx512bf16"}
@@ -19,12 +20,14 @@ class Devices:
     """The device of this process, and its place among those that train together.
 
     Several processes are those of torchrun (RANK, WORLD_SIZE, LOCAL_RANK in the environment); they talk by NCCL
-    between GPUs and by gloo between CPUs. Use as a context manager.
+    between GPUs and by gloo between CPUs. Use as a context manager. Raises TrainingError where there is no such device.
     """
 
     def __init__(self, config: TrainConfig) -> None:
         self.world, self.rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
         kind = config.device if config.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+        if kind == "cuda" and not torch.cuda.is_available():
+            raise TrainingError("device: expected cpu or auto, for torch finds no GPU here, got cuda")
         local = int(os.environ.get("LOCAL_RANK", "0"))
         self.device = torch.device("cuda", local) if kind == "cuda" else torch.device("cpu")
         self.precision = config.precision if config.precision != "auto" else fast_precision(kind)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.errors import GoError
 from engine.files import append_line, whole_lines, write_atomically
 
 METRICS_FILE = "metrics.jsonl"
@@ -38,11 +39,19 @@ class MetricsLog:
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
-    """Return the lines of a run's file of metrics, none if there is no such file."""
+    """Return the lines of a run's file of metrics, none if there is no such file.
+
+    Raises GoError on a line without a step, as another kind of run writes.
+    """
     path = run / METRICS_FILE
     if not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found: list[dict[str, float]] = [json.loads(line) for line in lines if line.endswith("}")]
+    for number, figures in enumerate(found, start=1):
+        if "step" not in figures:
+            raise GoError(f"{path}:{number}: expected metrics of keima train run, with a step, got {sorted(figures)}")
+    return found
 
 
 def _tensorboard(folder: Path, step: int) -> Any:

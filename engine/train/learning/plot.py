@@ -49,7 +49,7 @@ def plot_run(run: Path, window: int = 20) -> bytes:
     rows = -(-len(panels) // _COLUMNS)
     width, height = _INCHES
     figure = Figure(figsize=(width * _COLUMNS, height * rows), layout="constrained")
-    figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}")
+    figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}", parse_math=False)
     places = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
     usual = max(1, min(window, len(lines) // 10))
     for axes, (title, names) in zip(places, panels, strict=False):

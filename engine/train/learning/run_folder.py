@@ -11,6 +11,7 @@ from engine.files import write_atomically
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.train.learning.checkpoint import save_checkpoint
 from engine.train.learning.feeding import TrainingError
+from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec
 from engine.train.learning.optimizing import Learner
 from engine.train.learning.train_config import FIXED, TrainConfig
@@ -40,20 +41,24 @@ def new_spec(config: TrainConfig) -> NetSpec:
 def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bool = True) -> NetSpec:
     """Return the network that a run begins, or began, with; make the folder where there is none.
 
-    start: the network to begin with, None for one of random weights. write: record the configuration.
-    Raises TrainingError where the run began with another network or another configuration that cannot change.
+    start: the network to begin with, None for one of random weights. write: store it where the run begins.
+    Raises TrainingError where the run began with another network or another configuration that cannot change, and
+    GoError where the folder has metrics of something else.
     """
     path = run / START_FILE
     if path.exists():
-        spec = _begun(run, config, start, native.read(path))
-    else:
-        spec = start or new_spec(config)
-        if write:
-            run.mkdir(parents=True, exist_ok=True)
-            native.write(spec, path)
+        return _begun(run, config, start, native.read(path))
+    read_metrics(run)
+    spec = start or new_spec(config)
     if write:
-        write_atomically(run / CONFIG_FILE, to_toml(config))
+        run.mkdir(parents=True, exist_ok=True)
+        native.write(spec, path)
     return spec
+
+
+def write_run_config(run: Path, config: TrainConfig) -> None:
+    """Record the configuration that a run goes on with."""
+    write_atomically(run / CONFIG_FILE, to_toml(config))
 
 
 def read_run_config(run: Path) -> TrainConfig:
@@ -65,7 +70,7 @@ def read_run_config(run: Path) -> TrainConfig:
 def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec) -> NetSpec:
     """Return the network that the run began with if it is the one that is asked for."""
     if (run / CONFIG_FILE).exists():
-        changed = [each for each in differences(read_run_config(run), config) if each[0] in FIXED]
+        changed = [each for each in differences(read_run_config(run), config) if _is_fixed(config.optimizer, *each)]
         if changed:
             name, before, now = changed[0]
             raise TrainingError(f"{run}: the run began with {name} {before}, expected that, got {now}")
@@ -74,6 +79,11 @@ def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec
         if before.keys() != now.keys() or any(not np.array_equal(before[name], now[name]) for name in now):
             raise TrainingError(f"{run}: the run began with the network {begun.name}, and {start.name} is another")
     return begun
+
+
+def _is_fixed(optimizer: str, name: str, before: Any, now: Any) -> bool:
+    """Return whether a change is refused; without momentum SGD keeps no tensors that a run could go on with."""
+    return name in FIXED or (name == "momentum" and optimizer == "sgd" and 0.0 in (before, now))
 
 
 def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any]) -> NetSpec:

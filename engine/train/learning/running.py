@@ -5,7 +5,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import IO, Any
 
 import click
@@ -21,7 +21,7 @@ from engine.train.learning.checkpoint import newest_checkpoint
 from engine.train.learning.gathering import shown
 from engine.train.learning.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
 from engine.train.learning.train import Progress, train
-from engine.train.learning.train_config import TrainConfig
+from engine.train.learning.train_config import SHAPE, TrainConfig
 from engine.train.toml_settings import from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
@@ -41,13 +41,16 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     """
     if bool(options["records"]) == bool(options["samples"]):
         raise click.UsageError("what to learn from: give --records or --samples")
+    if options["records"] and options["prioritize"]:
+        raise click.UsageError("--prioritize draws from --samples: games have no losses")
     config = training_config(options)
     path = options["run"]
     start = None if options["net"] is None else load(find_network(options["net"]))
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    with claimed(path if first else None), stopping() as stop, _progress(stderr, config.steps) as report:
+    shown_here = _progress(stderr, config.steps) if first else nullcontext(lambda _: None)
+    with claimed(path if first else None), stopping() as stop, shown_here as report:
         result = train(config, data, path, start=start, report=report, stop=stop)
     if first:
         told = shown(result.figures, "loss", "accuracy")
@@ -58,8 +61,10 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
 def training_config(options: Mapping[str, Any]) -> TrainConfig:
     """Return the configuration: what the run recorded, then the file, then --set, then the other options.
 
-    Raises ConfigError on a key that is unknown and a value that does not fit.
+    Raises ConfigError on a key that is unknown and a value that does not fit, UsageError on one that --net decides.
     """
+    if options["net"] is not None:
+        _refuse(options["settings"], dict.fromkeys(SHAPE, "the network of --net has its own"))
     tables: dict[str, Any] = {}
     recorded = None if options.get("run") is None else options["run"] / CONFIG_FILE
     place = "the command line"
@@ -72,6 +77,14 @@ def training_config(options: Mapping[str, Any]) -> TrainConfig:
     given = {name: options.get(name) for name in ("steps", "hours", "device", "threads")}
     given["freeze"] = options.get("freeze")
     return from_table(TrainConfig, tables | {key: value for key, value in given.items() if value is not None}, place)
+
+
+def _refuse(settings: Sequence[str], reasons: Mapping[str, str]) -> None:
+    """Raise UsageError on a setting that would be ignored."""
+    for setting in settings:
+        key = setting.partition("=")[0].strip()
+        if key in reasons:
+            raise click.UsageError(f"--set {key}: {reasons[key]}")
 
 
 def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:
@@ -135,6 +148,7 @@ def _duration(seconds: float) -> str:
 
 def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
     """Measure, print, and return the exit status 0. Raises GoError or WeightsError, one line."""
+    _refuse(options["settings"], {"precision": "say --precision", "batch_size": "say --batch"})
     config = training_config(options)
     spec = new_spec(config) if options["net"] is None else load(find_network(options["net"]))
     batches: Sequence[int] = options["batches"] or (_BENCH_BATCH,)

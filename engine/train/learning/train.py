@@ -27,7 +27,7 @@ from engine.train.learning.gathering import Gathered
 from engine.train.learning.loss import loss
 from engine.train.learning.metrics import MetricsLog
 from engine.train.learning.optimizing import Learner, policy_change
-from engine.train.learning.run_folder import NET_FILE, open_run, save_run
+from engine.train.learning.run_folder import NET_FILE, open_run, save_run, write_run_config
 from engine.train.learning.train_config import TrainConfig
 from weights import native
 
@@ -87,6 +87,8 @@ def train(
             drawn = (checkpoint.state["data"] + [None] * devices.world)[devices.rank]
             if drawn is not None:
                 source.restore(drawn)
+        if devices.main:
+            write_run_config(run, config)
         net, optimizer, schedule = learner.net, learner.optimizer, learner.schedule
         computed = devices.parallel(cast(nn.Module, torch.compile(net, dynamic=False)) if config.compile else net)
         log = MetricsLog(run, step) if devices.main else None

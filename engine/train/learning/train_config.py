@@ -6,7 +6,9 @@ from typing import Literal
 from engine.train.toml_settings import ConfigError
 
 Precision = Literal["auto", "fp32", "bf16"]
-FIXED = ("architecture", "encoder", "blocks", "channels", "board_sizes", "seed", "optimizer", "freeze")
+SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
+"""What a network of random weights is made by."""
+FIXED = (*SHAPE, "seed", "optimizer", "freeze")
 """What cannot change when a run goes on."""
 
 

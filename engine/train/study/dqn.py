@@ -23,7 +23,7 @@ from engine.evaluators.uniform import uniform_policy
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
-from engine.vertex import from_policy_index
+from engine.vertex import MAX_SIZE, from_policy_index
 
 Floats = NDArray[np.float32]
 
@@ -56,6 +56,24 @@ class DqnSettings:
     epsilon_end: float = 0.1
     longest: float = 3.0
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise ValueError on a value that cannot be learned with."""
+        if self.encoder not in ENCODERS:
+            raise ValueError(f"encoder: expected {' or '.join(ENCODERS)}, got {self.encoder!r}")
+        if not 1 <= self.size <= MAX_SIZE:
+            raise ValueError(f"size: expected 1 to {MAX_SIZE}, got {self.size}")
+        counts = ("games", "at_once", "channels", "layers", "batch", "plies_a_step", "returns", "renewed")
+        for name in (*counts, "learning_rate", "longest"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}: expected more than 0, got {getattr(self, name)}")
+        for name in ("epsilon", "epsilon_end"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
+        if self.memory < self.batch:
+            raise ValueError(f"memory: expected a batch, {self.batch}, or more, got {self.memory}")
+        if self.seed < 0:
+            raise ValueError(f"seed: expected 0 or more, got {self.seed}")
 
     def epsilon_after(self, games: int) -> float:
         """Return the share of random moves after so many games."""

@@ -65,6 +65,8 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
         ("tiny", "window.alpha=0", "window: scale, alpha, beta"),
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
+        ("tiny", "train.hours=2", r"train\.hours: expected 0, for run\.hours bounds"),
+        ("tiny", "train.seed=5", r"train\.seed: expected 1, for run\.seed decides"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
@@ -110,10 +112,11 @@ def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
 
 def test_a_run_may_become_longer(tmp_path: Path) -> None:
     keep_config(tmp_path, config_of_run(tmp_path, "tiny", generations=2))
-    settings = ["evaluator.threads=2", "rating.games=6"]
+    settings = ["evaluator.threads=2", "rating.games=6", "train.learning_rate=1e-4"]
     keep_config(tmp_path, config_of_run(tmp_path, hours=1.5, generations=4, settings=settings))
     later = config_of_run(tmp_path)
     assert (later.run.generations, later.run.hours, later.evaluator.threads, later.rating.games) == (4, 1.5, 2, 6)
+    assert later.train.learning_rate == 1e-4
     with pytest.raises(ConfigError, match="hours"):
         config_of_run(tmp_path, hours=-1)
 

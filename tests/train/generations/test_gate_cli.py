@@ -10,6 +10,7 @@ from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.sgf_source import iterate_records
 from engine.train.cli import train
+from engine.train.generations.gate import Gate
 from weights import native
 
 pytest.importorskip("openvino", reason="openvino is not installed")
@@ -45,6 +46,55 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     assert 0 < told["share"][0] < 1
     assert goal.read_bytes() == candidate.read_bytes()
     assert len(list(iterate_records([records]))) == told["games"] == 12
+
+
+def test_the_network_that_played_is_copied_though_its_file_is_replaced_meanwhile(
+    networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    candidate, goal = networks[0], tmp_path / "promoted.safetensors"
+    played = candidate.read_bytes()
+
+    def replaced(*_: object) -> Gate:
+        candidate.write_bytes(b"another")
+        return Gate(1, 0, True, "games", 7, 5)
+
+    monkeypatch.setattr("engine.train.generations.gate_cli._match", replaced)
+    assert gated(*networks, "--promote", str(goal)).exit_code == 0
+    assert goal.read_bytes() == played
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(
+    networks: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = iter([b"one", b"other"])
+    monkeypatch.setattr(Path, "read_bytes", lambda _: next(contents))
+    result = gated(*networks)
+    assert (result.exit_code, "was replaced while it was read" in result.stderr) == (1, True)
+
+
+def test_a_seed_below_0_is_refused(networks: tuple[Path, Path]) -> None:
+    assert "--seed" in gated(*networks, "--seed", "-1").stderr
+
+
+@pytest.mark.parametrize("option", ["--promote", "--records"])
+def test_what_cannot_be_written_is_said_before_the_match(networks: tuple[Path, Path], option: str) -> None:
+    result = gated(*networks, option, str(networks[0] / "below.file"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "Traceback" not in result.stderr
+
+
+def test_the_verdict_is_said_though_nothing_can_be_written(
+    networks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "games.sgfl"
+
+    def blocked(*_: object) -> Gate:
+        folder.mkdir()
+        return Gate(1, 0, True, "games", 7, 5)
+
+    monkeypatch.setattr("engine.train.generations.gate_cli._match", blocked)
+    result = gated(*networks, "--records", str(folder))
+    assert (result.exit_code, result.stdout[:8]) == (1, "promoted")
 
 
 @pytest.mark.parametrize(

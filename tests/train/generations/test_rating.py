@@ -99,6 +99,32 @@ def test_ratings_recover_strengths_that_results_were_drawn_from() -> None:
     assert sorted(point.rating.elo for point in points) == [point.rating.elo for point in points]
 
 
+def test_errors_are_those_of_the_difference_to_generation_0() -> None:
+    lines = [MatchLine(player_of(number), player_of(number - 1), 12, 8) for number in range(1, 7)]
+    fitted = ratings(lines)
+    errors = [fitted[player_of(number)].error for number in range(7)]
+    assert errors[0] == 0
+    assert fitted[player_of(0)].low == fitted[player_of(0)].high == 0
+    assert errors == sorted(errors)
+
+
+def test_who_never_met_anybody_linked_to_generation_0_has_no_rating() -> None:
+    lines: list[MatchLine] = []
+    every_second = RatingSettings(every=1, back=(2,), rollout_first=0, rollout_last=0)
+    for generation in range(1, 6):
+        opponents(generation, lines, every_second, 0.6)
+    assert sorted(ratings(lines)) == ["gen-0000", "gen-0002", "gen-0004"]
+    assert [point.generation for point in curve(lines)] == [0, 2, 4]
+    assert min(ratings(lines[1:2]).values()).elo == 0, "without generation 0 the weakest is the origin"
+
+
+def test_a_generation_that_was_only_met_is_no_point_of_the_curve() -> None:
+    lines = [MatchLine("gen-0005", "gen-0000", 12, 8, hours=1.0), MatchLine("gen-0008", "gen-0004", 12, 8, hours=2.0)]
+    lines.append(MatchLine("gen-0008", "gen-0005", 12, 8, hours=2.0))
+    assert [(point.generation, point.hours) for point in curve(lines)] == [(0, 0.0), (5, 1.0), (8, 2.0)]
+    assert "gen-0004" in ratings(lines)
+
+
 def test_lines_are_read_as_written(tmp_path: Path) -> None:
     path = tmp_path / "ratings.jsonl"
     lines = [MatchLine("gen-0001", "gen-0000", 12, 7, 1, 0.5, 3.25), MatchLine("gen-0001", "gnugo-1", skipped="none")]
@@ -126,7 +152,7 @@ def test_the_curve_is_drawn() -> None:
         MatchLine("gen-0002", "gen-0001", 20, 0, hours=1.0),
         MatchLine("gen-0002", "rollout-1000", 3, 17, hours=1.0),
     ]
-    assert plot_ratings(lines, "9x9").startswith(b"\x89PNG")
+    assert plot_ratings(lines, "a$^$b").startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,29 @@ def shard_info_of(content: bytes, folder: Path) -> int:
     return shard_info(path).count
 
 
+def test_a_worker_keeps_no_record_of_a_game_that_is_sent(tmp_path: Path, sent: list[bytes]) -> None:
+    playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    (tmp_path / "5x5").mkdir()
+    games = [content for content in sent if shard_info_of(content, tmp_path) > 0][:3]
+    samples = [read_shard(_written(tmp_path / f"{number}.safetensors", each)) for number, each in enumerate(games)]
+    for rounds in ([0, 1], [2]):
+        with (tmp_path / "games.sgfl").open("a") as file:
+            file.writelines(f"(;RO[{number}]C[game {number}])\n" for number in rounds)
+            file.write("(;RO[9" if rounds == [2] else "")
+        for number in rounds:
+            write_shard(tmp_path / "5x5" / f"shard-{number}.safetensors", samples[number], {"games": str(number)})
+        for (content, path), number in zip(playing.finished(tmp_path), rounds, strict=True):
+            record = shard_info(_written(tmp_path / "letter", content)).provenance["record"]
+            assert record == f"(;RO[{number}]C[game {number}])"
+            path.unlink()
+        assert playing._records == {}
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
 def test_a_game_that_was_numbered_when_the_run_was_killed_is_taken_in_once(tmp_path: Path, sent: list[bytes]) -> None:
     intake(tmp_path)
     inbox = tmp_path / "gen" / "inbox" / "000000.safetensors"

@@ -2,16 +2,22 @@
 
 import json
 import signal
+import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from engine.train.data.samples import read_shard
+from engine.train.generations.config import ZeroConfig, read_config
 from engine.train.generations.gate import read_gates
-from engine.train.generations.zero_cli import zero
+from engine.train.generations.zero import Stopped
+from engine.train.generations.zero_cli import _fleet, zero
 from engine.train.generations.zero_state import State, read_state, read_steps
+from engine.train.generations.zero_work import black_win_rate
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
 
 pytest.importorskip("torch")
@@ -115,6 +121,69 @@ def test_ctrl_c_ends_a_run_politely(tmp_path: Path) -> None:
         process.kill()
     assert process.returncode == 130
     assert (tmp_path / "report.md").exists()
+
+
+def invoked(*words: Any) -> str:
+    """Return what the command says, in one line, when it fails."""
+    result = CliRunner().invoke(zero, [str(each) for each in words])
+    assert result.exit_code not in (0, None)
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.output.split())
+
+
+def test_a_run_that_reaches_its_hours_is_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Idle:
+        """Work whose steps end when they are told to."""
+
+        def __init__(self, folder: Path, config: ZeroConfig, stop: threading.Event, *_: Any) -> None:
+            self._stop = stop
+
+        def selfplay(self, state: State) -> None:
+            assert self._stop.wait(20)
+            raise Stopped
+
+    monkeypatch.setattr("engine.train.generations.zero_work.LocalWork", Idle)
+    words = [str(tmp_path), "--preset", "tiny", "--set", "train.channels=8", "--hours", "0.00003"]
+    result = CliRunner().invoke(zero, words)
+    assert result.exit_code == 0, result.output
+    assert "is complete: 0.00 h" in result.output
+
+
+def test_a_network_that_cannot_be_made_leaves_no_configuration(tmp_path: Path) -> None:
+    assert "boards of one size" in invoked(tmp_path, "--preset", "tiny", "--set", "train.architecture=agz")
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_the_status_of_no_run_is_one_line(tmp_path: Path) -> None:
+    assert "typo holds no run" in invoked(tmp_path / "typo", "--status")
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_cluster_plays_with_one_komi(tmp_path: Path) -> None:
+    assert "run.komi_gain=0" in invoked(tmp_path / "run", "--preset", "9x9-cpu", "--ray", "local")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("threads", "cores"), [(0, 1), (3, 3)])
+def test_a_worker_computes_on_the_cores_that_it_takes(
+    tmp_path: Path, threads: int, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[Any] = []
+    monkeypatch.setattr(
+        "engine.train.generations.ray_workers.Fleet",
+        lambda address, make, spool, cores: taken.append((make.evaluator.threads, cores)) or nullcontext(),
+    )
+    with _fleet(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
+        assert taken == [(cores, cores)]
+
+
+def test_black_wins_are_counted_over_all_sittings(tmp_path: Path) -> None:
+    assert black_win_rate(tmp_path) is None
+    results = ["B+2.5", "W+R", "B+R", "0", "Void", "B+T"]
+    (tmp_path / "games.sgfl").write_text("".join(f"(;GM[1]RE[{each}]RO[{n}])\n" for n, each in enumerate(results)))
+    assert black_win_rate(tmp_path) == 0.75
 
 
 def test_a_wrong_number_is_one_line(tmp_path: Path) -> None:

@@ -106,6 +106,18 @@ def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
     assert done.done == []
 
 
+def test_the_time_of_reports_is_none_of_the_hours(tmp_path: Path) -> None:
+    class Brisk(Diary):
+        def _note(self, name: str, state: State) -> Figures:
+            time.sleep(0.03)
+            return super()._note(name, state)
+
+    run, bounds, work = Run(tmp_path), Bounds(hours=0.2 / 3600), Brisk()
+    run.go_on(work, bounds, threading.Event(), lambda state, figures: time.sleep(0.05))
+    assert bounds.reached(run.state, run.clock.hours)
+    assert len(work.done) >= 5
+
+
 def test_the_clock_adds_sittings(tmp_path: Path) -> None:
     for _ in range(2):
         clock = Clock(tmp_path / "clock.json")

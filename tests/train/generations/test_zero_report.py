@@ -1,12 +1,16 @@
 """What a run shows of itself: totals, generations and opponents, from its files alone."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from engine.elo import fit_ratings
+from engine.train.generations import rating
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.rating import MatchLine, write_line
+from engine.train.generations.zero_cli import write_reports
 from engine.train.generations.zero_report import rate, read_progress, sheets, tables, write_report
 from engine.train.generations.zero_state import State, add_step, write_state
 
@@ -61,6 +65,19 @@ def test_the_report_holds_every_table(folder: Path) -> None:
     assert text.startswith("# Run 9x9\n")
     assert "| rollout-1000 | gen-0001 | +5 -15 =0 |" in text
     assert "| games/s | 2.00 |" in text
+
+
+def test_ratings_are_fitted_once_for_the_matches_there_are(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[int] = []
+    monkeypatch.setattr(rating, "fit_ratings", lambda *args, **more: fits.append(1) or fit_ratings(*args, **more))
+    write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0001", 11, 9, hours=0.7))
+    for _ in range(2):
+        write_reports(folder, io.StringIO())
+    assert len(fits) == 1
+    assert json.loads((folder / "ratings.json").read_text())["ratings"]["gen-0000"] == [0, 0, 0, 0]
+    write_line(folder / "ratings.jsonl", MatchLine("gen-0002", "gen-0000", 15, 5, hours=0.7))
+    write_reports(folder, io.StringIO())
+    assert len(fits) == 2
 
 
 def test_a_terminal_shows_the_same_tables(folder: Path) -> None:

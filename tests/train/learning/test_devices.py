@@ -5,6 +5,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 import engine.train.learning.devices as devices
+from engine.train.learning.feeding import TrainingError
+from engine.train.learning.train_config import TrainConfig
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,9 @@ def test_a_cpu_trains_in_bf16_where_it_multiplies_such_numbers(
 ) -> None:
     monkeypatch.setattr(devices, "instruction_sets", lambda: instructions)
     assert devices.fast_precision("cpu") == expected
+
+
+def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(TrainingError, match=r"device: expected cpu or auto, .* got cuda"):
+        devices.Devices(TrainConfig(device="cuda"))

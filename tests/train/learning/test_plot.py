@@ -20,10 +20,18 @@ def write_metrics(run: Path) -> None:
 
 def test_a_run_becomes_a_png(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    write_metrics(tmp_path)
-    picture = plot_run(tmp_path)
+    run = tmp_path / "a$^$b"
+    run.mkdir()
+    write_metrics(run)
+    picture = plot_run(run)
     assert picture.startswith(PNG)
     assert len(picture) > 10_000
+
+
+def test_metrics_of_another_kind_of_run_are_named(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"games": 250, "steps": 30, "loss": 0.1}\n')
+    with pytest.raises(GoError, match=r"metrics\.jsonl:1: expected metrics of keima train run, with a step"):
+        plot_run(tmp_path)
 
 
 def test_a_folder_without_metrics_is_named(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from tests.train.made_up import ENCODER, figures_of, made_up_samples
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-SMALL = ("encoder=" + ENCODER, "blocks=1", "channels=4", "batch_size=8", "log_every=1", "warmup=0")
-SETTINGS = [argument for setting in SMALL for argument in ("--set", setting)]
+SHAPE = [argument for setting in ("encoder=" + ENCODER, "blocks=1", "channels=4") for argument in ("--set", setting)]
+STEPS = [argument for setting in ("batch_size=8", "log_every=1", "warmup=0") for argument in ("--set", setting)]
+SETTINGS = [*SHAPE, *STEPS]
 FAST = ["--threads", "1", "--device", "cpu"]
 
 
@@ -62,7 +63,7 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
     start = default_spec(1, 4, encoder=ENCODER)
     native.write(start, tmp_path / "start.safetensors")
     arguments = ["--net", tmp_path / "start.safetensors", "--freeze", "trunk", "--steps", 2]
-    result = keima("run", tmp_path / "run", "--samples", samples, *arguments, *SETTINGS, *FAST)
+    result = keima("run", tmp_path / "run", "--samples", samples, *arguments, *STEPS, *FAST)
     assert result.exit_code == 0, result.output
     changed = differing(start, native.read(tmp_path / "run" / "net.safetensors"))
     assert {path.split(".")[0] for path in changed} == {"policy", "value"}
@@ -77,6 +78,8 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
         (["--samples", "nowhere"], "no samples"),
         (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
         (["--samples", "nowhere", "--set", "architecture=agz"], "agz is for boards of one size"),
+        (["--samples", "nowhere", "--net", "a.bin.gz", "--set", "blocks=3"], "--set blocks: the network of --net has"),
+        (["--records", __file__, "--prioritize", "0.5"], "--prioritize draws from --samples"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str], text: str) -> None:
@@ -85,6 +88,41 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str], t
     assert text in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_setting_leaves_the_configuration_as_it_was(samples: Path, tmp_path: Path) -> None:
+    run, sgd = tmp_path / "run", ["--set", "optimizer=sgd"]
+    first = keima("run", run, "--samples", samples, *SETTINGS, *sgd, *FAST, "--steps", 2)
+    assert first.exit_code == 0, first.output
+    begun = (run / "config.toml").read_text()
+    again = keima("run", run, "--samples", samples, *FAST, "--steps", 4, "--set", "momentum=0.0")
+    assert "the run began with momentum 0.9, expected that, got 0.0" in " ".join(again.stderr.split())
+    assert (run / "config.toml").read_text() == begun
+    (run / "checkpoints" / "step-00000002" / "optimizer.safetensors").unlink()
+    assert keima("run", run, "--samples", samples, *FAST, "--steps", 4).exit_code == 1
+    assert (run / "config.toml").read_text() == begun
+
+
+def test_a_folder_of_another_kind_of_run_is_left_alone(samples: Path, tmp_path: Path) -> None:
+    run = tmp_path / "dqn"
+    run.mkdir()
+    (run / "metrics.jsonl").write_text('{"games": 250, "steps": 30}\n')
+    result = keima("run", run, "--samples", samples, *SETTINGS, *FAST, "--steps", 2)
+    assert "expected metrics of keima train run" in " ".join(result.stderr.split())
+    assert {path.name for path in run.iterdir()} <= {"metrics.jsonl", ".lock"}
+
+
+@pytest.mark.parametrize(("rank", "bars"), [("0", 1), ("1", 0)])
+def test_only_the_first_process_shows_progress(
+    samples: Path, tmp_path: Path, rank: str, bars: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.train.learning import running
+
+    opened, progress = list[int](), running._progress
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setattr(running, "_progress", lambda *given: opened.append(1) or progress(*given))
+    keima("run", tmp_path / "run", "--samples", samples, *SETTINGS, *FAST, "--steps", 1)
+    assert len(opened) == bars
 
 
 def test_a_configuration_file_is_named_in_its_errors(samples: Path, tmp_path: Path) -> None:
@@ -104,15 +142,20 @@ def test_a_run_is_drawn(tmp_path: Path) -> None:
 
 def test_the_speed_of_training_is_a_share_of_the_limit() -> None:
     settings = ["--size", 5, "--batch", 4, "--batch", 8, "--runs", 1, "--seconds", "0.01", "--json"]
-    result = keima("bench", *settings, *SETTINGS, *FAST)
+    result = keima("bench", *settings, *SHAPE, *FAST)
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)["figures"]
     assert [(row["batch"], row["precision"]) for row in rows] == [(4, "fp32"), (4, "bf16"), (8, "fp32"), (8, "bf16")]
     for row in rows:
         assert row["share"] == pytest.approx(row["samples_per_s"] / row["limit_samples_per_s"], rel=0.01)
         assert 0 < row["share"] < 1
-    table = keima("bench", "--size", 5, "--precision", "fp32", "--runs", 1, "--seconds", "0.01", *SETTINGS, *FAST)
+    table = keima("bench", "--size", 5, "--precision", "fp32", "--runs", 1, "--seconds", "0.01", *SHAPE, *FAST)
     assert "samples/s" in table.stdout
+
+
+@pytest.mark.parametrize("setting", ["precision=fp32", "batch_size=8"])
+def test_what_the_speed_is_measured_at_is_no_setting(setting: str) -> None:
+    assert f"--set {setting.split('=')[0]}: say --" in " ".join(keima("bench", "--set", setting).stderr.split())
 
 
 def test_a_sample_costs_three_evaluations() -> None:

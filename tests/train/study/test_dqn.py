@@ -1,6 +1,7 @@
 """Q-learning: what a target is, what may be played, and that learning shows."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,26 @@ def test_results_speak_for_the_mover() -> None:
 def test_epsilon_falls_over_the_first_half() -> None:
     settings = DqnSettings(games=100)
     assert [settings.epsilon_after(games) for games in (0, 25, 50, 100)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("at_once=0", "at_once: expected more than 0, got 0"),
+        ("plies_a_step=0", "plies_a_step: expected more than 0"),
+        ("layers=0", "layers: expected more than 0"),
+        ("encoder=foo", "encoder: expected .* got 'foo'"),
+        ("size=30", "size: expected 1 to 25, got 30"),
+        ("memory=100", "memory: expected a batch, 128, or more, got 100"),
+        ("epsilon=1.5", "epsilon: expected 0 to 1, got 1.5"),
+        ("seed=-1", "seed: expected 0 or more, got -1"),
+    ],
+)
+def test_settings_that_cannot_be_learned_with_are_one_line(tmp_path: Path, setting: str, message: str) -> None:
+    result = CliRunner().invoke(train, ["dqn", str(tmp_path / "run"), "--set", setting])
+    assert result.exit_code == 1
+    assert re.search(f"^Error: --set: {message}", result.stderr)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_leaves_its_network_and_figures_and_is_not_resumed(tmp_path: Path) -> None:
