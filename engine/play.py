@@ -18,7 +18,7 @@ from engine.game import Game
 from engine.levels import FULL_LEVEL
 from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 from engine.stopping import interrupting
 from engine.vertex import format_vertex, parse_vertex
 

@@ -13,7 +13,7 @@ LAYERS = [
     {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
     {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
     | {"engine.picture", "engine.picture.svg"},
-    {"engine.sgf", "engine.sgf_source"},
+    {"engine.sgf", "engine.sgf_source", "engine.sgf_writer"},
     {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
     {"engine.encoders", "weights"},
     {"engine.nets", "engine.evaluators"},
@@ -42,7 +42,7 @@ ONLY_IMPORTER = {
     | {"engine.evaluators.backends", "engine.evaluators.torch"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }
-WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors"}
+WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors", "engine.files"}
 
 
 def modules() -> dict[str, ast.Module]:

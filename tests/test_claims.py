@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import keima
 from engine.files import claimed
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 from tests.positions import random_game
 from tests.solve.test_captures import capture_problems
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.picture.svg import UNIT, Mark, picture
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 from engine.vertex import PASS, parse_vertex, points, row_column
 from keima import main
 from tests.positions import game_of

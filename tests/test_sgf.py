@@ -14,8 +14,9 @@ from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.game import Game, Move
 from engine.rules import PRESETS, parse_rules
-from engine.sgf import Variation, format_ru, iterate_sgfl, lines_of_play, load_sgf, parse_ru, write_game
+from engine.sgf import iterate_sgfl, lines_of_play, load_sgf, parse_ru
 from engine.sgf_source import MAX_BYTES, MAX_NODES
+from engine.sgf_writer import Variation, format_ru, write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.shared import require_shared
 

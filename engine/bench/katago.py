@@ -11,7 +11,7 @@ from typing import NamedTuple
 from engine.bench.positions import Searched
 from engine.errors import GoError
 from engine.programs.command_line import joined, startable
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 
 _FIRST_VISITS = 150
 """Visits of each position in the first run, whose speed says how many the next ones take."""

@@ -19,7 +19,7 @@ from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.programs.program import printable
 from engine.scoring import VOID, final_score
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
 
 log = logging.getLogger(__name__)

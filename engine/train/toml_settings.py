@@ -121,7 +121,8 @@ def _value(hint: Any, value: Any, place: str, key: str) -> Any:
             return _tuple(hint, value, place, key)
     elif origin in (dict, Mapping):
         if isinstance(value, Mapping):
-            return {str(name): _value(arguments[1], each, place, f"{key}.{name}") for name, each in value.items()}
+            taken = {str(name): _as_text(each) if arguments[1] is str else each for name, each in value.items()}
+            return {name: _value(arguments[1], each, place, f"{key}.{name}") for name, each in taken.items()}
     else:
         scalar = _scalar(hint, value)
         if scalar is not None:
@@ -151,6 +152,11 @@ def _scalar(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Enum) and value in {each.value for each in hint}:
         return hint(value)
     return None
+
+
+def _as_text(value: Any) -> Any:
+    """Return a number or truth value as its TOML text, for tables whose reader takes texts; all else as it is."""
+    return _toml_value(value) if isinstance(value, (int, float)) else value
 
 
 def _named(hint: Any) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.files import write_atomically
-from engine.sgf import Record, Variation, lines_of_play, load_sgf, write_game
+from engine.sgf import Record, lines_of_play, load_sgf
+from engine.sgf_writer import Variation, write_game
 from engine.web.facts import Opinion
 from engine.web.line import Line
 from engine.web.settings import GameSettings, Sitting

@@ -13,6 +13,7 @@ from engine.levels import FULL_LEVEL
 from engine.programs.answers import parse_analysis
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
+from engine.programs.views import ask_for_movers
 from engine.programs.words import introduced
 from engine.scoring import VOID, final_score, format_score, ownership_map, without_chains
 from engine.vertex import parse_vertex, points
@@ -101,8 +102,7 @@ class Thinker:
     def _start(self) -> None:
         self._follower.start()
         self._told_seconds, self._told_level = None, FULL_LEVEL
-        if self._follower.lists("kata-set-param"):
-            self._follower.ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
+        ask_for_movers(self._follower)
         name = introduced(self._follower.ask) or self._follower.command
         self._table.sit_down(name, has_levels=self._follower.lists(_LEVEL))
 

@@ -47,6 +47,13 @@ class Outer:
     inner: Inner = Inner()
 
 
+@dataclass(frozen=True)
+class Searching:
+    """A table whose values are read elsewhere."""
+
+    search: dict[str, str]
+
+
 INNERS = st.builds(
     Inner,
     rate=st.floats(0, 1e9),
@@ -99,6 +106,14 @@ def test_an_error_names_file_key_and_value(text: str, message: str) -> None:
 def test_whole_numbers_are_floats_where_floats_are_wanted() -> None:
     rate = from_table(Inner, {"rate": 3}, "x").rate
     assert (rate, type(rate)) == (3.0, float)
+
+
+def test_numbers_are_texts_where_a_table_holds_texts() -> None:
+    given = {"search": {"c_puct": 2.0, "visits": 8, "shares_nodes": True, "name": "x"}}
+    texts = from_table(Searching, given, "x").search
+    assert texts == {"c_puct": "2.0", "visits": "8", "shares_nodes": "true", "name": "x"}
+    with pytest.raises(ConfigError, match=r"search.c_puct: expected str, got \[1\]"):
+        from_table(Searching, {"search": {"c_puct": [1]}}, "x")
 
 
 def test_settings_of_the_command_line_replace_those_of_the_file() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import EMPTY
-from engine.errors import BadSgf
+from engine.errors import BadSgf, GoError
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.rules import Rules
 from engine.sgf import load_sgf
@@ -209,7 +209,7 @@ def accuracy_of(
 
     network: its name. per_game: positions drawn from each game, None for all. bucket: moves that are reported together.
     board_sizes: smallest and largest side that the network knows; other records are left out.
-    report: is told games and positions so far. Raises ValueError where no record gives a position.
+    report: is told games and positions so far. Raises GoError where no record gives a position.
     """
     begun, tally, rows, judge = monotonic(), Tally(), _Rows(), FinalJudge()
     asker = _Asker(evaluator, rows)
@@ -233,7 +233,8 @@ def accuracy_of(
             report(tally.games, len(rows))
     asker.finish()
     if len(rows) == 0:
-        raise ValueError(f"no position in {len(records)} records: {dict(tally.skipped)}")
+        reasons = "; ".join(f"{count} {reason}" for reason, count in tally.skipped.items())
+        raise GoError(f"no position in {len(records)} records: {reasons}")
     table = rows.table()
     return Accuracy(
         network=network,

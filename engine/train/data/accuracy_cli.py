@@ -33,7 +33,7 @@ records_option = click.option(
 @records_option
 @click.option("--games", type=click.IntRange(min=1), default=500, show_default=True, help="Games drawn at random.")
 @click.option("--per-game", type=click.IntRange(min=1), help="Positions drawn from each game; all if not given.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides which are drawn.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Decides which are drawn.")
 @click.option("--bucket", type=click.IntRange(min=1), default=30, show_default=True, help="Moves to a row.")
 @click.option("--all-games", is_flag=True, help="Take any games, not only those that no training sees.")
 @computing_options
@@ -119,7 +119,7 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
 @click.option("--encoder", default="katago-v7", show_default=True, help="What positions are encoded for.")
 @click.option("--games", type=click.IntRange(min=1), help="The first games only.")
 @click.option("--per-game", type=click.IntRange(min=1), help="Positions drawn from each game; all if not given.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides which are drawn.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Decides which are drawn.")
 @click.option("--held-out", is_flag=True, help="Take the games that no training sees, and only those.")
 @click.option("--processes", type=click.IntRange(min=0), help="Worker processes; one a core if not given.")
 @click.option("--shard", type=click.IntRange(min=1), default=16_384, show_default=True, help="Samples to a file.")

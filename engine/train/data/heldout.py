@@ -10,6 +10,8 @@ import hashlib
 import re
 
 HELD_OUT_EVERY = 50
+HELD_OUT = "held_out"
+"""Key in the provenance of samples of held-out games, which training refuses."""
 _FIRST_MOVE = re.compile(rb";[BW]\[")
 _HASH_MASK = (1 << 64) - 1
 

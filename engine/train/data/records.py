@@ -12,6 +12,7 @@ import multiprocessing
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.color import opponent
-from engine.errors import BadSgf, IllegalMove
+from engine.errors import BadSgf, GoError, IllegalMove
 from engine.game import Game, Move
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.sgf import Record, load_sgf
@@ -284,7 +285,10 @@ def read_samples(
 
 
 def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) -> Iterator[tuple[list[Samples], Tally]]:
-    """Yield the samples of each task and what became of its records, in the order of the tasks; see `read_samples`."""
+    """Yield the samples of each task and what became of its records, in the order of the tasks; see `read_samples`.
+
+    Raises GoError when a worker process dies.
+    """
     reader = RecordReader(options)
     first = next(tasks, None)
     if first is None:
@@ -304,6 +308,8 @@ def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) ->
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise GoError("a process that reads records died, killed or out of memory") from None
         finally:
             for future in waiting:
                 future.cancel()

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GoError
+from engine.train.data.heldout import HELD_OUT
 from engine.train.data.mixing import mixed_records
 from engine.train.data.records import (
     TASKS_AHEAD,
@@ -84,7 +85,8 @@ class Window:
 
     scale, alpha, beta: see `window_size`. prioritize: exponent a of the loss by which samples are drawn, 0 for equal
     chances. correct: exponent b of the importance weights (1 / (N p))^b, of which the largest in a batch is 1.
-    symmetries: whether samples are turned. Raises BadSamples where there are none, or files of different encoders.
+    symmetries: whether samples are turned. Raises BadSamples where there are none, files of different encoders, or
+    samples of held-out games.
     """
 
     def __init__(
@@ -149,6 +151,8 @@ class Window:
         if path in self._known:
             return self._known[path]
         info = shard_info(path)
+        if HELD_OUT in info.provenance:
+            raise BadSamples(f"{path}: holds samples of held-out games, which are never trained on")
         if self.encoder not in ("", info.encoder):
             raise BadSamples(f"{path}: encoder: expected {self.encoder} as in the other files, got {info.encoder}")
         self.encoder = info.encoder

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from engine.errors import GoError
+from engine.train.data.heldout import HELD_OUT
 from engine.train.data.records import RecordOptions, Tally, opened, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.workers import usable_processes
@@ -70,7 +71,8 @@ def make_shards(
     """Read records, write shards, show progress on stderr and figures on stdout. Raises GoError."""
     options = RecordOptions(encoder, per_game, seed, held_out)
     workers = usable_processes() if processes is None else processes
-    shards = Shards(out, shard, {"records": " ".join(path.name for path in records), "seed": str(seed)})
+    provenance = {"records": " ".join(path.name for path in records), "seed": str(seed)}
+    shards = Shards(out, shard, provenance | ({HELD_OUT: "yes"} if held_out else {}))
     tally = Tally()
     sources = islice(opened(records, tally), games)
     begun = monotonic()

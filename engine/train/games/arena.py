@@ -21,7 +21,7 @@ from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
 from engine.search.tree import ROOT
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.vertex import from_policy_index

@@ -13,25 +13,26 @@ run that was interrupted plays the same games that it would have played.
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
-from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 from engine.evaluators.base import Evaluator
 from engine.game import Game
 from engine.search.forest import Forest, ForestSlot
-from engine.sgf import write_game
+from engine.sgf_writer import write_game
+from engine.train.data.heldout import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_starts import Kind, Starts, draw_kind, generator_of
+from engine.train.games.selfplay_starts import Deal, Kind, Starts, draw_kind, generator_of
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.games.selfplay_store import Store, game_hash
 from engine.train.teaching.hints import Adviser
 
+Players = Mapping[str, str | None]
 _SPARE_NODES = 64
 _NODES_PER_VISIT = 2
 """Room for what a search takes over from the one before."""
@@ -63,15 +64,6 @@ def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
 
 
-def numbers_from(numbers: Iterator[int], games: int | None, done: Collection[int]) -> Iterator[int]:
-    """Yield ascending numbers below `games` of games that are not done; games None for no end."""
-    for number in numbers:
-        if games is not None and number >= games:
-            return
-        if number not in done:
-            yield number
-
-
 def selfplay(
     settings: SelfplaySettings,
     evaluator: Evaluator,
@@ -83,26 +75,35 @@ def selfplay(
     report: Report | None = None,
     adviser: Adviser | None = None,
     provenance: dict[str, str] | None = None,
+    players: Players | None = None,
 ) -> SelfplayStats:
     """Play games 0 to games - 1 of a run, or without end, until `stop`; return the statistics of this process.
 
     folder: where finished games are kept, see `engine.train.games.selfplay_store`; games that it has are not played
     again. report: gets the statistics about once a second. adviser: may name moves, see
     `SelfplaySettings.exploration`. provenance: what is noted of the network in every shard and record.
+    players: whatever of the network and the adviser must stay the same in a folder, as the settings.
     Raises GoError for a folder of another run and for starting positions that cannot be read.
     """
-    store = open_store(settings, folder, seed, provenance)
-    numbers = numbers_from(count(), games, store.done)
-    run = SelfplayRun(settings, evaluator, store, numbers, seed, report, adviser, provenance)
+    store = open_store(settings, folder, seed, provenance, players)
+    deal = Deal(settings, seed, games, frozenset(store.done))
+    run = SelfplayRun(settings, evaluator, store, deal, seed, report, adviser, provenance)
     run.counted.to_play, run.counted.done = games, len(store.done)
     stats = run.play(stop or threading.Event())
     store.finish()
     return stats
 
 
-def open_store(settings: SelfplaySettings, folder: Path, seed: int, provenance: dict[str, str] | None = None) -> Store:
+def open_store(
+    settings: SelfplaySettings,
+    folder: Path,
+    seed: int,
+    provenance: dict[str, str] | None = None,
+    players: Players | None = None,
+) -> Store:
     """Return what a folder holds of a run. Raises GoError for a folder of another run."""
-    return Store(folder, decisive(settings, seed), _origin(seed, provenance), settings.shard_samples)
+    decides = decisive(settings, seed) | dict(players or {})
+    return Store(folder, decides, _origin(seed, provenance), settings.shard_samples)
 
 
 def _origin(seed: int, provenance: dict[str, str] | None) -> dict[str, str]:
@@ -112,7 +113,7 @@ def _origin(seed: int, provenance: dict[str, str] | None) -> dict[str, str]:
 class SelfplayRun:
     """What all games of a process share: the deal of numbers, the keeper and the statistics.
 
-    numbers: of the games to play. counted: the statistics without what is measured.
+    deal: of the numbers to play. counted: the statistics without what is measured.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class SelfplayRun:
         settings: SelfplaySettings,
         evaluator: Evaluator,
         keeper: Keeper,
-        numbers: Iterator[int],
+        deal: Deal,
         seed: int,
         report: Report | None = None,
         adviser: Adviser | None = None,
@@ -129,8 +130,7 @@ class SelfplayRun:
         self.settings, self.evaluator, self.keeper, self.seed = settings, evaluator, keeper, seed
         self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), _origin(seed, provenance)
         self._report, self._reported = report, time.monotonic()
-        self._numbers = numbers
-        self._dealt: dict[Kind, deque[int]] = {}
+        self.deal = deal
         self._tables: dict[Kind, _Table] = {}
         self._keeping = ThreadPoolExecutor(1, thread_name_prefix="keep")
         self._unkept: deque[Future[None]] = deque()
@@ -148,9 +148,8 @@ class SelfplayRun:
 
     def _play(self, stop: Stop) -> None:
         """Give each board its turn, the one that lags behind first, until all games are finished."""
-        self._deal()
         while not stop.is_set():
-            waiting = {kind: first for kind in self._kinds() if (first := self._first_number(kind)) is not None}
+            waiting = {kind: first for kind in self.deal.kinds if (first := self._first_number(kind)) is not None}
             if not waiting:
                 return
             kind = min(waiting, key=lambda each: waiting[each])
@@ -158,30 +157,10 @@ class SelfplayRun:
             self._tables[kind] = table
             table.play(stop)
 
-    def _kinds(self) -> list[Kind]:
-        return list({**dict.fromkeys(self._dealt), **dict.fromkeys(self._tables)})
-
     def _first_number(self, kind: Kind) -> int | None:
         """Return the lowest number of an unfinished game of a kind."""
-        playing = self._tables[kind].numbers() if kind in self._tables else []
-        return min([*playing, *list(self._dealt.get(kind, ()))[:1]], default=None)
-
-    def _deal(self) -> bool:
-        """Draw the kind of the next game; return False if there is none."""
-        number = next(self._numbers, None)
-        if number is None:
-            return False
-        kind = draw_kind(self.settings, generator_of(self.seed, number))
-        self._dealt.setdefault(kind, deque()).append(number)
-        return True
-
-    def number_for(self, kind: Kind) -> int | None:
-        """Return the number of the next game of a kind, None if all are dealt."""
-        waiting = self._dealt.setdefault(kind, deque())
-        while not waiting:
-            if not self._deal():
-                return None
-        return waiting.popleft()
+        playing, dealt = self._tables[kind].numbers() if kind in self._tables else [], self.deal.first(kind)
+        return min([*playing, *([] if dealt is None else [dealt])], default=None)
 
     def finish(self, game: SelfplayGame, writer: SampleWriter) -> None:
         """Have a finished game kept in the background: the disk is slow, and encoding can wait."""
@@ -193,7 +172,8 @@ class SelfplayRun:
 
     def _keep(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
         record = self._record(game, ending)
-        game.write_samples(writer, game_hash(self.seed, game.number, record))
+        if not is_held_out(record.encode()):
+            game.write_samples(writer, game_hash(self.seed, game.number, record))
         self.keeper.add(game.number, writer.take(), record)
 
     def _settle(self) -> None:
@@ -326,7 +306,7 @@ class _Table:
 
     def _next_game(self) -> SelfplayGame | None:
         """Return the next game of this board and rules, None if there is none."""
-        run, number = self._run, self._run.number_for(self._kind)
+        run, number = self._run, self._run.deal.take(self._kind)
         if number is None:
             return None
         generator = generator_of(run.seed, number)

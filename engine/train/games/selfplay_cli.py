@@ -56,7 +56,7 @@ _LINE_SECONDS = 10.0
     metavar="COMMAND",
     help="A GTP program whose moves are among those played to explore; how many is said by --set exploration.start.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random numbers.")
 @click.option(
     "--raw", "measures", is_flag=True, help="Measure the evaluator alone, too, before and after, at the same batch."
 )
@@ -101,6 +101,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
             report=show,
             teacher=options["teacher"],
             provenance={"network": network.name},
+            players={"network": network.identity, "teacher": options["teacher"]},
         )
         if options["measures"]:
             rates.append(raw_rate(network, threads, settings))
@@ -115,17 +116,18 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
     from engine.train.toml_settings import from_table, overridden
 
     sizes = {"sizes": list(options["size"])} if options["size"] else {}
-    table = overridden(sizes, options["settings"])
-    if isinstance(table.get("search"), dict):
-        table["search"] = {name: str(value) for name, value in table["search"].items()}
-    return from_table(SelfplaySettings, table, "--set")
+    return from_table(SelfplaySettings, overridden(sizes, options["settings"]), "--set")
 
 
 @dataclass(frozen=True)
 class PlayingNetwork:
-    """A network with its name, which every process reads for itself. backend, precision: of its computing."""
+    """A network with its name, which every process reads for itself.
+
+    identity: what tells it from others of its name. backend, precision: of its computing.
+    """
 
     name: str
+    identity: str
     read: Callable[[], "NetSpec"]
     backend: str
     precision: str
@@ -142,6 +144,7 @@ def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     """Return the network that the options name. Raises GoError or WeightsError."""
     from engine.netfile.finding import find_network
     from engine.netfile.network import check_profile
+    from engine.train.teaching.identity import identified
     from weights.registry import load
 
     named = network_named(options["net"])
@@ -149,10 +152,11 @@ def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
         file = find_network(named)
         name, read = file.name, partial(load, file)
         check_profile(read(), options["profile"])
+        identity = identified(file, options["profile"])
     else:
         read = partial(_random_network, options["blocks"], options["channels"], encoder, options["seed"])
-        name = read().name
-    return PlayingNetwork(name, read, options["backend"], options["precision"], options["profile"])
+        name = identity = read().name
+    return PlayingNetwork(name, identity, read, options["backend"], options["precision"], options["profile"])
 
 
 def _random_network(blocks: int, channels: int, encoder: str, seed: int) -> "NetSpec":

@@ -3,14 +3,15 @@
 The searches and moves of a process come one after another in one interpreter; with a small network they are a third
 of all work (4x48 on 9x9: 60 of 190 us a position), and the evaluator waits for them. So there is a process for each
 core, with an evaluator of its own. A game depends on its number and the seed, so the same games come out however many
-play; this process deals the numbers and keeps the games. Processes stay from run to run: to start one takes seconds.
+play; they deal the numbers among themselves, and this process keeps the games. Processes stay from run to run: to start
+one takes seconds.
 """
 
 import multiprocessing
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -22,8 +23,9 @@ from engine.errors import GoError
 from engine.evaluators.base import Evaluator
 from engine.nets.spec import WeightsError
 from engine.train.data.samples import Samples
-from engine.train.games.selfplay import SelfplayRun, Stop, numbers_from, open_store, selfplay
+from engine.train.games.selfplay import Players, SelfplayRun, Stop, open_store, selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_starts import Deal
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.teaching.gtp_teacher import Advice
 from engine.train.workers import become_worker, shared_out
@@ -32,6 +34,8 @@ MakeEvaluator = Callable[[int], Evaluator]
 """Opens what a process evaluates by, on so many threads. It is sent to the processes, so it must pickle."""
 _POLL_SECONDS = 0.2
 """How often this process looks whether to stop."""
+_MOST_KINDS = 1024
+"""Board sizes times rule sets of a run."""
 _PATIENCE_SECONDS = 5.0
 """For a process to end by itself."""
 
@@ -90,11 +94,11 @@ class Crew:
 
     def _start(self, processes: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self._next, self._stop = context.Value("q", 0), context.Event()
+        self._counters, self._stop = context.Array("q", _MOST_KINDS), context.Event()
         for number in range(1, processes + 1):
             here, there = context.Pipe()
             process = context.Process(
-                target=_serve, args=(there, self._next, self._stop), name=f"self-play {number}", daemon=True
+                target=_serve, args=(there, self._counters, self._stop), name=f"self-play {number}", daemon=True
             )
             process.start()
             there.close()
@@ -120,6 +124,7 @@ class Crew:
         report: Report | None = None,
         teacher: str | None = None,
         provenance: dict[str, str] | None = None,
+        players: Players | None = None,
     ) -> SelfplayStats:
         """Play as `engine.train.games.selfplay.selfplay` does, and return the statistics of all processes.
 
@@ -138,13 +143,14 @@ class Crew:
                     report=report,
                     adviser=adviser,
                     provenance=provenance,
+                    players=players,
                 )
         begun = time.perf_counter()
-        store = open_store(settings, folder, seed, provenance)
+        store = open_store(settings, folder, seed, provenance, players)
         done = frozenset(store.done)
         task = _Task(settings, make_evaluator, self._threads, games, done, seed, teacher, provenance)
         self._stop.clear()
-        self._next.value = 0
+        self._counters[:] = [0] * _MOST_KINDS
         for connection in self._processes:
             connection.send(task)
         counted = dict.fromkeys(self._processes, SelfplayStats())
@@ -219,25 +225,25 @@ class _Sender:
         self.samples += len(samples)
 
 
-def _serve(connection: Connection, next_number: Any, stop: Any) -> None:
+def _serve(connection: Connection, counters: Any, stop: Any) -> None:
     """Play what comes through a connection until there is no more to come."""
     become_worker()
     with suppress(EOFError, OSError):
         while (task := connection.recv()) is not None:
-            connection.send(_outcome(task, connection, next_number, stop))
+            connection.send(_outcome(task, connection, counters, stop))
 
 
-def _outcome(task: _Task, connection: Connection, next_number: Any, stop: Any) -> _Counted | _Failed:
+def _outcome(task: _Task, connection: Connection, counters: Any, stop: Any) -> _Counted | _Failed:
     try:
-        return _Counted(_play(task, connection, next_number, stop), is_over=True)
+        return _Counted(_play(task, connection, counters, stop), is_over=True)
     except (GoError, WeightsError) as error:
         return _Failed(str(error), is_expected=True)
     except Exception:  # noqa: BLE001 - raised again in the process that shows it
         return _Failed(traceback.format_exc(), is_expected=False)
 
 
-def _play(task: _Task, connection: Connection, next_number: Any, stop: Any) -> SelfplayStats:
-    numbers = numbers_from(_taken_from(next_number), task.games, task.done)
+def _play(task: _Task, connection: Connection, counters: Any, stop: Any) -> SelfplayStats:
+    deal = Deal(task.settings, task.seed, task.games, task.done, counters, counters.get_lock())
     lock = threading.Lock()  # games are sent by another thread than the statistics
 
     def send(message: Any) -> None:
@@ -249,19 +255,10 @@ def _play(task: _Task, connection: Connection, next_number: Any, stop: Any) -> S
             task.settings,
             evaluator,
             _Sender(send),
-            numbers,
+            deal,
             task.seed,
             lambda stats: send(_Counted(stats, is_over=False)),
             adviser,
             task.provenance,
         )
         return run.play(stop)
-
-
-def _taken_from(next_number: Any) -> Iterator[int]:
-    """Yield numbers, each to one process only."""
-    while True:
-        with next_number.get_lock():
-            number = next_number.value
-            next_number.value = number + 1
-        yield number

@@ -5,8 +5,10 @@ KataGo: Wu, "Accelerating self-play learning in Go" (2019), and the configuratio
 knowledge" (2017).
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from engine.errors import BadRules, GoError
 from engine.rules import parse_rules
@@ -26,6 +28,18 @@ _SHARES = (
     "komi_wide_share",
     "starts_share",
 )
+
+_OF_SELFPLAY = {
+    "noise_fraction": "noise_fraction",
+    "noise_concentration": "noise_concentration",
+    "forced_playouts": "forced_playouts",
+    "root_policy_temperature": "root_temperature",
+    "temperature": "temperature",
+    "temperature_moves": "temperature_moves",
+    "resign_threshold": "resign_threshold",
+    "resign_turns": "resign_turns",
+}
+"""Parameters of a search that self-play decides by a setting of its own, with that."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +136,7 @@ class SelfplaySettings:
 
     def __post_init__(self) -> None:
         """Raise ValueError, naming the field, on numbers that no game can be played with."""
+        _require_finite(self)
         for name in (
             "games_at_once",
             "leaves",
@@ -175,12 +190,18 @@ class SelfplaySettings:
                 raise ValueError(
                     f"rules: {text!r} scores territory, which needs agreement on dead stones; use area rules"
                 )
-        try:
-            _ = self.quick_search
-        except GoError as error:
-            raise ValueError(f"search: {error}") from error
+        self._check_search()
         if self.starts_share > 0 and not self.starts:
             raise ValueError("starts_share: expected records in starts")
+
+    def _check_search(self) -> None:
+        try:
+            search, default = self.quick_search, SearchParams()
+        except GoError as error:
+            raise ValueError(f"search: {error}") from error
+        for name, setting in _OF_SELFPLAY.items():
+            if getattr(search, name) != getattr(default, name):
+                raise ValueError(f"search: {name} is not taken from there, set {setting} of self-play instead")
 
     @property
     def quick_search(self) -> SearchParams:
@@ -217,3 +238,12 @@ class SelfplaySettings:
     def earliest_resignation(self, side: int) -> int:
         """Return the moves that must have been played before a side resigns."""
         return round(self.resign_from * side * side)
+
+
+def _require_finite(settings: Any) -> None:
+    """Raise ValueError, naming the field, unless all numbers of a dataclass are finite."""
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        numbers = value if isinstance(value, tuple) else (value,)
+        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+            raise ValueError(f"{each.name}: expected finite numbers, got {value}")

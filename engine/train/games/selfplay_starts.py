@@ -3,19 +3,21 @@
 All of it is drawn from the game's own random numbers, so that a game is the same in whatever company it is played.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, MutableSequence, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from engine.errors import BadSgf, GoError
 from engine.game import Game
 from engine.rules import Rules, parse_rules
-from engine.sgf import Record, iterate_sgfl, load_sgf
-from engine.sgf_source import read_file
+from engine.sgf import Record, load_sgf
+from engine.sgf_source import iterate_records
+from engine.train.data.heldout import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 
-_COLLECTIONS = (".sgfl", ".sgfl.bz2")
 _LATEST = 0.8
 """Share of a record's moves after which no game starts: there is little left to learn."""
 _TRIES = 8
@@ -47,6 +49,56 @@ def draw_kind(settings: SelfplaySettings, generator: np.random.Generator) -> Kin
     return Kind((side, settings.rules[int(generator.integers(len(settings.rules)))]))
 
 
+class Deal:
+    """Deals the numbers of games by their kinds, in ascending order and each once.
+
+    kinds: that games can be of. Several that share their counters, under a lock, deal no number twice.
+    """
+
+    def __init__(
+        self,
+        settings: SelfplaySettings,
+        seed: int,
+        games: int | None,
+        done: Collection[int],
+        counters: MutableSequence[int] | None = None,
+        lock: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        """games: above all numbers, None for no end. done: numbers left out. counters: by kind, 0 at the start."""
+        weights = settings.size_weights or (1.0,) * len(settings.sizes)
+        sides = [side for side, weight in zip(settings.sizes, weights, strict=True) if weight > 0]
+        self.kinds = list(dict.fromkeys(Kind((side, rules)) for side in sides for rules in settings.rules))
+        self._settings, self._seed, self._games, self._done = settings, seed, games, done
+        self._counters = [0] * len(self.kinds) if counters is None else counters
+        self._lock = lock or nullcontext()
+
+    def first(self, kind: Kind) -> int | None:
+        """Return the number of the next game of a kind, which stays to be taken; None if all are dealt."""
+        with self._lock:
+            return self._found(self.kinds.index(kind))
+
+    def take(self, kind: Kind) -> int | None:
+        """Return the number of the next game of a kind, None if all are dealt."""
+        place = self.kinds.index(kind)
+        with self._lock:
+            number = self._found(place)
+            if number is not None:
+                self._counters[place] = number + 1
+            return number
+
+    def _found(self, place: int) -> int | None:
+        number = self._counters[place]
+        while self._games is None or number < self._games:
+            self._counters[place] = number
+            if number not in self._done and self._kind(number) == self.kinds[place]:
+                return number
+            number += 1
+        return None
+
+    def _kind(self, number: int) -> Kind:
+        return draw_kind(self._settings, generator_of(self._seed, number))
+
+
 def draw_komi(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> float:
     """Return the komi of a game, in half points; never more than the board has points."""
     is_wide = generator.random() < settings.komi_wide_share
@@ -56,12 +108,15 @@ def draw_komi(settings: SelfplaySettings, side: int, generator: np.random.Genera
 
 
 class Starts:
-    """The records that games start from. Raises GoError where there is none that can be read."""
+    """The records that games start from, those held out left out. Raises GoError where there is none to be read."""
 
     def __init__(self, sources: Sequence[str]) -> None:
         self._records: dict[int, list[Record]] = {}
-        unreadable = 0
-        for name, data in _texts(sources):
+        unreadable = held_out = 0
+        for name, data in iterate_records(map(Path, sources)):
+            if is_held_out(data):
+                held_out += 1
+                continue
             try:
                 record = load_sgf(data, name=name)
             except BadSgf:
@@ -70,7 +125,10 @@ class Starts:
             if record.width == record.height:
                 self._records.setdefault(record.width, []).append(record)
         if sources and not self._records:
-            raise GoError(f"starts: no record of a square board in {' '.join(sources)}, {unreadable} unreadable")
+            raise GoError(
+                f"starts: no record of a square board in {' '.join(sources)}, {unreadable} unreadable, "
+                f"{held_out} held out"
+            )
 
     def draw(self, kind: Kind, komi: float, generator: np.random.Generator) -> Game | None:
         """Return a game at a random position of a random record, or None where there is none for such boards."""
@@ -99,14 +157,3 @@ def draw_game(settings: SelfplaySettings, kind: Kind, starts: Starts, generator:
 def draw_opening_moves(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> int:
     """Return how many moves are to be drawn from the policy."""
     return int(generator.exponential(settings.opening_share * side * side))
-
-
-def _texts(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and text of every record. Raises GoError where a source cannot be read."""
-    for source in map(Path, sources):
-        paths = sorted(source.rglob("*")) if source.is_dir() else [source]
-        for path in paths:
-            if path.name.endswith(_COLLECTIONS):
-                yield from ((f"{path.name}:{line}", text) for line, text in enumerate(iterate_sgfl(path), 1))
-            elif path.suffix == ".sgf" or not source.is_dir():
-                yield path.name, read_file(path)

@@ -7,6 +7,7 @@ held out for measuring are passed over.
 """
 
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -166,21 +167,25 @@ class Distiller:
         self._report = report or _no_report
         self._chunk_positions, self._chunk_seconds = chunk_positions, chunk_seconds
 
-    def run(self, games: Iterable[SourceGame]) -> Chunk:
-        """Label what is not labelled yet and return the counts of the whole run.
+    def run(self, games: Iterable[SourceGame], stop: threading.Event | None = None) -> Chunk:
+        """Label what is not labelled yet, or until `stop` is set, and return the counts of the whole run.
 
         games: the same in every run, in the same order; those that are done are passed over.
-        Raises TeacherError when the teacher is lost; all but the last chunk is kept then.
+        Raises TeacherError when the teacher is lost; then, and when stopped, all but the last chunk is kept.
         """
+        self._stop = stop or threading.Event()
         self._begun, self._before = time.monotonic(), self._store.total.positions
         waiting = islice(games, self._store.total.games, None)
-        with ThreadPoolExecutor(1, thread_name_prefix="teach") as worker:
+        worker = ThreadPoolExecutor(1, thread_name_prefix="teach")
+        try:
             while self._lacking(0) != 0:
                 chunk, parts = self._label_chunk(waiting, worker)
-                if chunk.games == 0:
+                if chunk.games == 0 or self._stop.is_set():
                     break
                 self._store.add(chunk, parts)
                 self._tell(Chunk())
+        finally:
+            worker.shutdown(cancel_futures=True)
         return self._store.total
 
     def _lacking(self, drawn: int) -> int | None:
@@ -204,7 +209,7 @@ class Distiller:
 
         for batch in batches(self._draw(games, chunk, begun), self._teacher.batch):
             question = asked(batch)
-            running.append((batch, question, worker.submit(self._teacher.label, question)))
+            running.append((batch, question, worker.submit(self._teacher.label, question, self._stop)))
             if len(running) == _IN_FLIGHT:
                 collect()
         while running:
@@ -216,12 +221,14 @@ class Distiller:
         """Yield the positions of games until the chunk is full, counting the games in it."""
         drawn = 0
         for game in games:
+            if self._stop.is_set():
+                return
             chunk.games += 1
             if game.is_held_out:
                 chunk.held_out += 1
                 continue
             try:
-                found = game.positions()
+                found = self._positions(game)
             except GoError:
                 chunk.unusable += 1
                 continue
@@ -232,6 +239,13 @@ class Distiller:
                 return
             if self._lacking(drawn) == 0:
                 return
+
+    def _positions(self, game: SourceGame) -> list[Position]:
+        """Return the positions of a game. Raises GoError where it cannot be used."""
+        found, known = game.positions(), self._teacher.board_sizes
+        if known is not None and not all(known[0] <= side <= known[1] for each in found[:1] for side in each.kind[:2]):
+            raise GoError("of a board that the teacher does not know")
+        return found
 
     def _tell(self, chunk: Chunk) -> None:
         total = Chunk(**asdict(self._store.total))

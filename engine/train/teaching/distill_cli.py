@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from engine.files import claimed
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import computing_options, threads_option
+from engine.stopping import stopping
 
 if TYPE_CHECKING:
     from engine.train.teaching.distill import Chunk, DistillSettings, Progress, SourceGame
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 PLAYOUTS = "playouts"
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+_OF_NETWORKS = ("symmetries", "backend", "precision", "profile")
+_OF_PROGRAMS = ("programs", "hang")
+"""Options that do nothing with other teachers."""
 _SELFPLAY_GAMES = "games.sgfl"
 _LINE_SECONDS = 10.0
 """Between lines of progress where stderr is no terminal."""
@@ -74,7 +79,9 @@ _LINE_SECONDS = 10.0
 @click.option(
     "--hang", type=float, default=300.0, show_default=True, metavar="SECONDS", help="A program's longest wait."
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the positions that --per-game draws.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the positions that --per-game draws."
+)
 @computing_options
 @threads_option
 def distill(**options: Any) -> None:
@@ -99,11 +106,10 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
         raise click.UsageError("--shaping falls to 0 over --positions: say how many")
     with closing(make_teacher(options)) as teacher, claimed(options["out"]):
         settings = _settings(teacher, paths, options)
-        with _progress(stderr, options["positions"]) as show:
+        with _progress(stderr, options["positions"]) as show, stopping() as stop:
             distiller = Distiller(options["out"], settings, teacher, wanted=options["positions"], report=show)
-            try:
-                total = distiller.run(source_games(paths, settings))
-            except KeyboardInterrupt:
+            total = distiller.run(source_games(paths, settings), stop)
+            if stop.is_set():
                 return INTERRUPTED
     stderr.write(_summary(total, options["out"]) + "\n")
     return 0
@@ -122,33 +128,58 @@ def _settings(teacher: "Teacher", paths: tuple[Path, ...], options: dict[str, An
 def make_teacher(options: dict[str, Any]) -> "Teacher":
     """Return the teacher that the options name. Raises GoError, WeightsError or TeacherError, one line."""
     from engine.netfile.finding import find_network
-    from engine.search.params import ROLLOUT_PARAMS, SearchParams
+
+    name = options["teacher"]
+    if name == PLAYOUTS:
+        _refuse_given(f"--teacher {PLAYOUTS}", *_OF_PROGRAMS, *_OF_NETWORKS)
+        return _playouts(options)
+    if find_network(name).exists():
+        _refuse_given("a network", *_OF_PROGRAMS)
+        return _network(options)
+    from engine.train.teaching.gtp_teacher import GtpTeacher
+
+    _refuse_given("a GTP program", *_OF_NETWORKS, "threads")
+    return GtpTeacher(name, visits=options["visits"], programs=options["programs"], seconds=options["hang"])
+
+
+def _refuse_given(teacher: str, *names: str) -> None:
+    """Raise UsageError if one of these options, which do nothing with such a teacher, is on the command line."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in names and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[0]} does nothing with {teacher}")
+
+
+def _playouts(options: dict[str, Any]) -> "Teacher":
+    from engine.evaluators.rollout import RolloutEvaluator
+    from engine.search.params import ROLLOUT_PARAMS
+    from engine.train.teaching.teacher import SearchTeacher
+
+    visits = options["visits"]
+    if visits is None:
+        raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one play-out tells little")
+    rollouts = RolloutEvaluator(options["threads"] or 1)
+    return SearchTeacher(rollouts, ROLLOUT_PARAMS, visits, f"{PLAYOUTS}, {visits} visits")
+
+
+def _network(options: dict[str, Any]) -> "Teacher":
+    from engine.evaluators.cache import CachedEvaluator
+    from engine.netfile.network import Computing, open_network
+    from engine.search.params import SearchParams
+    from engine.train.teaching.identity import identified
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
 
-    name, visits = options["teacher"], options["visits"]
-    if name != PLAYOUTS and not find_network(name).exists():
-        from engine.train.teaching.gtp_teacher import GtpTeacher
-
-        return GtpTeacher(name, visits=visits, programs=options["programs"], seconds=options["hang"])
-    if name == PLAYOUTS:
-        from engine.evaluators.rollout import RolloutEvaluator
-
-        if visits is None:
-            raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one play-out tells little")
-        rollouts = RolloutEvaluator(options["threads"] or 1)
-        return SearchTeacher(rollouts, ROLLOUT_PARAMS, visits, f"{PLAYOUTS}, {visits} visits")
-    from engine.netfile.network import Computing, open_network
-
-    network = open_network(
-        name, Computing(options["backend"], options["precision"], options["threads"]), options["profile"]
-    )
-    called = " ".join([Path(network.facts.file).name, network.facts.precision])
+    visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]
+    if visits is not None:
+        _refuse_given("--visits", "symmetries")
+    computing = Computing(options["backend"], options["precision"], options["threads"])
+    network = open_network(options["teacher"], computing, profile)
+    facts, evaluator = network.facts, network.evaluator
+    called = f"{identified(Path(facts.file), profile)} {facts.precision}"
     if visits is None:
-        symmetries = options["symmetries"]
-        return NetworkTeacher(network.evaluator, f"{called}, {symmetries} symmetries", symmetries)
-    from engine.evaluators.cache import CachedEvaluator
-
-    return SearchTeacher(CachedEvaluator(network.evaluator), SearchParams(), visits, f"{called}, {visits} visits")
+        return NetworkTeacher(evaluator, f"{called}, {symmetries} symmetries", symmetries, facts.board_sizes)
+    called = f"{called}, {visits} visits"
+    return SearchTeacher(CachedEvaluator(evaluator), SearchParams(), visits, called, facts.board_sizes)
 
 
 def selfplay_games(folder: Path) -> list[Path]:

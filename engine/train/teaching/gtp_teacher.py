@@ -7,6 +7,7 @@ crashes or hangs is started again; after some failures in a row there is no teac
 """
 
 import logging
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,9 +15,10 @@ import numpy as np
 
 from engine.color import BLACK, WHITE, color_name, for_color
 from engine.game import Game
-from engine.programs.answers import parse_analysis, parse_move, parse_raw, parse_score
+from engine.programs.answers import AnalysisAnswer, parse_analysis, parse_move, parse_raw, parse_score
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
+from engine.programs.views import View, ask_for_movers, for_mover, shown_view
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Asked, Labels, TeacherError, no_labels
 from engine.vertex import PASS, policy_index
 
@@ -26,12 +28,13 @@ PATIENCE = 3
 """Failures in a row, each of a new process, after which a program counts as lost."""
 _ANALYSIS = "rootInfo true ownership true maxmoves 60"
 """60 moves keep the line short enough to be read whole, and hold all but the last visits."""
+_SEARCHES = ("kata-search_analyze", "kata-genmove_analyze")
 
 
 class GtpProgram:
     """One program that answers about the last positions of games; started when first asked.
 
-    visits: of a search by a program that can be told, None for its network or its move alone.
+    visits: of a search, None for its network or its move alone.
     seconds: the longest wait for an answer. failures: in a row, until now.
     """
 
@@ -39,16 +42,42 @@ class GtpProgram:
         self._visits = visits
         self._follower = Follower(command, seconds)
         self._ask = self._follower.ask
+        self._told_view: View | None = None
+        self._views: dict[tuple[int, int], View | None] = {}
         self.failures = 0
 
+    def begin(self) -> None:
+        """Start the program. Raises TeacherError when that fails."""
+        try:
+            self.start()
+        except ProgramFailure as failure:
+            raise TeacherError(f"no teacher: {failure.detail}") from failure
+
     def start(self) -> None:
-        """Start the program unless it runs. Raises ProgramFailure."""
+        """Start the program unless it runs. Raises ProgramFailure, and TeacherError if it takes no visits."""
         if self._follower.is_running:
             return
-        self._follower.start()
-        if self._visits is not None and self._follower.lists("kata-set-param"):
-            self._ask(f"kata-set-param maxVisits {self._visits}")
-            self._ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE")
+        try:
+            self._follower.start()
+            if self._visits is not None:
+                self._tell_visits(self._visits)
+        except (ProgramFailure, TeacherError):
+            self._follower.kill()
+            raise
+
+    def _tell_visits(self, visits: int) -> None:
+        follower = self._follower
+        searches = follower.first_listed(*_SEARCHES) is not None and follower.lists("kata-set-param")
+        if not (searches and self._ask(f"kata-set-param maxVisits {visits}").ok):
+            raise TeacherError(f"no teacher: {follower.command!r} does not take {visits} visits by kata-set-param")
+        self._told_view, self._views = ask_for_movers(follower), {}
+
+    def count_failure(self, game: Game, failure: ProgramFailure) -> None:
+        """Count a failure in a row. Raises TeacherError when the program counts as lost by it."""
+        self.failures += 1
+        log.warning("the teacher failed at move %d: %s", game.move_number + 1, failure)
+        if self.failures >= PATIENCE:
+            raise TeacherError(f"the teacher failed {PATIENCE} times in a row: {failure.detail}") from failure
 
     def close(self) -> None:
         """End the program politely, if it runs."""
@@ -58,8 +87,9 @@ class GtpProgram:
         """Fill in one row of labels. Raises ProgramFailure; the program is started anew when asked again."""
         self.start()
         try:
+            view = None if self._visits is None else self._view(game)
             if self._follower.follow(game):
-                self._label(game, labels, row)
+                self._label(game, view, labels, row)
         except ProgramFailure:
             self._follower.kill()
             raise
@@ -73,12 +103,23 @@ class GtpProgram:
             self._follower.kill()
             raise
 
-    def _label(self, game: Game, labels: Labels, row: int) -> None:
+    def _view(self, game: Game) -> View | None:
+        """Return whose figures an analysis of a game tells, None if that cannot be known."""
+        size = game.width, game.height
+        if self._told_view is None and size not in self._views:
+            self._views[size] = shown_view(self._winrate, game)
+        return self._told_view or self._views[size]
+
+    def _winrate(self, game: Game) -> float | None:
+        answer = self._analysis(game) if self._follower.follow(game) else None
+        return None if answer is None else answer.winrate
+
+    def _label(self, game: Game, view: View | None, labels: Labels, row: int) -> None:
         told = False
         if self._visits is None and self._follower.lists("kata-raw-nn") and _turn_is_plain(game):
             told = self._read_network(game, labels, row)
         elif self._visits is not None:
-            told = self._read_analysis(game, labels, row)
+            told = self._read_analysis(game, view, labels, row)
         if not told:
             self._read_move_and_score(game, labels, row)
 
@@ -98,15 +139,18 @@ class GtpProgram:
             labels.ownership[row], labels.known[row, OWNERSHIP] = for_color(-answer.ownership, game.to_play), True
         return True
 
-    def _read_analysis(self, game: Game, labels: Labels, row: int) -> bool:
-        """Search by an analysis; figures are those of the side to move, as KataGo's are by default over GTP."""
-        word = self._follower.first_listed("kata-search_analyze", "kata-genmove_analyze")
-        if word is None:
-            return False
+    def _analysis(self, game: Game) -> AnalysisAnswer | None:
+        """Return the analysis of the position that the program is at, None if it has none."""
+        word = self._follower.first_listed(*_SEARCHES)
         reply = self._ask(f"{word} {color_name(game.to_play)} {_ANALYSIS}")
         answer = parse_analysis(reply.text, game.width, game.height) if reply.ok else None
         if word == "kata-genmove_analyze" and reply.ok:
             self._follower.take_back(answer.move if answer is not None else "")
+        return answer
+
+    def _read_analysis(self, game: Game, view: View | None, labels: Labels, row: int) -> bool:
+        """Search by an analysis; of figures in nobody knows whose view only the visits are taken."""
+        answer = self._analysis(game)
         visits = np.zeros(game.width * game.height + 1, dtype=np.float32)
         for candidate in answer.candidates if answer is not None else ():
             visits[policy_index(candidate.vertex, game.width, game.height)] = candidate.visits
@@ -114,6 +158,9 @@ class GtpProgram:
             return False
         labels.policy[row] = visits / visits.sum()
         labels.known[row, POLICY] = True
+        if view is None:
+            return True
+        answer = for_mover(answer, view, game.to_play)
         if answer.winrate is not None:
             labels.outcome[row], labels.known[row, OUTCOME] = (answer.winrate, 1 - answer.winrate, 0), True
         if answer.score is not None:
@@ -154,24 +201,22 @@ class GtpTeacher:
         """Start the first program. Raises TeacherError when that fails."""
         self.name = command if visits is None else f"{command} ({visits} visits)"
         self.batch = batch
+        self.board_sizes: tuple[int, int] | None = None
         self._programs = [GtpProgram(command, visits, seconds) for _ in range(programs)]
+        self._programs[0].begin()
         self._workers = ThreadPoolExecutor(programs, thread_name_prefix="teacher")
-        try:
-            self._programs[0].start()
-        except ProgramFailure as failure:
-            self._programs[0].close()
-            self._workers.shutdown()
-            raise TeacherError(f"no teacher: {failure.detail}") from failure
 
-    def label(self, asked: Asked) -> Labels:
+    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
         """Return what the programs say; positions at which one fails stay unknown.
 
         Neighbors go to the same program, which then only has to be told the moves between them.
         """
+        if any(program.failures >= PATIENCE for program in self._programs):
+            raise TeacherError(f"the teacher failed {PATIENCE} times in a row")
         labels = no_labels(len(asked.games), asked.positions.width * asked.positions.height)
         shares = np.array_split(np.arange(len(asked.games)), len(self._programs))
         jobs = zip(self._programs, shares, strict=True)
-        running = [self._workers.submit(_label_all, job[0], asked.games, job[1].tolist(), labels) for job in jobs]
+        running = [self._workers.submit(_label_all, job[0], asked.games, job[1].tolist(), labels, stop) for job in jobs]
         for each in running:
             each.result()
         return labels
@@ -183,17 +228,18 @@ class GtpTeacher:
             program.close()
 
 
-def _label_all(program: GtpProgram, games: Sequence[Game], rows: Sequence[int], labels: Labels) -> None:
+def _label_all(
+    program: GtpProgram, games: Sequence[Game], rows: Sequence[int], labels: Labels, stop: threading.Event | None
+) -> None:
     for row in rows:
+        if stop is not None and stop.is_set():
+            return
         try:
             program.label(games[row], labels, row)
             program.failures = 0
         except ProgramFailure as failure:
             labels.known[row] = False
-            program.failures += 1
-            log.warning("the teacher failed at move %d: %s", games[row].move_number + 1, failure)
-            if program.failures == PATIENCE:
-                raise TeacherError(f"the teacher failed {PATIENCE} times in a row: {failure.detail}") from failure
+            program.count_failure(games[row], failure)
 
 
 def _turn_is_plain(game: Game) -> bool:
@@ -205,24 +251,19 @@ def _turn_is_plain(game: Game) -> bool:
 
 
 class Advice:
-    """The moves of a GTP program, one position at a time, for exploration; None where it fails or refuses.
-
-    A program that failed so often that it counts as lost is not asked again.
-    """
+    """The moves of a GTP program, one position at a time, for exploration; None where it fails or refuses."""
 
     def __init__(self, command: str, seconds: float = 30.0) -> None:
-        """seconds: the longest wait for a move. The program is started when it is first asked."""
+        """Start the program. seconds: the longest wait for a move. Raises TeacherError when the start fails."""
         self._program = GtpProgram(command, seconds=seconds)
+        self._program.begin()
 
     def __call__(self, game: Game) -> int | None:
-        """Return the program's move for the side to move, or None."""
-        if self._program.failures >= PATIENCE:
-            return None
+        """Return the program's move for the side to move, or None. Raises TeacherError when it counts as lost."""
         try:
             vertex = self._program.best_move(game)
         except ProgramFailure as failure:
-            self._program.failures += 1
-            log.warning("no advice at move %d: %s", game.move_number + 1, failure)
+            self._program.count_failure(game, failure)
             return None
         self._program.failures = 0
         return vertex

@@ -4,6 +4,7 @@ A `Teacher` labels positions of one board size and one rule set, many at a time.
 evaluation and a search over any evaluator; `engine.train.teaching.gtp_teacher` has programs that speak GTP.
 """
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -73,13 +74,18 @@ class Teacher(Protocol):
     """Labels positions, for one thread at a time.
 
     name: for the provenance of what is labelled. batch: positions a call at which it is about fastest.
+    board_sizes: smallest and largest side that it knows, None for all.
     """
 
     name: str
     batch: int
+    board_sizes: tuple[int, int] | None
 
-    def label(self, asked: Asked) -> Labels:
-        """Return the labels of positions. Raises TeacherError when there will be none any more."""
+    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
+        """Return the labels of positions; once `stop` is set, further ones stay unknown.
+
+        Raises TeacherError when there will be none any more.
+        """
 
     def close(self) -> None:
         """Free threads, devices and programs."""
@@ -88,14 +94,16 @@ class Teacher(Protocol):
 class NetworkTeacher:
     """One evaluation of a position by a network, or the mean of several under different symmetries."""
 
-    def __init__(self, evaluator: Evaluator, name: str, symmetries: int = 1) -> None:
+    def __init__(
+        self, evaluator: Evaluator, name: str, symmetries: int = 1, board_sizes: tuple[int, int] | None = None
+    ) -> None:
         """symmetries: how many of the board's to average over, 1 to 8."""
-        self.name = name
+        self.name, self.board_sizes = name, board_sizes
         self.batch = min(evaluator.attributes.max_batch, 4 * evaluator.attributes.preferred_batch)
         self._evaluator = evaluator
         self._symmetries = symmetries
 
-    def label(self, asked: Asked) -> Labels:
+    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
         """Return the network's policy, outcome and, where it knows them, score and ownership."""
         positions, count = asked.positions, len(asked.games)
         out = Evaluation(count, positions.width, positions.height)
@@ -123,21 +131,30 @@ class NetworkTeacher:
 class SearchTeacher:
     """A search of so many visits over an evaluator: the policy is how visits are distributed over the root's moves."""
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams, visits: int, name: str) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        params: SearchParams,
+        visits: int,
+        name: str,
+        board_sizes: tuple[int, int] | None = None,
+    ) -> None:
         """visits: at least 2, or there is no distribution. Mirror images of a move are searched and share visits."""
         if visits < 2:
             raise ValueError(f"a search of {visits} visits, expected 2 or more")
-        self.name = name
+        self.name, self.board_sizes = name, board_sizes
         self.batch = 16
         self._evaluator = evaluator
         self._search = Search(evaluator, replace(params, prunes_symmetric_moves=False))
         self._visits = visits
 
-    def label(self, asked: Asked) -> Labels:
+    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
         """Return what a search of each position found, each as if it were the first."""
         positions = asked.positions
         labels = no_labels(len(asked.games), positions.width * positions.height)
         for row, game in enumerate(asked.games):
+            if stop is not None and stop.is_set():
+                break
             self._search.forget()
             self._search.begin(game, game.to_play, game.legal_vertices())
             self._search.run([VisitStopper(self._visits)], self._visits)

@@ -10,16 +10,19 @@ from click.testing import CliRunner, Result
 
 from engine.color import BLACK
 from engine.encoders import ENCODERS
+from engine.errors import GoError
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch
 from engine.game import Game
 from engine.nets.random import random_spec
-from engine.sgf import load_sgf, write_game
+from engine.sgf import load_sgf
+from engine.sgf_writer import write_game
 from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
 from engine.train.data.heldout import is_held_out
 from engine.train.data.records import Source
-from engine.train.data.samples import read_shard, shard_info
+from engine.train.data.replay import Window
+from engine.train.data.samples import BadSamples, read_shard, shard_info
 from engine.vertex import policy_index
 from tests.positions import random_game
 from tests.shared import require_shared
@@ -109,7 +112,7 @@ def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
     sources = [*records(), ("broken", b"no game"), ("large", b"(;SZ[9];B[aa])")]
     accuracy = accuracy_of(Prejudiced(), sources, network="p", board_sizes=(2, 7))
     assert accuracy.skipped == {"not readable": 1, "of a board that the network does not know": 1}
-    with pytest.raises(ValueError, match="no position"):
+    with pytest.raises(GoError, match="no position in 2 records: 1 not readable; 1 of a board that the network does"):
         accuracy_of(Prejudiced(), sources[-2:], network="p", board_sizes=(2, 7))
 
 
@@ -169,6 +172,21 @@ def test_records_become_shards(tmp_path: Path) -> None:
     assert len(games) + len(held_out_records([path], None, 1)) == 100
     again = run(samples_command, "--records", path, "--out", out)
     assert again.exit_code == 1 and "holds samples already" in again.output
+
+
+def test_samples_of_held_out_games_are_not_trained_on(tmp_path: Path) -> None:
+    path, out = lines(tmp_path / "a.sgfl", 100), tmp_path / "out"
+    result = run(samples_command, "--records", path, "--out", out, "--processes", 0, "--held-out")
+    assert result.exit_code == 0, result.output
+    with pytest.raises(BadSamples, match="samples of held-out games, which are never trained on"):
+        Window(out)
+
+
+@pytest.mark.parametrize("command", [("x.net",), ()])
+def test_a_seed_below_0_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
+    asked = accuracy_command if command else samples_command
+    result = run(asked, *command, "--records", tmp_path, "--per-game", 2, "--seed", -1)
+    assert result.exit_code == 2 and "-1 is not in the range x>=0" in result.output
 
 
 @pytest.mark.slow

@@ -1,14 +1,17 @@
 """Records to samples: moves, replies and results as targets, bad records counted, the same from many processes."""
 
-from collections.abc import Sequence
+import multiprocessing
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from engine.errors import GoError
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
-from engine.sgf import load_sgf, write_game
+from engine.sgf import load_sgf
+from engine.sgf_writer import write_game
 from engine.train.data.heldout import game_hash, is_held_out
 from engine.train.data.records import RecordOptions, Source, Tally, komi_of, read_samples, rules_of
 from engine.train.data.samples import BadSamples, Samples, SampleWriter, arrays_of, concatenate
@@ -190,6 +193,17 @@ def test_worker_processes_give_the_same_samples_in_the_same_order() -> None:
         np.array_equal(a, b) for a, b in zip(arrays_of(alone).values(), arrays_of(together).values(), strict=True)
     )
     assert tallies[0] == tallies[1]
+
+
+def test_a_worker_that_is_killed_is_one_line() -> None:
+    def sources() -> Iterator[Source]:
+        for number in range(80):
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            yield str(number), b"(;SZ[5];B[aa])"
+
+    with pytest.raises(GoError, match="a process that reads records died"):
+        list(read_samples(sources(), RecordOptions(held_out=None), processes=1))
 
 
 def test_an_unknown_encoder_is_refused_at_once() -> None:

@@ -1,6 +1,7 @@
 """Self-play: what is recorded, masked and kept, that a seed decides all of it, and that a crash costs little."""
 
 import json
+import math
 import re
 import signal
 import subprocess
@@ -283,18 +284,12 @@ def test_boards_and_rules_are_drawn_and_take_turns(tmp_path: Path) -> None:
     assert all((2 * each).is_integer() for each in komi if each is not None)
 
 
-def test_games_start_from_records(tmp_path: Path) -> None:
-    start = tmp_path / "starts"
-    start.mkdir()
-    (start / "one.sgf").write_text("(;GM[1]SZ[5]AB[bb][cb]AW[dd]PL[W];W[cd];B[dc];W[bd];B[ed];W[ee])")
-    play(tmp_path / "out", 6, starts=(str(start),), starts_share=1.0)
-    for line in records(tmp_path / "out").values():
-        record = load_sgf(line.encode())
-        game = record.game(1)
-        assert (len(game.setup_black), len(game.setup_white)) == (2, 1)
-        assert record.moves[0].color == WHITE
-    with pytest.raises(GoError, match="no record"):
-        play(tmp_path / "none", 1, starts=(str(tmp_path / "out" / "selfplay.json"),), starts_share=1.0)
+def test_a_held_out_game_is_kept_without_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.train.games.selfplay.is_held_out", lambda record: b"RO[1]" in record)
+    play(tmp_path, 3, full_share=1.0)
+    found = records(tmp_path)
+    learned = set(samples(tmp_path).game.tolist())
+    assert learned == {game_hash(1, number, found[number]) for number in (0, 2)}
 
 
 def test_a_game_goes_on_where_the_enemy_might_live() -> None:
@@ -304,13 +299,6 @@ def test_a_game_goes_on_where_the_enemy_might_live() -> None:
     avoided = referee.pointless(WHITE)
     assert avoided is not None
     assert not any(avoided[WHITE, vertex] for vertex in game.legal_vertices(WHITE))
-
-
-def test_any_number_of_games_may_be_over_where_they_start(tmp_path: Path) -> None:
-    start = tmp_path / "settled.sgf"
-    start.write_text("(;GM[1]SZ[5]AB[ba][da][ab][bb][cb][db][eb][ac][bc][cc][dc][ec]AW[ad][bd][cd][dd][ed][be][de])")
-    stats = play(tmp_path / "out", 1200, starts=(str(start),), starts_share=1.0)
-    assert (stats.games, stats.samples) == (1200, 0)
 
 
 def test_nobody_plays_where_nothing_can_change(tmp_path: Path) -> None:
@@ -400,6 +388,13 @@ def test_statistics_add_up(tmp_path: Path) -> None:
         ("rules", ("checkers",), "unknown rules 'checkers'"),
         ("starts_share", 0.5, "starts_share: expected records"),
         ("longest", 0.0, "longest: expected more than 0"),
+        ("temperature", math.nan, "temperature: expected finite numbers, got nan"),
+        ("komi", math.inf, "komi: expected finite numbers, got inf"),
+        ("size_weights", (math.nan,), "size_weights: expected finite numbers"),
+        ("search", {"c_puct": "nan"}, "setting 'c_puct': expected a number"),
+        ("search", {"noise_fraction": "0.3"}, "noise_fraction is not taken from there, set noise_fraction of self"),
+        ("search", {"root_policy_temperature": "1.3"}, "root_policy_temperature is not taken from there, set root_te"),
+        ("search", {"resign_threshold": "0.1"}, "resign_threshold is not taken from there, set resign_threshold"),
     ],
 )
 def test_a_setting_out_of_range_is_named(name: str, value: Any, said: str) -> None:

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 import keima
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
+from tests.train.teaching.test_gtp_teacher import fake
 from weights import native
 
 TINY = ["--size", "5", "--blocks", "1", "--channels", "4", "--precision", "fp32", "--threads", "1"]
@@ -42,6 +43,33 @@ def test_two_processes_play_with_a_network_of_a_file_and_with_a_random_one(tmp_p
         told = json.loads(result.stdout)
         assert (told["games"], told["done"]) == (4, 4)
         assert len((out / "games.sgfl").read_text().splitlines()) == 4
+
+
+def test_a_folder_goes_on_with_no_other_network_or_teacher(tmp_path: Path) -> None:
+    file = tmp_path / "same.net"
+    command = (tmp_path / "out", "--net", file, *TINY, *QUICK, "--set", "exploration.start=0.1", "--games", "1")
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1), file)
+    assert invoke(*command).exit_code == 0
+    taught = invoke(*command, "--teacher", fake("reg_genmove"))
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 2), file)
+    for refused, said in ((taught, "has teacher None, not"), (invoke(*command), "has network 'same.net ")):
+        assert refused.exit_code == 1
+        assert said in refused.stderr
+        assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_a_teacher_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
+    words = ("--net", "none", *TINY, *QUICK, "--set", "exploration.start=0.5", "--games", "1")
+    refused = invoke(tmp_path / "out", *words, "--teacher", "./no-such-program")
+    assert refused.exit_code == 1
+    assert "no teacher: cannot start './no-such-program'" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_a_seed_below_0_is_refused(tmp_path: Path) -> None:
+    refused = invoke(tmp_path / "out", "--net", "none", *TINY, "--games", "1", "--seed", "-1")
+    assert refused.exit_code == 2
+    assert "-1 is not in the range x>=0" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Pat
     with Crew(2) as crew:
         together = crew.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
         workers = multiprocessing.active_children()
-        crew.play(TINY, fake, tmp_path / "next", 7, 2)
+        crew.play(replace(TINY, sizes=(4, 5)), fake, tmp_path / "next", 12, 2)
         assert multiprocessing.active_children() == workers
-    play(tmp_path / "next-alone", 7, seed=2)
+    play(tmp_path / "next-alone", 12, seed=2, sizes=(4, 5))
     for one, two in (("alone", "both"), ("next-alone", "next")):
         assert records(tmp_path / one) == records(tmp_path / two)
         assert len(samples(tmp_path / one)) == len(samples(tmp_path / two))

@@ -2,7 +2,8 @@
 
 genmove and reg_genmove name the first empty point from A1 on. Score answers are those of --score.
 --refuse COMMANDS answers them with `?`, --crash FILE COUNT ends the program at its first COUNT questions of any
-process (the file counts them), --log FILE keeps every line.
+process (the file counts them), --log FILE keeps every line. --view COLOR analyzes in this color's view and refuses
+any other.
 """
 
 import argparse
@@ -29,14 +30,16 @@ def network_answer(size: int, played: int) -> str:
     )
 
 
-def analysis_answer(size: int) -> str:
-    """Return an analysis: three visits for A1, one for a pass, and the side to move ahead."""
-    own = " ".join(["0.25"] * size * size)
+def analysis_answer(size: int, color: str, komi: float, view: str) -> str:
+    """Return an analysis: three visits for A1, one for a pass; the side to move is ahead, or Black with a low komi."""
+    won = 0.625 if komi > -50 else 0.99 if color == "black" else 0.01
+    sign, winrate = (1, won) if view in ("", color) else (-1, 1 - won)
+    own = " ".join([str(sign * 0.25)] * size * size)
     return (
         "info move A1 visits 1 winrate 0.5 order 0 pv A1\n"
         "info move A1 visits 3 edgeVisits 3 winrate 0.6 order 0 pv A1 B1 "
         "info move pass visits 1 edgeVisits 1 winrate 0.5 order 1 pv pass "
-        f"rootInfo visits 5 utility 0.1 winrate 0.625 scoreLead 2.5 scoreSelfplay 3.5 ownership {own}"
+        f"rootInfo visits 5 utility 0.1 winrate {winrate} scoreLead {sign * 2.5} scoreSelfplay 3.5 ownership {own}"
     )
 
 
@@ -57,10 +60,11 @@ def main() -> None:
     parser.add_argument("--score", default="B+3.5 (upper bound: 4.5, lower: 2.5)")
     parser.add_argument("--refuse", default="")
     parser.add_argument("--move", default="")
+    parser.add_argument("--view", default="")
     parser.add_argument("--log", default="")
     parser.add_argument("--crash", nargs=2, default=["", "0"])
     options = parser.parse_args()
-    listed, size = [*BASE.split(), *options.also.split()], 9
+    listed, size, komi = [*BASE.split(), *options.also.split()], 9, 0.0
     played: list[str] = []
     for line in sys.stdin:
         command, *words = line.split()
@@ -74,7 +78,8 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(3)
         text = ""
-        if command in options.refuse.split() or command not in listed:
+        refused = options.refuse.split() + ["kata-set-param"] * (options.view != "" and "SIDETOMOVE" in words)
+        if command in refused or command not in listed:
             sys.stdout.write("? cannot\n\n")
             sys.stdout.flush()
             continue
@@ -84,6 +89,8 @@ def main() -> None:
             size = int(words[0])
         elif command == "clear_board":
             played = []
+        elif command == "komi":
+            komi = float(words[0])
         elif command == "play":
             played.append(words[1].upper())
         elif command in ("genmove", "reg_genmove"):
@@ -97,7 +104,7 @@ def main() -> None:
         elif command == "kata-raw-nn":
             text = network_answer(size, len(played))
         elif command in ("kata-search_analyze", "kata-genmove_analyze"):
-            text = "\n" + analysis_answer(size) + f"\nplay {move}"
+            text = "\n" + analysis_answer(size, words[0], komi, options.view) + f"\nplay {move}"
             if command == "kata-genmove_analyze":
                 played.append(move)
         sys.stdout.write(f"= {text}\n\n")

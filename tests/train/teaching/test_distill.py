@@ -1,6 +1,7 @@
 """Labels of records: what goes into samples, what is left out, and a run that goes on where it was killed."""
 
 import json
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -50,11 +51,12 @@ class ScriptedTeacher:
 
     def __init__(self, known: Iterable[int] = (POLICY, OUTCOME, SCORE, OWNERSHIP), batch: int = 8) -> None:
         self.name, self.batch = "scripted", batch
+        self.board_sizes: tuple[int, int] | None = None
         self.known = list(known)
         self.labelled = 0
         self.lasts = 10**9
 
-    def label(self, asked: Asked) -> Labels:
+    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
         count, area = len(asked.games), asked.positions.width * asked.positions.height
         if self.labelled + count > self.lasts:
             raise TeacherError("gone")
@@ -201,6 +203,25 @@ def test_a_run_that_lost_its_teacher_goes_on_with_the_same_command(tmp_path: Pat
     for first, second in zip(*(samples_in(tmp_path / name)["5x5"] for name in "ab"), strict=True):
         assert np.array_equal(first.planes, second.planes)
         assert np.array_equal(first.policy, second.policy)
+
+
+def test_a_run_that_is_stopped_keeps_whole_chunks_and_goes_on(tmp_path: Path) -> None:
+    records, stop = [record(5, 20, seed) for seed in range(4)], threading.Event()
+
+    def end(progress: Progress) -> None:
+        if progress.total.positions > 20:
+            stop.set()
+
+    first = distiller(tmp_path, ScriptedTeacher(), chunk_positions=20, report=end).run(games_of(*records), stop)
+    assert first.positions == sum(map(len, samples_in(tmp_path)["5x5"])) == 20
+    assert distiller(tmp_path, ScriptedTeacher()).run(games_of(*records)).positions == 80
+
+
+def test_a_board_that_the_teacher_does_not_know_is_unusable(tmp_path: Path) -> None:
+    teacher = ScriptedTeacher()
+    teacher.board_sizes = (5, 6)
+    total = distiller(tmp_path, teacher).run(games_of(record(5, 7), record(7, 7), record(4, 7)))
+    assert (total.games, total.unusable, total.positions) == (3, 2, 7)
 
 
 def test_shards_without_a_line_are_written_anew(tmp_path: Path) -> None:

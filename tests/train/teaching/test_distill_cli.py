@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from engine.sgf import write_game
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
+from engine.sgf_writer import write_game
 from engine.train.data.heldout import is_held_out
 from engine.train.data.samples import read_shard
 from engine.train.teaching.distill_cli import distill
 from tests.positions import random_game
 from tests.train.teaching.test_gtp_teacher import fake
+from weights import native
 
 SIZE = 5
 
@@ -65,6 +68,12 @@ def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Pat
         (["--teacher", "playouts", "--visits", "4", "--records", ".", "--shaping", "0.5"], "say how many"),
         (["--teacher", "playouts", "--visits", "4", "--records", ".", "--encoder", "none"], "unknown encoder 'none'"),
         (["--teacher", "playouts", "--visits", "4", "--records", "{empty}/x.sgf"], "does not exist"),
+        (["--teacher", "playouts", "--visits", "4", "--records", ".", "--hang", "9"], "--hang does nothing with --tea"),
+        (["--teacher", "zero9", "--records", ".", "--programs", "2"], "--programs does nothing with a network"),
+        (["--teacher", "zero9", "--visits", "4", "--records", ".", "--symmetries", "2"], "nothing with --visits"),
+        (["--teacher", "x", "--records", ".", "--precision", "fp32"], "--precision does nothing with a GTP program"),
+        (["--teacher", "x", "--records", ".", "--human-profile", "rank_5k"], "--human-profile does nothing with a GTP"),
+        (["--teacher", "x", "--records", ".", "--seed", "-1"], "-1 is not in the range x>=0"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(words: list[str], message: str, tmp_path: Path) -> None:
@@ -82,3 +91,21 @@ def test_a_folder_of_another_teacher_is_refused(records: Path, tmp_path: Path) -
     result = run(tmp_path / "out", "--teacher", fake("genmove undo"), "--records", records)
     assert result.exit_code == 1
     assert "teacher was" in result.stderr
+
+
+def test_another_network_of_the_same_name_is_refused(records: Path, tmp_path: Path) -> None:
+    words = ("--records", records, "--threads", 1)
+    for number, folder in enumerate((tmp_path / "one", tmp_path / "two")):
+        folder.mkdir()
+        native.write(random_spec(1, 4, ENCODERS["katago-v7"], number), folder / "same.net")
+    assert run(tmp_path / "out", "--teacher", tmp_path / "one" / "same.net", *words).exit_code == 0
+    result = run(tmp_path / "out", "--teacher", tmp_path / "two" / "same.net", *words)
+    assert result.exit_code == 1
+    assert "teacher was 'same.net " in result.stderr
+
+
+def test_a_game_of_another_board_does_not_end_a_run(tmp_path: Path) -> None:
+    (tmp_path / "a.sgfl").write_text("(;SZ[25]RE[B+R];B[ee];W[eg])\n(;SZ[9]RE[B+R];B[ee];W[eg])\n", encoding="utf-8")
+    result = run(tmp_path / "out", "--teacher", "zero9", "--records", tmp_path / "a.sgfl", "--threads", 1)
+    assert result.exit_code == 0, result.output
+    assert "2 positions of 2 games; 0 games held out, 1 unusable" in result.stderr

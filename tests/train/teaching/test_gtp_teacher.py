@@ -1,7 +1,9 @@
 """Programs as teachers: the best command they list is used, what they refuse stays unknown, crashes are survived."""
 
+import os
 import shlex
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,8 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.train.teaching.gtp_teacher import PATIENCE, Advice, GtpTeacher
+from engine.programs.program import ProgramFailure
+from engine.train.teaching.gtp_teacher import PATIENCE, Advice, GtpProgram, GtpTeacher
 from engine.train.teaching.labelling import Position, asked
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherError
 from engine.vertex import PASS, parse_vertex
@@ -59,13 +62,37 @@ def test_a_network_answer_is_turned_to_the_side_to_move() -> None:
 def test_a_search_gives_its_visits_as_policy_and_changes_no_game(command: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     game = game_after("C3 D3")
-    labels = labels_of(fake(f"genmove undo {command}", log=str(log)), [game, game], visits=5)
+    labels = labels_of(fake(f"genmove undo kata-set-param {command}", log=str(log)), [game, game], visits=5)
     assert labels.policy[1, [A1, SIZE * SIZE]].tolist() == [0.75, 0.25]
     assert labels.outcome[0].tolist() == [0.625, 0.375, 0.0]
     assert (labels.score[0], labels.ownership[0, 0]) == (2.5, 0.25)
     said = log.read_text(encoding="utf-8").split("\n")
     assert said.count("undo") == (2 if "genmove" in command else 0)
     assert said.count("play black C3") == 1
+
+
+@pytest.mark.parametrize("command", ["kata-search_analyze", "kata-genmove_analyze"])
+@pytest.mark.parametrize("view", ["black", "white"])
+def test_figures_are_those_of_the_side_to_move_whatever_view_a_program_has(command: str, view: str) -> None:
+    program = fake(f"genmove undo kata-set-param {command}", view=view)
+    labels = labels_of(program, [game_after("C3"), game_after("C3 D3")], visits=5)
+    assert labels.outcome.tolist() == [[0.625, 0.375, 0.0]] * 2
+    assert labels.score.tolist() == [2.5, 2.5]
+    assert labels.ownership[:, 0].tolist() == [0.25, 0.25]
+
+
+def test_figures_in_a_view_that_cannot_be_known_stay_unknown() -> None:
+    labels = labels_of(fake("kata-set-param kata-search_analyze", view="nobody"), [game_after("C3")], visits=5)
+    assert np.flatnonzero(labels.known[0]).tolist() == [POLICY]
+
+
+@pytest.mark.parametrize(
+    ("also", "refuse"),
+    [("kata-set-param kata-search_analyze", "kata-set-param"), ("kata-search_analyze", ""), ("kata-set-param", "")],
+)
+def test_a_program_that_takes_no_visits_is_no_teacher_by_search(also: str, refuse: str) -> None:
+    with pytest.raises(TeacherError, match="does not take 5 visits"):
+        labels_of(fake(also, refuse=refuse), [game_after("C3")], visits=5)
 
 
 @pytest.mark.parametrize(("also", "undone"), [("reg_genmove undo", 0), ("genmove undo", 2), ("genmove", 0)])
@@ -124,6 +151,22 @@ def test_a_program_that_keeps_crashing_is_no_teacher(tmp_path: Path) -> None:
         labels_of(command, [game_after("C3")] * PATIENCE)
 
 
+def test_a_lost_teacher_is_not_asked_again(tmp_path: Path) -> None:
+    question = asked([Position(game_after("C3"), PASS, None, None, 1)] * PATIENCE)
+    with teaching(fake("reg_genmove", "--crash", str(tmp_path / "count"), "99")) as teacher:
+        for _ in range(2):
+            with pytest.raises(TeacherError, match=f"failed {PATIENCE} times in a row"):
+                teacher.label(question)
+    assert (tmp_path / "count").read_text(encoding="utf-8") == str(PATIENCE)
+
+
+def test_positions_after_a_stop_stay_unknown() -> None:
+    stop = threading.Event()
+    stop.set()
+    with teaching(fake("reg_genmove")) as teacher:
+        assert not teacher.label(asked([Position(game_after("C3"), PASS, None, None, 1)]), stop).known.any()
+
+
 def test_a_teacher_that_cannot_be_started_is_an_error_at_once() -> None:
     with pytest.raises(TeacherError, match=r"cannot start '\./no-such-program'"):
         GtpTeacher("./no-such-program")
@@ -139,9 +182,22 @@ def test_advice_is_a_move_or_nothing(tmp_path: Path) -> None:
     assert advice(game_after("C3")) == parse_vertex("A1", SIZE, SIZE)
     advice.close()
     crashing = Advice(fake("reg_genmove", "--crash", str(tmp_path / "count"), "99"))
-    assert [crashing(game_after("")) for _ in range(PATIENCE + 1)] == [None] * (PATIENCE + 1)
-    assert (tmp_path / "count").read_text(encoding="utf-8") == str(PATIENCE)
-    assert Advice("./no-such-program")(game_after("")) is None
+    assert [crashing(game_after("")) for _ in range(PATIENCE - 1)] == [None] * (PATIENCE - 1)
+    with pytest.raises(TeacherError, match=f"failed {PATIENCE} times in a row"):
+        crashing(game_after(""))
+
+
+def test_advice_of_a_program_that_cannot_be_started_is_an_error_at_once() -> None:
+    with pytest.raises(TeacherError, match=r"cannot start '\./no-such-program'"):
+        Advice("./no-such-program")
+
+
+def test_a_program_that_fails_as_it_starts_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with pytest.raises(ProgramFailure, match="no answer in time"):
+        GtpProgram(shlex.join(["sh", "-c", f"echo $$ > {pid}; exec sleep 60"]), seconds=0.5).start()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text(encoding="utf-8")), 0)
 
 
 def test_labels_know_nothing_by_columns_they_do_not_have() -> None:

@@ -1,0 +1,132 @@
+"""A game as SGF text, with comments and variations."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sgfmill import sgf_grammar
+
+from engine import __version__
+from engine.color import WHITE, color_letter
+from engine.game import Game, Move
+from engine.rules import Rules, preset_name
+from engine.vertex import format_sgf
+
+_SGF_NAMES = {
+    "tromp-taylor": "Tromp-Taylor",
+    "chinese": "Chinese",
+    "japanese": "Japanese",
+    "aga": "AGA",
+    "new-zealand": "NZ",
+}
+
+
+class Variation(NamedTuple):
+    """Another way that a game may go: all its moves from the start, and comments by move number, 1 for the first."""
+
+    moves: Sequence[Move]
+    comments: Mapping[int, str]
+
+
+def write_game(
+    game: Game,
+    *,
+    result: str | None = None,
+    black: str = "",
+    white: str = "",
+    comment: str = "",
+    main_time: float | None = None,
+    overtime: str = "",
+    date: str = "",
+    event: str = "",
+    round_name: str = "",
+    about: Mapping[str, str] | None = None,
+    move_comments: Mapping[int, str] | None = None,
+    variations: Sequence[Variation] = (),
+) -> str:
+    """Return a game as FF[4] SGF text, in UTF-8 where it is written to a file.
+
+    main_time: seconds. about: as `Record` has it. move_comments: by move number, 1 for the first move. The game itself
+    is the main line.
+    """
+    root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
+    texts = {
+        "AP": f"Keima:{__version__}",
+        "KM": f"{game.komi:g}",
+        "RU": format_ru(game.rules),
+        "PB": black,
+        "PW": white,
+        "RE": result or "",
+        "TM": "" if main_time is None else f"{main_time:g}",
+        "OT": overtime,
+        "DT": date,
+        "EV": event,
+        "RO": round_name,
+        "C": comment,
+    }
+    square = game.width == game.height
+    root["SZ"] = [str(game.width).encode() if square else f"{game.width}:{game.height}".encode()]
+    told = {**(about or {}), **{key: text for key, text in texts.items() if text}}
+    root |= {key: [_encode(text)] for key, text in told.items()}
+    if len(game.setup_black) >= 2 and not game.setup_white:
+        root["HA"] = [str(len(game.setup_black)).encode()]
+    for key, stones in (("AB", game.setup_black), ("AW", game.setup_white)):
+        if stones:
+            root[key] = [format_sgf(vertex, game.width).encode() for vertex in sorted(stones)]
+    first = game.moves[0].color if game.moves else game.to_play
+    if game.setup_black or game.setup_white or first == WHITE:
+        root["PL"] = [color_letter(first).encode()]
+    tree = sgf_grammar.Coarse_game_tree()
+    tree.sequence = [root]
+    _grow(tree, [Variation(game.moves, move_comments or {}), *variations], 0, game.width)
+    text: bytes = sgf_grammar.serialise_game_tree(tree)
+    return text.decode("utf-8")
+
+
+def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shared: int, width: int) -> None:
+    """Append what follows the moves that lines share, so many; of several ways the first line's is the main one.
+
+    Where that line ends and others go on, its way is an empty node: as their beginning it would be lost among them.
+    """
+    while True:
+        ways: dict[Move, list[Variation]] = {}
+        for line in lines:
+            if len(line.moves) > shared:
+                ways.setdefault(line.moves[shared], []).append(line)
+        has_ended = len(lines[0].moves) == shared and bool(ways)
+        shared += 1
+        if len(ways) != 1 or has_ended:
+            break
+        [(move, lines)] = ways.items()
+        tree.sequence.append(_node(move, lines, shared, width))
+    if has_ended:
+        end = sgf_grammar.Coarse_game_tree()
+        end.sequence = [{}]
+        tree.children.append(end)
+    for move, following in ways.items():
+        branch = sgf_grammar.Coarse_game_tree()
+        branch.sequence = [_node(move, following, shared, width)]
+        tree.children.append(branch)
+        _grow(branch, following, shared, width)
+
+
+def _node(move: Move, lines: Sequence[Variation], number: int, width: int) -> dict[str, list[bytes]]:
+    """Return the properties of a move, with the comment of the first line that has one."""
+    node = {color_letter(move.color): [format_sgf(move.vertex, width).encode()]}
+    comment = next((line.comments[number] for line in lines if line.comments.get(number)), None)
+    return node | ({"C": [_encode(comment)]} if comment else {})
+
+
+def format_ru(rules: Rules) -> str:
+    """Return the RU value of a rule set: a name that other programs know, or KataGo's long form."""
+    name = preset_name(rules)
+    if name in _SGF_NAMES:
+        return _SGF_NAMES[name]
+    return (
+        f"ko{rules.ko}score{rules.scoring}tax{rules.tax}sui{rules.suicide:d}"
+        f"button{rules.button:d}whb{rules.handicap_bonus}fpok{rules.friendly_pass:d}"
+    )
+
+
+def _encode(text: str) -> bytes:
+    """Return text as a property value; what UTF-8 cannot hold becomes "?"."""
+    return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
