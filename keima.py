@@ -5,7 +5,6 @@ of its own, and imports nothing heavy before a command needs it: a GTP controlle
 answers while numpy, numba and the network still load.
 """
 
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,18 @@ from engine import __version__
 from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import network_named, network_options, refuse_lonely_profile, threads_option
-from engine.option_types import BoardSize, RuleSet, read_settings, search_params
+from engine.netfile.options import network_options, refuse_lonely_profile, threads_option
+from engine.option_types import (
+    KOMI,
+    SECONDS,
+    BoardSize,
+    RuleSet,
+    log_level_option,
+    open_evaluator,
+    read_settings,
+    search_params,
+    seed_option,
+)
 from engine.rules import parse_rules
 from engine.solve.options import SolveSettings, solve_options
 from gtp.options import controller_options
@@ -27,9 +36,6 @@ if TYPE_CHECKING:
     from engine.players import Player
     from engine.search.params import SearchParams
     from engine.solve.cli import Judge
-
-LOG_LEVELS = ["error", "warning", "info", "debug"]
-
 
 LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "web", "zero")
 """Commands with options of their own."""
@@ -114,12 +120,15 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     except (OSError, ValueError) as error:
         raise click.BadParameter(f"{path}: {error}", ctx, param) from error
     search = content.pop("search", {})
-    options = {each.name for each in ctx.command.params} - {"config", "settings"}
-    unknown = [key for key in content if key.replace("-", "_") not in options]
+    names = {word.removeprefix("--"): each.name or "" for each in ctx.command.params for word in each.opts}
+    options = {word: name for word, name in names.items() if name not in ("config", "settings")}
+    given = {key.replace("_", "-"): value for key, value in content.items()}
+    unknown = [key for key in given if key not in options]
     if unknown or not isinstance(search, dict):
-        known = " ".join(sorted(name.replace("_", "-") for name in options if name))
+        known = " ".join(sorted(options))
         raise click.BadParameter(f"{path}: unknown key {' '.join(unknown)!r}, expected {known} or [search]", ctx, param)
-    ctx.default_map = {key.replace("-", "_"): value for key, value in content.items()}
+    # As texts, which click checks: it would take the number 7.5 as 7 visits, and stumble over a list.
+    ctx.default_map = {options[key]: str(value) for key, value in given.items()}
     return {key: str(value) for key, value in search.items()}
 
 
@@ -133,18 +142,8 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 
     return_large_blocks()
     kind = ReflexPlayer if options["reflexes"] else SearchPlayer
-    file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
-    if file is None:
-        from engine.evaluators.rollout import RolloutEvaluator
-
-        player = kind(RolloutEvaluator(threads), params)
-    else:
-        from engine.evaluators.cache import CachedEvaluator
-        from engine.netfile.network import Computing, open_network
-
-        computing = Computing(options["backend"], options["precision"], threads)
-        network = open_network(file, computing, options["profile"])
-        player = kind(CachedEvaluator(network.evaluator), params, network=network)
+    evaluator, network = open_evaluator(options["net"], options)
+    player = kind(evaluator, params, network=network)
     player.warm_up(width, height)
     return player
 
@@ -153,19 +152,12 @@ def make_judge(net: str | None, options: dict[str, Any]) -> "Judge":
     """Return what judges positions for `keima solve`. Raises GoError or WeightsError, one line."""
     from engine.solve.cli import Judge
 
-    file, threads = network_named(net), options["threads"] or os.cpu_count() or 1
-    if file is None:
-        from engine.evaluators.rollout import RolloutEvaluator
-
-        return Judge("play-outs", RolloutEvaluator(threads))
-    from engine.evaluators.cache import CachedEvaluator
-    from engine.netfile.network import Computing, open_network
-
-    computing = Computing(options["backend"], options["precision"], threads)
-    network = open_network(file, computing, options["profile"])
+    evaluator, network = open_evaluator(net, options)
+    if network is None:
+        return Judge("play-outs", evaluator)
     facts = network.facts
     name = " ".join([Path(facts.file).name, facts.precision, *([options["profile"]] if options["profile"] else [])])
-    return Judge(name, CachedEvaluator(network.evaluator), facts.board_sizes)
+    return Judge(name, evaluator, facts.board_sizes)
 
 
 player_options = [
@@ -181,7 +173,7 @@ player_options = [
         "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
     ),
     click.option("--visits", type=click.IntRange(min=1), help="Visits a move."),
-    click.option("--time", type=click.FloatRange(min=0, min_open=True), help="Seconds a move."),
+    click.option("--time", type=SECONDS, help="Seconds a move."),
     click.option(
         "--level",
         type=click.IntRange(1, FULL_LEVEL),
@@ -190,13 +182,13 @@ player_options = [
         help="How well it plays; below the full strength it does not think, and overlooks moves.",
     ),
     click.option("--rules", type=RuleSet(), default="chinese-kgs", show_default=True, help="Rules at the start."),
-    click.option("--komi", type=float, default=7.5, show_default=True, help="Komi at the start."),
+    click.option("--komi", type=KOMI, default=7.5, show_default=True, help="Komi at the start."),
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board at the start: 19, or 13x9."),
     threads_option,
     click.option("--reflexes", is_flag=True, help="Move without a search: captures, rescues, else the best prior."),
     click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of the search tree."),
-    click.option("--seed", type=int, help="Seed of all random numbers; without it every run draws others."),
-    click.option("--log-level", type=click.Choice(LOG_LEVELS), default="warning", show_default=True),
+    seed_option,
+    log_level_option,
 ]
 
 
@@ -205,6 +197,18 @@ def with_player_options(command: Any) -> Any:
     for option in reversed(player_options):
         command = option(command)
     return command
+
+
+def player_params(options: dict[str, Any]) -> "SearchParams":
+    """Return the search parameters that a player's options ask for."""
+    refuse_lonely_profile(options["net"], options["profile"])
+    return search_params(
+        options["net"],
+        options["config"],
+        options["settings"],
+        seed=options["seed"],
+        max_memory_mib=options["max_memory"],
+    )
 
 
 @click.group(
@@ -224,14 +228,7 @@ def gtp(**options: Any) -> None:
     from gtp.session import SessionConfig, run
 
     start_logging(options["log_level"])
-    refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(
-        options["net"],
-        options["config"],
-        options["settings"],
-        seed=options["seed"],
-        max_memory_mib=options["max_memory"],
-    )
+    params = player_params(options)
     width, height = options["size"]
     config = SessionConfig(
         name=options["compat_name"] or SessionConfig.name,
@@ -260,14 +257,7 @@ def play(**options: Any) -> None:
     from engine.players import Limits
 
     start_logging(options["log_level"])
-    refuse_lonely_profile(options["net"], options["profile"])
-    params = search_params(
-        options["net"],
-        options["config"],
-        options["settings"],
-        seed=options["seed"],
-        max_memory_mib=options["max_memory"],
-    )
+    params = player_params(options)
     limits = Limits(visits=options["visits"], seconds=options["time"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "level", "sgf")}
     with one_line_errors():

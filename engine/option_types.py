@@ -1,15 +1,22 @@
-"""What options of several commands are made of: a board's size, rules, search parameters. Imports nothing heavy."""
+"""What options of several commands are made of, and what they ask for: a board's size, rules, an evaluator.
 
+Imports nothing heavy before it is needed.
+"""
+
+import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from engine.errors import BadRules, GoError
 from engine.netfile.options import network_named
-from engine.rules import parse_rules
+from engine.rules import MOST_KOMI, parse_rules
 from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
+    from engine.evaluators.base import Evaluator
+    from engine.evaluators.raw import RawNetwork
     from engine.search.params import SearchParams
 
 
@@ -34,6 +41,25 @@ def parse_size(value: object) -> tuple[int, int]:
     if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
         return int(parts[0]), int(parts[-1])
     raise GoError(f"expected a size from 2 to {MAX_SIZE}, or two as in 13x9, got {value!r}")
+
+
+class FiniteFloat(click.FloatRange):
+    """A number within bounds that is neither infinite nor `nan`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        return number if math.isfinite(number) else self.fail(f"{value!r} is no finite number.", param, ctx)
+
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=1), help="Seed of all random numbers; without it every run draws others."
+)
+log_level_option = click.option(
+    "--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True
+)
+KOMI = FiniteFloat(-MOST_KOMI, MOST_KOMI)
+SECONDS = FiniteFloat(min=0, min_open=True)
 
 
 class RuleSet(click.ParamType[str]):
@@ -75,6 +101,24 @@ def search_params(
         return with_settings(defaults, chosen)
     except GoError as error:
         raise click.ClickException(str(error)) from error
+
+
+def open_evaluator(net: str | None, options: dict[str, Any]) -> "tuple[Evaluator, RawNetwork | None]":
+    """Return what evaluates positions, and its network unless it plays them out. Takes seconds.
+
+    options: those of `computing_options` and `threads_option`. Raises GoError or WeightsError, one line, where the
+    network cannot be used.
+    """
+    file, threads = network_named(net), options["threads"] or os.cpu_count() or 1
+    if file is None:
+        from engine.evaluators.rollout import RolloutEvaluator
+
+        return RolloutEvaluator(threads), None
+    from engine.evaluators.cache import CachedEvaluator
+    from engine.netfile.network import Computing, open_network
+
+    network = open_network(file, Computing(options["backend"], options["precision"], threads), options["profile"])
+    return CachedEvaluator(network.evaluator), network
 
 
 def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:

@@ -149,7 +149,8 @@ KGS_PRESETS: dict[str, Rules] = {
 }
 """The names that `kgs-rules` sends, which differ from the shorthands for Chinese rules."""
 
-_NICKNAMES = {
+_KNOWN = PRESETS | SERVER_PRESETS
+_NAMES = {name.replace("-", ""): name for name in _KNOWN} | {
     "jp": "japanese",
     "jpn": "japanese",
     "cn": "chinese",
@@ -158,6 +159,7 @@ _NICKNAMES = {
     "inggoe": "ing",
     "gor": "bga",
 }
+"""Names without what joins their words -> presets."""
 _KOMI = {"new-zealand": 7.0}
 """The komi of presets where it is not the `usual_komi`."""
 
@@ -166,10 +168,10 @@ def parse_rules(text: str) -> Rules:
     """Return the rules that a shorthand ("chinese"), a JSON object or KataGo's long form names.
 
     Fields that are not told are those of Tromp-Taylor; with territory scoring and no tax given, tax is SEKI.
-    Raises BadRules on anything unknown, komi included.
+    Raises BadRules on anything unknown, a komi among it.
     """
     given = _read_fields(text)
-    return _from_fields(given) if given is not None else _known()[_preset_named(text)]
+    return _KNOWN[_preset_named(text)] if given is None else _from_fields(given)
 
 
 def parse_rules_and_komi(text: str) -> tuple[Rules, float]:
@@ -177,11 +179,9 @@ def parse_rules_and_komi(text: str) -> tuple[Rules, float]:
     given = _read_fields(text)
     if given is None:
         name = _preset_named(text)
-        rules = _known()[name]
-        return rules, _KOMI.get(name, usual_komi(rules))
-    komi = given.pop("komi", None)
-    rules = _from_fields(given)
-    return rules, usual_komi(rules) if komi is None else _parse_komi(komi)
+        return _KNOWN[name], _KOMI.get(name, usual_komi(_KNOWN[name]))
+    rules = _from_fields({key: value for key, value in given.items() if key != "komi"})
+    return rules, _parse_komi(given["komi"]) if "komi" in given else usual_komi(rules)
 
 
 def usual_komi(rules: Rules) -> float:
@@ -201,18 +201,12 @@ def preset_name(rules: Rules) -> str | None:
     return next((name for name, preset in PRESETS.items() if preset == rules), None)
 
 
-def _known() -> dict[str, Rules]:
-    return PRESETS | SERVER_PRESETS
-
-
 def _preset_named(text: str) -> str:
     """Return the preset that a name means, however its words are joined. Raises BadRules."""
-    known = _known()
-    names = {name.replace("-", ""): name for name in known} | _NICKNAMES
     name = re.sub(r"[\s_-]|rules", "", text.lower())
-    if name not in names:
-        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(known)}, or a JSON object")
-    return names[name]
+    if name not in _NAMES:
+        raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(_KNOWN)}, or a JSON object")
+    return _NAMES[name]
 
 
 def _read_fields(text: str) -> dict[str, object] | None:

@@ -4,7 +4,6 @@ Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no
 them), no markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -26,28 +25,10 @@ _SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _MOVE_COLORS = {"B": BLACK, "W": WHITE}
 _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
 """Fox counts komi under Chinese rules in hundredths of stones: half of it is given."""
-_RULE_NAMES = {
-    "jp": "japanese",
-    "jpn": "japanese",
-    "cn": "chinese",
-    "nz": "new-zealand",
-    "new zealand": "new-zealand",
-    "ing": "goe",
-    "ing goe": "goe",
-    "ing rules": "goe",
-    "tromp taylor": "tromp-taylor",
-    "tt": "tromp-taylor",
-    "gor": "bga",
-}
 _ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
 """What a record says about a game that means nothing to an engine."""
-_LONG_RULES = re.compile(
-    r"ko(?P<ko>[A-Z]+)score(?P<scoring>[A-Z]+)tax(?P<tax>[A-Z]+)sui(?P<suicide>[01])"
-    r"(?:button(?P<hasButton>[01]))?(?:whb(?P<whiteHandicapBonus>0|N-1|N))?(?:fpok(?P<friendlyPassOk>[01]))?"
-)
-"""The rules as KataGo spells them out in RU."""
 
-__all__ = ["Record", "Setup", "iterate_sgfl", "lines_of_play", "load_sgf", "parse_ru"]
+__all__ = ["Record", "Setup", "iterate_sgfl", "lines_of_play", "load_sgf"]
 
 
 @dataclass(frozen=True)
@@ -300,26 +281,10 @@ class _Reader:
         if not text:
             return None
         try:
-            return parse_ru(text)
+            return parse_rules(text)
         except BadRules:
             self._warnings.append(f"RU[{_short(text)}]: unknown rules")
             return None
-
-
-def parse_ru(text: str) -> Rules:
-    """Return the rules that an RU value names: a preset under its SGF name, or KataGo's long form.
-
-    Raises BadRules.
-    """
-    spelled_out = _LONG_RULES.fullmatch(text.strip())
-    if not spelled_out:
-        name = " ".join(text.lower().replace("rules", " ").split())
-        return parse_rules(_RULE_NAMES.get(name, name))
-    rules = TROMP_TAYLOR
-    for name, value in spelled_out.groupdict().items():
-        if value is not None:
-            rules = rules.with_field(name, value)
-    return rules
 
 
 def _decode(value: bytes, unescaped: Callable[[bytes], bytes] = sgf_grammar.simpletext_value) -> str:

@@ -10,7 +10,7 @@ from engine.vertex import PASS
 from engine.vertex import parse_vertex as read_vertex
 from gtp.errors import SYNTAX_ERROR, GtpError
 
-_COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 _INT = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _BOOLS = {"true": True, "false": False}
@@ -29,7 +29,7 @@ def expect(args: list[str], least: int, most: int | None = None) -> None:
 
 def parse_color(text: str) -> int:
     """Return the color that `b`, `black`, `w` or `white` names, in any case."""
-    color = _COLORS.get(text.lower())
+    color = COLORS.get(text.lower())
     return syntax_error() if color is None else color
 
 

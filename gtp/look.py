@@ -1,5 +1,6 @@
 """One look at the position for a command that wants to tell what a search sees, and plays nothing."""
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from gtp.errors import GtpError
@@ -19,9 +20,9 @@ def look(state: GtpState, color: int, **wanted: Any) -> "Analysis":
     from engine.players import AnalysisRequest, Limits
     from engine.search.analysis import Wanted, snapshot
 
-    last: list[Search] = []
+    last: deque[Search] = deque(maxlen=1)
     request = AnalysisRequest(Limits(state.config.visits or state.config.reg_visits, state.config.seconds))
-    state.seat.get().analyze(state.game, color, request, lambda search, _: last.__setitem__(slice(None), [search]))
+    state.seat.get().analyze(state.game, color, request, lambda search, _: last.append(search))
     seen = snapshot(last[0], Wanted(pv_length=state.config.pv_length, **wanted), color) if last else None
     if seen is None or not seen.moves:
         raise GtpError("the search was cut short")

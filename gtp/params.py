@@ -1,8 +1,7 @@
 """The parameters that `kata-set-param` and its kin know, by KataGo's names: one table, nothing else.
 
-Each name stands for one field of the search's parameters or of the session's configuration. Ranges are
-KataGo's, widened where a field here has a value that turns it off; `level` is Keima's own. A name without such a
-field is unknown rather than accepted and ignored.
+Each name stands for one field of the search's parameters or of the session's configuration; `level` is Keima's own.
+A name without such a field is unknown rather than accepted and ignored.
 """
 
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.levels import FULL_LEVEL
+from engine.search.params import RANGES
 from gtp.args import parse_bool, parse_float, parse_int
 from gtp.errors import GtpError
 from gtp.state import Perspective
@@ -47,7 +47,7 @@ def real(least: float, most: float) -> Kind:
     return Kind(lambda text: _within(parse_float(text), least, most), float)
 
 
-def whole(least: int, most: int) -> Kind:
+def whole(least: float, most: float) -> Kind:
     """Return the kind of integers within bounds."""
     return Kind(lambda text: _within(parse_int(text), least, most), int)
 
@@ -83,53 +83,59 @@ def _perspective(text: str) -> Perspective:
     return Perspective(text.upper())
 
 
-_SHARE = real(0.0, 1.0)
 _TRUTH = Kind(parse_bool, bool)
+
+
+def _ranged(field: str) -> Param:
+    """Return the parameter that stands for a number of the search's parameters."""
+    least, most = RANGES[field]
+    return Param(field, whole(least, most) if isinstance(least, int) else real(least, most))
+
 
 PARAMS: dict[str, Param] = {
     "allowResignation": Param("allow_resignation", _TRUTH, as_text=True),
     "analysisPVLen": Param("pv_length", whole(1, 1000), of_session=True),
     "analysisWideRootNoise": Param("analysis_noise", real(0.0, 5.0), of_session=True, as_text=True),
-    "cpuctExploration": Param("c_puct", real(0.0, 10.0)),
-    "cpuctExplorationBase": Param("c_puct_base", real(10.0, 100000.0)),
-    "cpuctExplorationLog": Param("c_puct_log", real(0.0, 10.0)),
-    "cpuctUtilityStdevPrior": Param("stdev_prior", real(1e-8, 10.0)),
-    "cpuctUtilityStdevPriorWeight": Param("stdev_prior_weight", real(0.0, 100.0)),
-    "cpuctUtilityStdevScale": Param("stdev_scale", _SHARE),
-    "dynamicScoreCenterScale": Param("dynamic_score_scale", real(0.2, 5.0)),
-    "dynamicScoreUtilityFactor": Param("dynamic_score_factor", _SHARE),
-    "fpuParentWeightByVisitedPolicyPow": Param("fpu_policy_power", real(0.0, 5.0)),
-    "fpuReductionMax": Param("fpu_reduction", real(0.0, 2.0)),
+    "cpuctExploration": _ranged("c_puct"),
+    "cpuctExplorationBase": _ranged("c_puct_base"),
+    "cpuctExplorationLog": _ranged("c_puct_log"),
+    "cpuctUtilityStdevPrior": _ranged("stdev_prior"),
+    "cpuctUtilityStdevPriorWeight": _ranged("stdev_prior_weight"),
+    "cpuctUtilityStdevScale": _ranged("stdev_scale"),
+    "dynamicScoreCenterScale": _ranged("dynamic_score_scale"),
+    "dynamicScoreUtilityFactor": _ranged("dynamic_score_factor"),
+    "fpuParentWeightByVisitedPolicyPow": _ranged("fpu_policy_power"),
+    "fpuReductionMax": _ranged("fpu_reduction"),
     "lagBuffer": Param("lag_buffer", real(0.0, 3600.0), of_session=True),
-    "lcbStdevs": Param("lcb_stdevs", real(0.0, 12.0)),
+    "lcbStdevs": _ranged("lcb_stdevs"),
     "level": Param("level", whole(1, FULL_LEVEL), of_session=True),
     "maxTime": Param("seconds", Kind(_seconds, lambda value: _NO_SECONDS if value is None else value), of_session=True),
     "maxTimePondering": Param("ponder_seconds", Kind(_pondering, lambda value: value or _NO_SECONDS)),
     "maxVisits": Param("visits", Kind(_visits, lambda value: _NO_VISITS if value is None else value), of_session=True),
-    "minVisitPropForLCB": Param("lcb_least_share", _SHARE),
-    "noisePruneUtilityScale": Param("noise_prune_scale", real(0.0, 10.0)),
-    "numVirtualLossesPerThread": Param("virtual_loss", real(0.01, 1000.0)),
-    "playoutDoublingAdvantage": Param("playout_doubling_advantage", real(-3.0, 3.0)),
-    "policyOptimism": Param("policy_optimism", _SHARE),
+    "minVisitPropForLCB": _ranged("lcb_least_share"),
+    "noisePruneUtilityScale": _ranged("noise_prune_scale"),
+    "numVirtualLossesPerThread": _ranged("virtual_loss"),
+    "playoutDoublingAdvantage": _ranged("playout_doubling_advantage"),
+    "policyOptimism": _ranged("policy_optimism"),
     "ponderingEnabled": Param("ponder", _TRUTH, of_session=True, as_text=True),
     "reportAnalysisWinratesAs": Param("perspective", Kind(_perspective, str), of_session=True),
-    "resignConsecTurns": Param("resign_turns", whole(1, 100)),
-    "resignMinScoreDifference": Param("resign_min_lead", real(0.0, 1000.0)),
+    "resignConsecTurns": _ranged("resign_turns"),
+    "resignMinScoreDifference": _ranged("resign_min_lead"),
     "resignThreshold": Param("resign_threshold", Kind(_winrate, lambda value: round(2.0 * value - 1.0, _DIGITS))),
-    "rootDirichletNoiseTotalConcentration": Param("noise_concentration", real(0.001, 10000.0)),
-    "rootDirichletNoiseWeight": Param("noise_fraction", _SHARE),
-    "rootFpuReductionMax": Param("root_fpu_reduction", real(0.0, 2.0)),
-    "rootNumSymmetriesToSample": Param("root_symmetries", whole(1, 8)),
-    "rootPolicyOptimism": Param("root_policy_optimism", _SHARE),
-    "rootPolicyTemperature": Param("root_policy_temperature", real(0.01, 100.0)),
+    "rootDirichletNoiseTotalConcentration": _ranged("noise_concentration"),
+    "rootDirichletNoiseWeight": _ranged("noise_fraction"),
+    "rootFpuReductionMax": _ranged("root_fpu_reduction"),
+    "rootNumSymmetriesToSample": _ranged("root_symmetries"),
+    "rootPolicyOptimism": _ranged("root_policy_optimism"),
+    "rootPolicyTemperature": _ranged("root_policy_temperature"),
     "rootSymmetryPruning": Param("prunes_symmetric_moves", _TRUTH),
-    "staticScoreUtilityFactor": Param("static_score_factor", _SHARE),
-    "subtreeValueBiasFactor": Param("subtree_value_bias_factor", _SHARE),
-    "subtreeValueBiasWeightExponent": Param("subtree_value_bias_exponent", _SHARE),
-    "uncertaintyCoeff": Param("uncertainty_coefficient", _SHARE),
-    "uncertaintyMaxWeight": Param("uncertainty_max_weight", real(1.0, 100.0)),
+    "staticScoreUtilityFactor": _ranged("static_score_factor"),
+    "subtreeValueBiasFactor": _ranged("subtree_value_bias_factor"),
+    "subtreeValueBiasWeightExponent": _ranged("subtree_value_bias_exponent"),
+    "uncertaintyCoeff": _ranged("uncertainty_coefficient"),
+    "uncertaintyMaxWeight": _ranged("uncertainty_max_weight"),
     "useGraphSearch": Param("shares_nodes", _TRUTH),
-    "valueWeightExponent": Param("value_weight_exponent", _SHARE),
-    "wideRootNoise": Param("wide_root_noise", real(0.0, 5.0)),
+    "valueWeightExponent": _ranged("value_weight_exponent"),
+    "wideRootNoise": _ranged("wide_root_noise"),
 }
 """KataGo's name -> what it stands for."""

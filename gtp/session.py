@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from io import FileIO
+from contextlib import suppress
+from io import FileIO, TextIOWrapper
 from typing import Protocol, TypeVar
 
 from gtp import protocol
@@ -20,6 +21,7 @@ from gtp.errors import GtpError, GtpQuit
 from gtp.protocol import Command
 from gtp.seat import PlayerFactory
 from gtp.state import Emit, GtpState, SessionConfig, Stream
+from gtp.stderr import tell
 
 __all__ = ["SessionConfig", "run", "serve"]
 
@@ -86,7 +88,7 @@ class Writer:
 def read_lines(source: ByteSource) -> Iterator[bytes]:
     """Yield the lines of a stream as they arrive, the last one also without a newline."""
     parts: list[bytes] = []
-    while chunk := source.read(_CHUNK):
+    while chunk := _read_chunk(source):
         *lines, rest = chunk.split(b"\n")
         for line in lines:
             yield b"".join([*parts, line])
@@ -94,6 +96,14 @@ def read_lines(source: ByteSource) -> Iterator[bytes]:
         parts.append(rest)
     if any(parts):
         yield b"".join(parts)
+
+
+def _read_chunk(source: ByteSource) -> bytes | None:
+    try:
+        return source.read(_CHUNK)
+    except OSError as error:  # a terminal that has gone
+        log.info("input lost: %s", error)
+        return None
 
 
 class Session:
@@ -144,6 +154,15 @@ class Session:
 
     def _read(self) -> None:
         """Queue commands until `quit` or the end of input; then see to it that the session ends soon."""
+        try:
+            quiet_seconds = self._queue_commands()
+        finally:
+            self._state.attention.hear()
+            self._commands.put(None)
+        self._leave(quiet_seconds)
+
+    def _queue_commands(self) -> float:
+        """Queue commands until `quit` or the end of input; return the seconds since the command before that."""
         arrived = 0.0
         for raw in read_lines(self._source):
             line = protocol.decode(raw)
@@ -154,11 +173,8 @@ class Session:
             previous, arrived = arrived, time.monotonic()
             self._commands.put(command._replace(line=number))
             if command.name == "quit":
-                self._leave(time.monotonic() - previous)
-                return
-        self._state.attention.hear()
-        self._commands.put(None)
-        self._leave(time.monotonic() - arrived)
+                return time.monotonic() - previous
+        return time.monotonic() - arrived
 
     def _leave(self, quiet_seconds: float) -> None:
         """Cut searches short until the session has ended, unless the whole input came as one script."""
@@ -175,7 +191,7 @@ class Session:
     def _abandon(self) -> None:
         """Answer what is still unanswered, in place of the loop, which hangs in a command."""
         command = self._current
-        try:
+        with suppress(Disconnected, queue.Empty):
             if command is not None and self._writer.is_amid_reply:
                 self._writer.write(protocol.format_stream_end(""))
                 command = self._commands.get_nowait()
@@ -184,8 +200,7 @@ class Session:
                 text = "" if gone else "interrupted"
                 self._writer.write(protocol.format_reply(command.id, text, ok=gone))
                 command = self._commands.get_nowait()
-        except (Disconnected, queue.Empty):
-            self._commands.put(None)
+        self._commands.put(None)
 
 
 def _signal(line: str, command: Command | None) -> Signal:
@@ -257,10 +272,8 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     From here on, what any library prints goes to stderr.
     """
     sink = take_stdout()
-    sys.stderr.write(f"{_READY}\n")
-    sys.stderr.flush()
-    # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
-    source = FileIO(sys.stdin.fileno(), closefd=False)
+    tell([_READY])
+    source = take_stdin()
     state = GtpState(config, factory, HANDLERS)
     try:
         code = Session(state, source, sink, on_stuck=_exit_now).run()
@@ -272,9 +285,20 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     return code
 
 
+def take_stdin() -> FileIO:
+    """Return the real stdin, which waits for its input."""
+    descriptor = sys.stdin.fileno()
+    if os.name == "posix":
+        os.set_blocking(descriptor, True)
+    # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
+    return FileIO(descriptor, closefd=False)
+
+
 def take_stdout() -> FileIO:
-    """Return the real stdout, and let file descriptor 1 and `sys.stdout` be stderr."""
+    """Return the real stdout, and let file descriptor 1 and `sys.stdout` be stderr, which is opened if it is not."""
     sys.stdout.flush()
+    if sys.stderr is None:
+        sys.stderr = TextIOWrapper(FileIO(os.devnull, "w"))
     sink = FileIO(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr
@@ -283,5 +307,5 @@ def take_stdout() -> FileIO:
 
 def _exit_now(code: int = 0) -> None:
     log.info("leaving without waiting for a command in progress")
-    sys.stderr.flush()
+    tell(())
     os._exit(code)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gtp.thought import Thought
 
 MIN_SIZE = 2
-MAX_SIZE = 25
 DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
 DEFAULT_PV_LENGTH = 15
@@ -59,7 +58,7 @@ class SessionConfig:
     reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are left to the controller and the connection.
     ponder: think in the opponent's time, after each own move.
-    perspective, pv_length: of analysis; moves in a variation, the first one included.
+    perspective, pv_length: of analysis; moves in a variation after its first one.
     analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis looks at more moves.
     live_graphics, leela_lines: what searches write on stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
     """
@@ -186,15 +185,15 @@ class GtpState:
             self._game.set_rules(rules)
 
     def play(self, color: int, vertex: int) -> None:
-        """Play a move, whoever's turn it is and whatever superko says. Raises IllegalMove."""
+        """Play a move, whoever's turn it is and whatever superko says; ends all trials. Raises IllegalMove."""
         self.game.play(color, vertex, lenient=True)
-        self._status, self.awaits_reply = None, False
+        self._status, self.awaits_reply, self.trials = None, False, 0
         if self.game.is_over and not self.clean_up.goes_on(self.game):
             self.clean_up.expect(self.game)
 
     def undo(self, count: int = 1) -> None:
-        """Take back `count` moves, or none of them. Raises IllegalMove."""
-        if count > (0 if self._game is None else self.game.move_number):
+        """Take back `count` moves, or none of them; none while there are moves on trial. Raises IllegalMove."""
+        if count > (0 if self.trials or self._game is None else self.game.move_number):
             raise IllegalMove("cannot undo")
         for _ in range(count):
             self.game.undo()

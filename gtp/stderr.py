@@ -1,11 +1,12 @@
-"""Lines on stderr that programs read there: GoGui's live graphics, and Leela Zero's summary of a search.
+"""Lines on stderr, and those that programs read there: GoGui's live graphics, and Leela Zero's summary of a search.
 
-Nothing of this is written unless the user asks for it: other programs show stderr to people, or stumble over it.
+Nothing of the latter is written unless the user asks for it: other programs show stderr to people, or stumble over it.
 """
 
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from engine.color import color_letter, opponent
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
 
 _INTERVAL = 0.5
 """Seconds between two pictures of a search."""
-_MOVES, _LENGTH = 1, 9
+_MOVES, _LENGTH = 1, 8
 _GRAPHICS = "gogui-gfx:"
 _LISTED = 10
 
 
 def tell(lines: Iterable[str]) -> None:
-    """Write whole lines at once."""
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
-    sys.stderr.flush()
+    """Write whole lines at once, or nothing where stderr is closed or full: nobody is there to miss them."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
 
 
 class LiveGraphics:

@@ -94,12 +94,15 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
     tmp_path: Path, started: list[tuple[object, object]]
 ) -> None:
     file = tmp_path / "keima.toml"
-    file.write_text("komi = 6.5\nsize = 9\nvisits = 50\n[search]\nc_puct = 1.75\nbatch_size = 8\n")
+    file.write_text(
+        "komi = 6.5\nsize = 9\nvisits = 50\nponder = true\nmax-memory = 64\n[search]\nc_puct = 1.75\nbatch_size = 8\n"
+    )
     result = invoke("--config", str(file), "--visits", "60", "--set", "batch_size=4")
     assert result.exit_code == 0, result.output
     [(config, params)] = started
     assert (config.width, config.komi, config.visits) == (9, 6.5, 60)  # type: ignore[attr-defined]
-    assert (params.c_puct, params.batch_size) == (1.75, 4)  # type: ignore[attr-defined]
+    assert (params.c_puct, params.batch_size, params.max_memory_mib) == (1.75, 4, 64)  # type: ignore[attr-defined]
+    assert config.ponder is True  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -114,6 +117,16 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--set", "c_puct"], "expected key=value"),
         (["--set", "nonsense=1"], "unknown setting 'nonsense'"),
         (["--set", "batch_size=1.5"], "expected int, got '1.5'"),
+        (["--set", "root_symmetries=0"], "'root_symmetries': expected a number from 1 to 8, got '0'"),
+        (["--set", "root_policy_temperature=0"], "expected a number from 0.01 to 100, got '0'"),
+        (["--set", "c_puct=nan"], "expected a number from 0 to 10, got 'nan'"),
+        (["--set", "resign_turns=-1"], "expected a number from 1 to 100, got '-1'"),
+        (["--seed", "0"], "'--seed'"),
+        (["--seed", "-1"], "'--seed'"),
+        (["--komi", "nan"], "'nan' is no finite number"),
+        (["--komi", "inf"], "'--komi'"),
+        (["--time", "nan"], "'nan' is no finite number"),
+        (["--time", "inf"], "'inf' is no finite number"),
         (["--nonsense"], "No such option"),
         (["nonsense"], "No such command"),
         (["--backend", "abacus"], "'--backend'"),
@@ -139,6 +152,10 @@ def test_what_is_unknown_or_wrong_is_refused(
         ("nonsense = 1\n", "unknown key 'nonsense'"),
         ("search = 1\n", "[search]"),
         ("visits = 'many'\n", "'--visits'"),
+        ("visits = 7.5\n", "'--visits'"),
+        ("komi = [7.5]\n", "'--komi'"),
+        ("profile = 'rank_5k'\n", "unknown key 'profile'"),
+        ("human-profile = 'rank_5k'\n", "--human-profile is for human networks"),
         ("[search]\nnonsense = 1\n", "unknown setting 'nonsense'"),
         ("[[[\n", "keima.toml"),
     ],

@@ -18,6 +18,7 @@ from engine.rules import (
     Scoring,
     Tax,
     parse_rules,
+    parse_rules_and_komi,
     preset_name,
 )
 
@@ -60,7 +61,7 @@ def test_every_preset_of_katago_is_known() -> None:
 @pytest.mark.parametrize("name", KATAGO)
 def test_presets_are_those_of_katago(name: str) -> None:
     assert json.loads(PRESETS[name].to_json()) == dict(zip(FIELDS, KATAGO[name], strict=True))
-    for spelling in (name, name.upper(), name.replace("-", "_"), f" {name} "):
+    for spelling in (name, name.upper(), *(name.replace("-", join) for join in ("_", " ", "")), f" {name} "):
         assert parse_rules(spelling) == PRESETS[name]
     found = preset_name(PRESETS[name])
     assert found is not None
@@ -97,6 +98,49 @@ def test_json_starts_from_tromp_taylor() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [("nz", "new-zealand"), ("Japanese rules", "japanese"), ("TT", "tromp-taylor"), ("Ing Goe", "goe")],
+)
+def test_presets_have_short_and_long_names(text: str, name: str) -> None:
+    assert parse_rules(text) == PRESETS[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("koSIMPLEscoreAREAtaxNONEsui0", '{"ko":"SIMPLE","suicide":false}'),
+        ("scoringTERRITORY ko SITUATIONAL", '{"scoring":"TERRITORY","ko":"SITUATIONAL"}'),
+        ("koSIMPLEscoreAREAtaxALLsui1button1whbN-1fpok1", '{"ko":"SIMPLE","tax":"ALL","hasButton":true,'
+         '"whiteHandicapBonus":"N-1","friendlyPassOk":true}'),
+        ('{"score":"territory"}', '{"scoring":"TERRITORY","tax":"SEKI"}'),
+    ],
+)  # fmt: skip
+def test_fields_have_short_names(text: str, same: str) -> None:
+    assert parse_rules(text) == parse_rules(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "komi"),
+    [
+        *((name, 7.5) for name in ("chinese", "aga", "goe", "tromp-taylor", "stone-scoring", "cgos", "{}")),
+        *((name, 6.5) for name in ("japanese", "korean", "ancient-territory", '{"scoring":"territory"}')),
+        *((name, 7.0) for name in ("new-zealand", "nz", "aga-button", '{"hasButton":true}')),
+        (PRESETS["new-zealand"].to_json(), 7.5),
+        ('{"scoring": "TERRITORY", "komi": -3}', -3.0),
+        ("scoreTERRITORYkomi5.5", 5.5),
+    ],
+)
+def test_komi_is_told_or_follows_from_the_rules_as_in_katago(text: str, komi: float) -> None:
+    assert parse_rules_and_komi(text)[1] == komi
+
+
+@pytest.mark.parametrize("komi", ["7.25", "401", "1e999", "NaN", "null", "[7.5]", '"much"', "1" + "0" * 400])
+def test_a_komi_that_no_game_can_have_is_refused(komi: str) -> None:
+    with pytest.raises(BadRules):
+        parse_rules_and_komi(f'{{"komi":{komi}}}')
+
+
+@pytest.mark.parametrize(
     ("field", "value", "expected"),
     [("suicide", "false", False), ("suicide", "1", True), ("suicide", True, True), ("hasButton", "TRUE", True)],
 )
@@ -107,7 +151,8 @@ def test_booleans_may_be_words(field: str, value: object, expected: bool) -> Non
 @pytest.mark.parametrize(
     "text",
     ["", "chess", "{", "{]", "[]", "null", '{"ko":"SPIRAL"}', '{"ko":null}', '{"komi":7.5}', '{"suicide":"maybe"}',
-     '{"suicide":2}', '{"suicide":1.5}', '{"ko":["SIMPLE"]}', '{"whiteHandicapBonus":"N-2"}', '{"Ko":"SIMPLE"}'],
+     '{"suicide":2}', '{"suicide":1.5}', '{"ko":["SIMPLE"]}', '{"whiteHandicapBonus":"N-2"}', '{"Ko":"SIMPLE"}',
+     "rules", "koSPIRAL", "koSIMPLEkomi7.5", "ko", '{"ko":' * 200_000, '{"ko":' + "[" * 900 + "]" * 900 + "}"],
 )  # fmt: skip
 def test_what_is_no_rule_set_is_refused(text: str) -> None:
     with pytest.raises(BadRules) as caught:

@@ -14,7 +14,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.game import Game, Move
 from engine.rules import PRESETS, parse_rules
-from engine.sgf import iterate_sgfl, lines_of_play, load_sgf, parse_ru
+from engine.sgf import iterate_sgfl, lines_of_play, load_sgf
 from engine.sgf_source import MAX_BYTES, MAX_NODES
 from engine.sgf_writer import Variation, format_ru, write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
@@ -299,7 +299,7 @@ def test_sgfl_yields_one_game_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_rules_survive_being_written(name: str) -> None:
-    assert parse_ru(format_ru(PRESETS[name])) == PRESETS[name]
+    assert parse_rules(format_ru(PRESETS[name])) == PRESETS[name]
 
 
 def test_written_game_has_what_controllers_look_for() -> None:

@@ -23,6 +23,7 @@ from engine.evaluators.joined import JoinedEvaluator
 from engine.players.judge import dead_chains
 from engine.players.passing import dead_matter
 from engine.search.analysis import snapshot
+from engine.search.avoided import avoid_table
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
@@ -203,10 +204,4 @@ def _legal_vertices(task: Task) -> list[int]:
 
 def _avoid_table(task: Task) -> NDArray[np.int16] | None:
     """Return the table of `Search.begin` for the moves to avoid."""
-    if not task.avoided:
-        return None
-    table = np.zeros((3, task.game.board.shape[1]), dtype=np.int16)
-    for color, depths in task.avoided.items():
-        for vertex, depth in depths.items():
-            table[color, vertex] = min(depth, np.iinfo(np.int16).max)
-    return table
+    return avoid_table(task.avoided, task.game.board.shape[1])

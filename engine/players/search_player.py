@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE, for_color
 from engine.evaluators.base import Evaluator
@@ -33,6 +32,7 @@ from engine.players.timer import Timer
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
+from engine.search.avoided import avoid_table
 from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.root import root_priors
@@ -190,11 +190,7 @@ class SearchPlayer:
         return other if other.winrate > decision.winrate - _PRICE_OF_A_GAIN else decision
 
     def _begin(self, game: Game, color: int, dead: Collection[int] = (), avoided: Avoided | None = None) -> None:
-        avoid: NDArray[np.int16] | None = None
-        if avoided:
-            avoid = np.zeros((3, game.board.shape[1]), dtype=np.int16)
-            for mover, plies in avoided.items():
-                avoid[mover, list(plies.keys())] = list(plies.values())
+        avoid = avoid_table(avoided or {}, game.board.shape[1])
         self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
 
     def _overlooked(self, attention: float) -> list[int]:

@@ -41,7 +41,7 @@ class Wanted:
     """What a reader of an analysis needs.
 
     min_moves: tell at least so many legal moves, unvisited ones too. max_moves: tell no more; None for all.
-    pv_length: most moves of a variation, the first included.
+    pv_length: most moves of a variation after its first one.
     ownership, moves_ownership: mean and deviation of each point's owner at the root, or after each move.
     """
 
@@ -224,7 +224,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
     tree, mover = search.tree, int(search.tree.nodes[ROOT]["to_play"])
     child = int(table.child[edge])
     node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
-    line = np.zeros((3, max(1, wanted.pv_length)), dtype=np.int64)
+    line = np.zeros((3, 1 + wanted.pv_length), dtype=np.int64)
     line[:, 0] = table.vertex[edge], node["visits"], table.visits[edge]
     length = follow_line(tree, child, line)
     mean, stdev = _ownership(tree, child, wanted.moves_ownership, color)

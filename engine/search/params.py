@@ -127,6 +127,52 @@ ROLLOUT_PARAMS = SearchParams(
 )
 """For evaluators that play out games: their values are samples of a result, far noisier than a network's."""
 
+RANGES: dict[str, tuple[float, float]] = {
+    "c_puct": (0.0, 10.0),
+    "c_puct_log": (0.0, 10.0),
+    "c_puct_base": (10.0, 100000.0),
+    "stdev_prior": (1e-8, 10.0),
+    "stdev_prior_weight": (0.0, 100.0),
+    "stdev_scale": (0.0, 1.0),
+    "fpu_reduction": (0.0, 2.0),
+    "root_fpu_reduction": (0.0, 2.0),
+    "fpu_policy_power": (0.0, 5.0),
+    "virtual_loss": (0.01, 1000.0),
+    "static_score_factor": (0.0, 1.0),
+    "dynamic_score_factor": (0.0, 1.0),
+    "dynamic_score_scale": (0.2, 5.0),
+    "value_weight_exponent": (0.0, 1.0),
+    "noise_prune_scale": (0.0, 10.0),
+    "subtree_value_bias_factor": (0.0, 1.0),
+    "subtree_value_bias_exponent": (0.0, 1.0),
+    "uncertainty_coefficient": (0.0, 1.0),
+    "uncertainty_max_weight": (1.0, 100.0),
+    "policy_optimism": (0.0, 1.0),
+    "root_policy_optimism": (0.0, 1.0),
+    "playout_doubling_advantage": (-3.0, 3.0),
+    "rave_bias": (0.0, 100.0),
+    "rave_prior": (0.0, 1e6),
+    "noise_fraction": (0.0, 1.0),
+    "noise_concentration": (0.001, 10000.0),
+    "wide_root_noise": (0.0, 5.0),
+    "forced_playouts": (0.0, 100.0),
+    "root_policy_temperature": (0.01, 100.0),
+    "temperature": (0.0, 100.0),
+    "temperature_moves": (0, 1_000_000),
+    "lcb_stdevs": (0.0, 12.0),
+    "lcb_least_share": (0.0, 1.0),
+    "root_symmetries": (1, 8),
+    "batch_size": (0, 65536),
+    "max_memory_mib": (1, 1 << 30),
+    "resign_threshold": (0.0, 1.0),
+    "resign_turns": (1, 100),
+    "resign_min_lead": (0.0, 1000.0),
+    "ponder_seconds": (0.0, 1e20),
+    "judge_visits": (1, 1_000_000_000),
+    "seed": (0, (1 << 63) - 1),
+}
+"""The least and the most of every number; KataGo's bounds, widened where a value turns something off."""
+
 _WORDS = {"true": True, "false": False}
 
 
@@ -142,4 +188,7 @@ def with_settings(params: SearchParams, settings: dict[str, str]) -> SearchParam
         except (ValueError, KeyError):
             expected = "true or false" if kinds[key] is bool else kinds[key].__name__
             raise GoError(f"setting {key!r}: expected {expected}, got {text!r}") from None
+        least, most = RANGES.get(key, (False, True))
+        if not least <= changes[key] <= most:
+            raise GoError(f"setting {key!r}: expected a number from {least:g} to {most:g}, got {text!r}")
     return replace(params, **changes)  # type: ignore[arg-type]

@@ -72,7 +72,13 @@ _OPTIONS = (
         show_default=True,
         help="Wall off the rest of the board around a problem, so that it decides the game.",
     ),
-    click.option("--seed", type=int, default=1, show_default=True, help="Of all random numbers, and of --limit."),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Of all random numbers, and of --limit.",
+    ),
     click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of answers, summary, plot."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
 )

@@ -1,6 +1,5 @@
 """What a game at the table begins with."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -12,7 +11,7 @@ from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.levels import FULL_LEVEL
 from engine.option_types import parse_size
-from engine.rules import parse_rules, preset_name
+from engine.rules import MOST_KOMI, is_komi, parse_rules, preset_name
 from engine.sgf import Record
 
 RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
@@ -52,8 +51,8 @@ class GameSettings:
 
     def new_game(self) -> Game:
         """Return the game before its first move. Raises GoError for what cannot be."""
-        if not (math.isfinite(self.komi) and abs(self.komi) <= 400 and (2 * self.komi).is_integer()):
-            raise GoError(f"expected a komi of whole or half points from -400 to 400, got {self.komi}")
+        if not is_komi(self.komi):
+            raise GoError(f"expected a komi of whole or half points, at most {MOST_KOMI:g}, got {self.komi}")
         game = Game(self.width, self.height, rules=parse_rules(self.rules), komi=self.komi)
         if self.handicap:
             most = max_fixed_handicap(self.width, self.height)

@@ -5,6 +5,7 @@ An analysis plays nothing and ends at the next line of input. `genmove_analyze` 
 """
 
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from gtp.analysis import AnalyzeOptions, kata_line, lz_line, parse_options
@@ -200,13 +201,13 @@ def kata_benchmark(state: GtpState, command: Command) -> str:
 
     expect(command.args, 1)
     visits = parse_int(command.args[0], least=1)
-    last: list[SearchStats] = []
+    last: deque[SearchStats] = deque(maxlen=1)
     player = state.seat.get()
     player.clear_cache()
     started = time.monotonic()
     request = AnalysisRequest(Limits(visits=visits))
     with state.attention.thinking(command.line, Signal.STOP):
-        player.analyze(state.game, state.game.to_play, request, lambda _, stats: last.__setitem__(slice(None), [stats]))
+        player.analyze(state.game, state.game.to_play, request, lambda _, stats: last.append(stats))
     seconds = time.monotonic() - started
     if not last:
         raise GtpError("the search was cut short")

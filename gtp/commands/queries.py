@@ -6,7 +6,7 @@ Texts of replies and errors are those of GNU Go 3.8.
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color, opponent
 from engine.errors import IllegalMove
 from engine.vertex import format_vertex, points
-from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex
+from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex, syntax_error
 from gtp.commands.move import choose_among
 from gtp.errors import GtpError
 from gtp.look import look
@@ -194,11 +194,12 @@ def try_move(state: GtpState, command: Command) -> str:
     """Play a move on trial: `popgo` takes it back."""
     expect(command.args, 2)
     ((color, vertex),) = parse_moves(command.args, state.width, state.height)
+    before = state.trials
     try:
         state.play(color, vertex)
     except IllegalMove:
         raise GtpError("illegal move") from None
-    state.trials += 1
+    state.trials = before + 1
     return ""
 
 
@@ -207,15 +208,18 @@ def take_back(state: GtpState, command: Command) -> str:
     expect(command.args, 0)
     if state.trials == 0:
         raise GtpError("Stack empty.")
+    left, state.trials = state.trials - 1, 0
     state.undo()
-    state.trials -= 1
+    state.trials = left
     return ""
 
 
 def restricted_genmove(state: GtpState, command: Command) -> str:
     """Choose among the given moves `COLOR V V..` and play nothing."""
-    if len(command.args) < 2:
-        raise GtpError("no allowed vertex" if command.args else "syntax error")
+    if len(command.args) == 1:
+        raise GtpError("no allowed vertex")
+    if not command.args:
+        syntax_error()
     color = parse_color(command.args[0])
     named = [parse_vertex(text, state.width, state.height) for text in command.args[1:]]
     allowed = [vertex for vertex in named if state.game.is_legal(color, vertex)]

@@ -5,10 +5,11 @@ import re
 from pathlib import Path
 
 from engine.color import color_name
+from engine.vertex import MAX_SIZE
 from gtp.args import syntax_error
 from gtp.errors import GtpError
 from gtp.protocol import Command
-from gtp.state import MAX_SIZE, MIN_SIZE, GtpState, Handler
+from gtp.state import MIN_SIZE, GtpState, Handler
 
 _QUOTED = re.compile(r"(?P<quote>[\"'])(?P<path>.+?)(?P=quote) *(?P<number>[^ \"']*)")
 _CANNOT_LOAD = "cannot load file"
@@ -66,11 +67,11 @@ def _exists(path: Path) -> bool:
 
 
 def printsgf(state: GtpState, command: Command) -> str:
-    """Tell the game as SGF, or write it to a file."""
-    from engine.sgf import write_game
+    """Tell the game as SGF, as with `-`, or write it to a file."""
+    from engine.sgf_writer import write_game
 
     text = write_game(state.game)
-    if not command.rest:
+    if command.rest in ("", "-"):
         return text
     quoted = _QUOTED.fullmatch(command.rest)
     path = Path(quoted["path"] if quoted else command.rest)

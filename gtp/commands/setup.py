@@ -2,10 +2,11 @@
 
 from engine.color import BLACK
 from engine.errors import IllegalMove
+from engine.vertex import MAX_SIZE
 from gtp.args import expect, parse_float, parse_int, parse_stones
 from gtp.errors import GtpError
 from gtp.protocol import Command
-from gtp.state import MAX_SIZE, MIN_SIZE, GtpState, Handler
+from gtp.state import MIN_SIZE, GtpState, Handler
 
 
 def boardsize(state: GtpState, command: Command) -> str:

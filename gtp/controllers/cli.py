@@ -1,10 +1,16 @@
 """`keima setup`: prints the configuration of a controller with the path of this installation."""
 
+from pathlib import Path
+
 import click
 
 from engine.installation import installed_program
+from engine.netfile.errors import one_line_errors
 from engine.option_types import require_options_of
 from gtp.controllers.texts import CONTROLLERS, configuration
+from gtp.stderr import tell
+
+_FILE_OPTIONS = ("--net", "--model", "-model", "--config", "-config")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -14,13 +20,31 @@ from gtp.controllers.texts import CONTROLLERS, configuration
 def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None:
     """Print the configuration of a controller, ready to use.
 
-    OPTIONS are added to the engine's own: keima setup kgs --net FILE --ponder. The configuration goes to stdout,
-    what to do with it to stderr.
+    OPTIONS are added to the engine's own: keima setup kgs --net FILE --ponder. Files are told by their full paths,
+    as controllers start engines in folders of their own. The configuration goes to stdout, what to do with it to
+    stderr.
     """
     chosen = CONTROLLERS[controller]
     require_options_of(ctx, chosen.verb, options)
-    program = installed_program()
-    if chosen.splits_at_spaces and any(" " in word for word in (*program, *options)):
-        click.echo(f"This controller cannot start a program at a path with spaces: {' '.join(program)}", err=True)
-    click.echo(configuration(chosen, program, options), nl=False)
-    click.echo(chosen.advice, err=True)
+    with one_line_errors():
+        text = configuration(chosen, installed_program(), _with_full_paths(options))
+    click.echo(text, nl=False)
+    tell([chosen.advice])
+
+
+def _with_full_paths(options: tuple[str, ...]) -> list[str]:
+    """Return options with the full paths of files that are there, in place of paths from the present folder."""
+    found = []
+    for before, word in zip(("", *options), options, strict=False):
+        name, equals, value = word.partition("=")
+        if before in _FILE_OPTIONS:
+            found.append(_full_path(word))
+        elif equals and name in _FILE_OPTIONS:
+            found.append(f"{name}={_full_path(value)}")
+        else:
+            found.append(word)
+    return found
+
+
+def _full_path(word: str) -> str:
+    return str(Path(word).absolute()) if Path(word).exists() else word

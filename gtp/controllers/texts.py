@@ -11,14 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import Template
 
+from engine.errors import GoError
+
 
 @dataclass(frozen=True)
 class Controller:
     """One controller.
 
     verb: the command of Keima that it starts. options: those that it needs, before the user's own.
-    text: the configuration. write: how the file writes a command line. advice: where the text goes.
-    splits_at_spaces: it cannot start a program whose path holds a space.
+    text: the configuration. write: how the file writes a command line; raises GoError for words that it cannot hold.
+    advice: where the text goes.
     """
 
     verb: str
@@ -26,7 +28,6 @@ class Controller:
     text: str
     write: Callable[[Sequence[str]], str]
     advice: str
-    splits_at_spaces: bool = False
 
 
 def _for_shell(command: Sequence[str]) -> str:
@@ -34,9 +35,31 @@ def _for_shell(command: Sequence[str]) -> str:
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
 
 
+def _in_quotes(command: Sequence[str]) -> str:
+    """Return a command line for a reader that knows double quotes and nothing else."""
+    _refuse(command, lambda word: '"' in word, "quotes")
+    return " ".join(f'"{word}"' if not word or _has_space(word) else word for word in command)
+
+
+def _as_plain_words(command: Sequence[str]) -> str:
+    """Return a command line for a reader that splits at spaces."""
+    _refuse(command, lambda word: not word or _has_space(word), "spaces")
+    return " ".join(command)
+
+
 def _for_properties(command: Sequence[str]) -> str:
-    """Return a command line as Java's property files hold it: a backslash is written twice."""
-    return _for_shell(command).replace("\\", "\\\\")
+    """Return plain words as Java's property files hold them: with the escapes of a JSON string."""
+    return json.dumps(_as_plain_words(command))[1:-1]
+
+
+def _has_space(word: str) -> bool:
+    return any(each.isspace() for each in word)
+
+
+def _refuse(command: Sequence[str], is_wrong: Callable[[str], bool], what: str) -> None:
+    wrong = [word for word in command if is_wrong(word)]
+    if wrong:
+        raise GoError(f"this controller can start no command whose words hold {what}, got {wrong[0]!r}")
 
 
 def _as_words(command: Sequence[str]) -> str:
@@ -158,7 +181,7 @@ CONTROLLERS: dict[str, Controller] = {
         verb="gtp",
         options=("--live-graphics",),
         text="$command\n",
-        write=_for_shell,
+        write=_in_quotes,
         advice=(
             "In GoGui: Program, New Program; this line is the command. Tools, Analyze Commands shows what it thinks.\n"
             "--live-graphics draws searches as they go (View, Shell tells the lines); leave it out for gogui-twogtp."
@@ -173,7 +196,6 @@ CONTROLLERS: dict[str, Controller] = {
             "Save as keima.properties beside kgsGtp.jar, fill in name and password (and the time that you want), and\n"
             "run: java -jar kgsGtp.jar keima.properties. Rules and clocks come from KGS, whatever the options say."
         ),
-        splits_at_spaces=True,
     ),
     "ogs": Controller(
         verb="gtp",
@@ -189,12 +211,11 @@ CONTROLLERS: dict[str, Controller] = {
         verb="gtp",
         options=("--rules", "cgos"),
         text=_CGOS,
-        write=_for_shell,
+        write=_as_plain_words,
         advice=(
             "Save as keima.cfg, fill in user and password (the first login registers them; ports: 6809 for 9x9, 6813\n"
             "for 13x13, 6819 for 19x19), and run in client-python: python3 src/cgosclient.py keima.cfg"
         ),
-        splits_at_spaces=True,
     ),
     "katrain": Controller(
         verb="analysis",
@@ -210,6 +231,6 @@ CONTROLLERS: dict[str, Controller] = {
 
 
 def configuration(controller: Controller, program: Sequence[str], options: Sequence[str]) -> str:
-    """Return the text of a controller's configuration for a program and the user's own options."""
+    """Return the text of a controller's configuration for a program and the user's own options. Raises GoError."""
     command = [*program, controller.verb, *controller.options, *options]
     return Template(controller.text).substitute(command=controller.write(command))

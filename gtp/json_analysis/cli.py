@@ -3,7 +3,6 @@
 KataGo writes long options with one dash; both spellings mean the same here. Imports nothing heavy before it runs.
 """
 
-import os
 import sys
 from dataclasses import replace
 from io import FileIO
@@ -15,15 +14,15 @@ import click
 from engine.errors import GoError
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, network_named, refuse_lonely_profile, threads_option
-from engine.option_types import read_settings, search_params
+from engine.netfile.options import computing_options, refuse_lonely_profile, threads_option
+from engine.option_types import SECONDS, log_level_option, open_evaluator, read_settings, search_params, seed_option
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
 from gtp.state import DEFAULT_ANALYSIS_NOISE
+from gtp.stderr import tell
 
 if TYPE_CHECKING:
     from gtp.json_analysis.server import Equipment
 
-_LOG_LEVELS = ["error", "warning", "info", "debug"]
 _READY = "Started, ready to begin handling requests"
 """Said on stderr, in KataGo's words."""
 _ROUNDS = 3
@@ -48,9 +47,10 @@ Assignments = dict[str, str]
 @click.option(
     "--config",
     "-config",
-    "config",
+    "configs",
+    multiple=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A configuration of KataGo's analysis engine. Keys that mean nothing here are listed on stderr.",
+    help="A configuration of KataGo's analysis engine, or several. Keys that mean nothing here are listed on stderr.",
 )
 @click.option(
     "--override-config", "-override-config", multiple=True, metavar="KEY=VALUE,..", help="More lines of that file."
@@ -63,12 +63,12 @@ Assignments = dict[str, str]
 )
 @click.option("--quit-without-waiting", "-quit-without-waiting", is_flag=True, help="Quit at the end of input at once.")
 @click.option("--visits", type=click.IntRange(min=1), help="Visits of a query that names none; 500 if not given.")
-@click.option("--time", "seconds", type=click.FloatRange(min=0, min_open=True), help="The most seconds a position.")
+@click.option("--time", "seconds", type=SECONDS, help="The most seconds a position.")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
 )
 @click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of all search trees together.")
-@click.option("--seed", type=int, help="Seed of all random numbers; without it every run draws others.")
+@seed_option
 @click.option(
     "--benchmark",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -78,7 +78,7 @@ Assignments = dict[str, str]
 @click.option(
     "--human-model", "-human-model", metavar="FILE", help="Not used, but controllers of KataGo's may pass it."
 )
-@click.option("--log-level", type=click.Choice(_LOG_LEVELS), default="warning", show_default=True)
+@log_level_option
 def analysis(**options: Any) -> None:
     """Speak KataGo's JSON analysis protocol on stdin and stdout, as KaTrain and Ogatak do.
 
@@ -101,14 +101,14 @@ def analysis(**options: Any) -> None:
 
 
 def _assignments(options: dict[str, Any]) -> Assignments:
-    """Return the configuration: of the file, then of the command line."""
-    given = {} if options["config"] is None else read_assignments(options["config"])
+    """Return the configuration: of the files in order, then of the command line."""
+    given: Assignments = {}
+    for file in options["configs"]:
+        given |= read_assignments(file)
     for text in options["override_config"]:
         given |= parse_assignments(text)
     if options["human_model"] is not None:
-        click.echo(
-            "keima: -human-model is not used: analyze by a human network with -model and --human-profile", err=True
-        )
+        tell(["keima: -human-model is not used: analyze by a human network with -model and --human-profile"])
     return given
 
 
@@ -123,7 +123,7 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
     unused = [each for each in unused if each not in ("warnUnusedFields", "numAnalysisThreads")]
     if unused:
-        click.echo(f"keima: these keys of the configuration are not used: {' '.join(unused)}", err=True)
+        tell([f"keima: these keys of the configuration are not used: {' '.join(unused)}"])
     limits = {"visits": options["visits"], "seconds": options["seconds"]}
     return replace(settings, **{name: value for name, value in limits.items() if value is not None})
 
@@ -135,31 +135,18 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
     from engine.analysis_server.pool import AnalysisPool, default_threads
+    from engine.evaluators.cache import CachedEvaluator
     from engine.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
-    evaluator, network, forget = _evaluator(options)
+    evaluator, network = open_evaluator(options["net"], options)
+    forget = evaluator.clear if isinstance(evaluator, CachedEvaluator) else _nothing
     count = threads or default_threads(evaluator)
     pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)
     equipment = Equipment(pool, settings, network, forget)
     _warm_up(equipment)
     return equipment
-
-
-def _evaluator(options: dict[str, Any]) -> Any:
-    """Return the evaluator, its network if it has one, and what makes it forget."""
-    file, threads = network_named(options["net"]), options["threads"] or os.cpu_count() or 1
-    if file is None:
-        from engine.evaluators.rollout import RolloutEvaluator
-
-        return RolloutEvaluator(threads), None, _nothing
-    from engine.evaluators.cache import CachedEvaluator
-    from engine.netfile.network import Computing, open_network
-
-    network = open_network(file, Computing(options["backend"], options["precision"], threads), options["profile"])
-    cached = CachedEvaluator(network.evaluator)
-    return cached, network, cached.clear
 
 
 def _nothing() -> None:
@@ -203,12 +190,11 @@ def _warm_up(equipment: "Equipment") -> None:
 def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None:
     """Hold the session of the process."""
     from gtp.json_analysis.server import AnalysisServer
+    from gtp.session import take_stdin
 
-    click.echo(f"{_READY}: {equipment.pool.threads} positions at a time", err=True)
-    # Unbuffered: a thread blocked in a buffered stdin would hold its lock at interpreter shutdown.
-    source = FileIO(sys.stdin.fileno(), closefd=False)
+    tell([f"{_READY}: {equipment.pool.threads} positions at a time"])
     try:
-        AnalysisServer(equipment, sink).run(source, quits_at_once=quits_at_once)
+        AnalysisServer(equipment, sink).run(take_stdin(), quits_at_once=quits_at_once)
     except KeyboardInterrupt:
         equipment.pool.close(wait=False)
         sys.exit(130)

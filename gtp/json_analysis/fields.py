@@ -3,13 +3,12 @@
 import re
 from typing import Any
 
-from engine.color import BLACK, WHITE
 from engine.errors import BadVertex
 from engine.vertex import PASS, parse_vertex, point_at
+from gtp.args import COLORS
 
 Object = dict[str, Any]
 
-_COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 _COORDINATES = re.compile(r"\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)", re.ASCII)
 _PAIRS = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'
 _VERTICES = "Must be an array of GTP board vertices"
@@ -58,7 +57,7 @@ def integers(given: Object, field: str, message: str) -> list[int]:
 def player(given: Object, field: str) -> int:
     """Return a field that names a color."""
     value = given.get(field)
-    color = _COLORS.get(value.lower()) if isinstance(value, str) else None
+    color = COLORS.get(value.lower()) if isinstance(value, str) else None
     if color is None:
         raise QueryError(field, 'Must be "b" or "w"')
     return color
@@ -81,7 +80,7 @@ def moves(given: Object, field: str, size: tuple[int, int], *, may_pass: bool) -
     for pair in value:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(each, str) for each in pair):
             raise QueryError(field, _PAIRS)
-        color = _COLORS.get(pair[0].lower())
+        color = COLORS.get(pair[0].lower())
         if color is None:
             raise QueryError(field, f"Could not parse player: {pair[0]}")
         vertex = _vertex(pair[1], size, field)

@@ -24,7 +24,7 @@ class Settings:
     """What a query may change by `overrideSettings`, and a configuration for all queries.
 
     visits, seconds: limits of a search, None for none. perspective: whose chances are told. pv_length: moves of a
-    variation, the first one included. warns_unused: tell of fields of queries that mean nothing here.
+    variation after its first one. warns_unused: tell of fields of queries that mean nothing here.
     """
 
     params: "SearchParams"

@@ -274,10 +274,11 @@ def test_a_bad_record_changes_nothing(tmp_path: Path) -> None:
     assert state.game.move_number == 1
 
 
-def test_printsgf_without_a_file_tells_the_record() -> None:
+@pytest.mark.parametrize("line", ["printsgf", "printsgf -"])
+def test_printsgf_without_a_file_tells_the_record(line: str) -> None:
     state = new_state()
     ask(state, "play b e5")
-    assert ";B[ee]" in ask(state, "printsgf").replace("\n", "")
+    assert ";B[ee]" in ask(state, line).replace("\n", "")
 
 
 def test_processor_time_is_a_number() -> None:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
+from engine.errors import GoError
 from engine.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
 
@@ -25,9 +26,10 @@ def setup(*arguments: str) -> Result:
 
 
 def properties(text: str) -> dict[str, str]:
-    """Return the pairs of a Java property file, as Java would read the backslashes."""
+    """Return the pairs of a Java property file, which Java reads as Latin-1."""
+    text = text.encode().decode("latin-1")
     lines = [line for line in text.split("\n") if line and not line.startswith("#")]
-    return {key: value.replace("\\\\", "\\") for key, value in (line.split("=", 1) for line in lines)}
+    return {key: json.loads(f'"{value}"') for key, value in (line.split("=", 1) for line in lines)}
 
 
 def json_of(text: str) -> dict[str, object]:
@@ -36,6 +38,11 @@ def json_of(text: str) -> dict[str, object]:
     text = re.sub(r"([{,]\s*)(\w+):", r'\1"\2":', text)
     found: dict[str, object] = json.loads(re.sub(r",(\s*[}\]])", r"\1", text))
     return found
+
+
+def quoted_words(text: str) -> list[str]:
+    """Return the words of a command line as GoGui splits it."""
+    return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^"\s]+)', text)]
 
 
 def command_of(name: str, text: str) -> list[str]:
@@ -48,8 +55,8 @@ def command_of(name: str, text: str) -> list[str]:
     if name == "katrain":
         return shlex.split(json.loads(text)["engine"]["altcommand"])
     if name == "kgs":
-        return shlex.split(properties(text)["engine"])
-    return shlex.split(text if name == "gogui" else "".join(re.findall(r"CommandLine = (.*)", text)))
+        return properties(text)["engine"].split()
+    return quoted_words(text) if name == "gogui" else "".join(re.findall(r"CommandLine = (.*)", text)).split()
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
@@ -86,12 +93,31 @@ def test_the_kgs_file_has_every_key_and_fits_its_limits() -> None:
 
 
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_paths_with_spaces_survive(name: str) -> None:
-    program = ["/some where/keima"]
-    text = configuration(CONTROLLERS[name], program, ["--net", "/a b.net"])
-    command = command_of(name, text)
-    assert command[0] == program[0]
-    assert command[-1] == "/a b.net"
+@pytest.mark.parametrize("program", ["/囲碁/é", "C:\\new\\keima.exe", "/some where/keima"])
+def test_a_command_survives_or_is_refused(name: str, program: str) -> None:
+    options = ["--net", f"{program}.net"]
+    if " " in program and name in ("kgs", "cgos"):
+        with pytest.raises(GoError, match="no command whose words hold spaces, got '/some where/keima'"):
+            configuration(CONTROLLERS[name], [program], options)
+        return
+    command = command_of(name, configuration(CONTROLLERS[name], [program], options))
+    assert (command[0], command[-1]) == (program, options[-1])
+
+
+def test_gogui_cannot_be_told_quotes() -> None:
+    result = setup("gogui", "--rules", '{"ko":"SIMPLE"}')
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no command whose words hold quotes" in result.stderr
+
+
+@pytest.mark.parametrize("options", [("--net", "./a.net"), ("--net=a.net",), ("--net", "zero9")])
+def test_files_are_told_by_their_full_paths(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.net").touch()
+    monkeypatch.chdir(tmp_path)
+    expected = "zero9" if options[-1] == "zero9" else str(tmp_path / "a.net")
+    assert command_of("ogs", setup("ogs", *options).stdout)[-1].removeprefix("--net=") == expected
 
 
 def test_the_ogs_file_says_all_that_a_bot_needs() -> None:

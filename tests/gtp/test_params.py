@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from engine.search.params import SearchParams
+from engine.search.params import RANGES, ROLLOUT_PARAMS, SearchParams
 from gtp.params import PARAMS
 from gtp.state import Perspective, SessionConfig
 from tests.gtp.fake_player import FakePlayer
@@ -20,6 +20,15 @@ def test_every_name_stands_for_a_field_of_its_own() -> None:
         assert param.field in (SESSION if param.of_session else SEARCH)
     assert len({(param.of_session, param.field) for param in PARAMS.values()}) == len(PARAMS)
     assert list(PARAMS) == sorted(PARAMS)
+
+
+@pytest.mark.parametrize("params", [SearchParams(), ROLLOUT_PARAMS], ids=["network", "rollouts"])
+def test_every_number_has_a_range_of_its_kind_that_holds_its_default(params: SearchParams) -> None:
+    numbers = {name: value for name, value in dataclasses.asdict(params).items() if not isinstance(value, bool)}
+    assert set(RANGES) == set(numbers)
+    for name, (least, most) in RANGES.items():
+        assert least <= numbers[name] <= most
+        assert type(least) is type(most) is type(numbers[name])
 
 
 def test_all_names_are_listed_and_told() -> None:

@@ -88,6 +88,24 @@ def test_trial_moves_are_taken_back_one_by_one_and_nothing_else_is() -> None:
     assert ask(state, "move_history") == "black C3"
 
 
+@pytest.mark.parametrize("undo", ["undo", "gg-undo 1"])
+def test_moves_on_trial_cannot_be_undone(undo: str) -> None:
+    state = new_state()
+    assert ask(state, "trymove b a1") == ""
+    assert ask(state, undo) == "? cannot undo"
+    assert ask(state, "gogui-play_sequence w a1") == "? illegal move"
+    assert ask(state, "popgo") == ""
+    assert ask(state, "move_history") == ""
+
+
+def test_a_real_move_ends_all_trials() -> None:
+    state = new_state()
+    assert ask(state, "trymove b a1") == ask(state, "play w b2") == ""
+    assert ask(state, "popgo") == "? Stack empty."
+    assert ask(state, "undo") == ""
+    assert ask(state, "move_history") == "black A1"
+
+
 def test_a_restricted_move_is_one_of_those_allowed_and_is_not_played() -> None:
     player = FakePlayer()
     state = new_state(player)

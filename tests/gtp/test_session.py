@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from gtp.commands import HANDLERS
-from gtp.session import Session, Writer, read_lines, serve
+from gtp.session import Session, Writer, read_lines, serve, take_stdin
 from gtp.state import GtpState, SessionConfig
 from tests.conformity.driver import ROOT
 from tests.gtp.fake_player import FakePlayer
@@ -130,6 +131,32 @@ def test_the_end_of_input_ends_a_search_at_once() -> None:
         assert not thread.is_alive()
         assert sink.getvalue() == b"= A9\n\n"
     assert player.closed
+
+
+def test_an_input_that_is_lost_has_ended() -> None:
+    class Lost(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            chunk = super().read(size)
+            if not chunk:
+                raise OSError("input/output error")
+            return chunk
+
+    player, sink = FakePlayer(thinking=True), io.BytesIO()
+    thread = threading.Thread(target=serve, args=(new_state(player, THINKING), Lost(b"lz-analyze\n"), sink))
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert sink.getvalue().endswith(b"\n\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes")
+def test_stdin_waits_for_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    descriptor, other_end = os.pipe()
+    os.set_blocking(descriptor, False)
+    with os.fdopen(descriptor) as stdin, os.fdopen(other_end, "wb"):
+        monkeypatch.setattr("sys.stdin", stdin)
+        source = take_stdin()
+        assert os.get_blocking(source.fileno())
 
 
 def test_a_script_that_ends_in_one_burst_is_searched_to_its_end() -> None:

@@ -1,11 +1,15 @@
 """Lines on stderr for GoGui and gtp2ogs: as their readers want them, and none unless asked for."""
 
+import io
 import re
+import subprocess
+import sys
 
 import pytest
 
 from gtp.state import SessionConfig
-from gtp.stderr import variation
+from gtp.stderr import tell, variation
+from tests.conformity.driver import ROOT
 from tests.gtp.fake_player import FakePlayer
 from tests.gtp.talk import ask, new_state
 
@@ -61,3 +65,40 @@ def test_a_move_is_drawn_while_it_is_sought_and_then_taken_off(
 
 def test_variations_alternate_from_the_side_to_move() -> None:
     assert variation([11, 0, 12], 2, 9, 9) == "w A9 b pass w B9"
+
+
+class Full(io.StringIO):
+    """A stream on a full device."""
+
+    def flush(self) -> None:
+        """Fail."""
+        raise OSError("no space left")
+
+
+def closed() -> io.StringIO:
+    """Return a stream that was closed."""
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [None, Full(), closed()], ids=["none", "full", "closed"])
+def test_a_stderr_that_cannot_be_written_costs_no_move(
+    stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("gtp.stderr._INTERVAL", 0.0)
+    config = SessionConfig(width=9, height=9, seconds=0.03, leela_lines=True, live_graphics=True)
+    state = new_state(FakePlayer(thinking=True), config)
+    tell(["hello"])
+    assert ask(state, "genmove b") == "A9"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no /dev/full")
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
+def test_the_program_needs_no_stderr(redirection: str) -> None:
+    script = f'exec "$0" keima.py --net none {redirection}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], cwd=ROOT, input=b"name\nquit\n", stdout=subprocess.PIPE, timeout=60
+    )
+    assert (done.stdout, done.returncode) == (b"= Keima\n\n= \n\n", 0)

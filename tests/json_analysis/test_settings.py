@@ -82,9 +82,18 @@ def start(*options: str) -> list[str]:
 
 
 def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp_path: Path) -> None:
-    config = tmp_path / "analysis.cfg"
+    config, other = tmp_path / "analysis.cfg", tmp_path / "more.cfg"
     config.write_text(CONFIG)
-    options = ["-config", str(config), "-override-config", "homeDataDir=x,maxVisits=2", "-quit-without-waiting"]
+    other.write_text("maxVisits = 4\nlogFile = x\n")
+    options = [
+        "-config",
+        str(config),
+        "-config",
+        str(other),
+        "-override-config",
+        "homeDataDir=x,maxVisits=2",
+        "-quit-without-waiting",
+    ]
     lines = [json.dumps({"id": "v", "action": "query_version"}), json.dumps(query()), json.dumps(query(boardXSize=29))]
     with subprocess.Popen(
         start(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -102,7 +111,7 @@ def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp
     assert found["q", False]["rootInfo"]["visits"] == 2
     assert found["q", True]["field"] == "boardXSize"
     assert "ready to begin handling requests: 2 positions at a time" in told
-    assert "not used: logDir homeDataDir" in told
+    assert "not used: logDir logFile homeDataDir" in told
 
 
 def test_a_network_that_is_not_there_is_told_on_stderr_and_the_program_ends() -> None:

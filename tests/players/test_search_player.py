@@ -214,10 +214,11 @@ def test_an_analysis_is_told_as_it_goes_avoids_what_it_shall_and_plays_nothing()
     assert game.move_number == 0
 
 
-def test_only_the_moves_that_are_left_are_chosen() -> None:
+@pytest.mark.parametrize("plies", [1, 65535])
+def test_only_the_moves_that_are_left_are_chosen(plies: int) -> None:
     thinker, game = player(), Game(5)
     allowed = {parse_vertex("A1", 5, 5), parse_vertex("E2", 5, 5)}
-    avoided = {BLACK: all_but(allowed, 1, 5, 5)}
+    avoided = {BLACK: all_but(allowed, plies, 5, 5)}
     decision = thinker.genmove(game, BLACK, Limits(visits=100), avoided=avoided)
     thinker.close()
     assert decision.vertex in allowed

@@ -54,7 +54,7 @@ def test_bounds_are_pessimistic_for_the_side_to_move(mover: int, color: int) -> 
 def test_a_variation_follows_the_most_visited_moves_up_to_its_length() -> None:
     search = searched()
     reply = int(search.tree.edge_vertex[1, 0])
-    whole, short = (snapshot(search, Wanted(pv_length=length), BLACK) for length in (15, 1))
+    whole, short = (snapshot(search, Wanted(pv_length=length), BLACK) for length in (15, 0))
     assert whole is not None and short is not None
     first = whole.moves[0]
     assert first.pv == (first.vertex, reply)
