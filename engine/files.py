@@ -41,21 +41,31 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     names the file.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
         return
-    partial = target.with_name(target.name + ".part")
+    with draft_of(path) as draft:
+        draft.write_bytes(data)
+
+
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """Lend another name in a file's folder; what was written under it then takes the file's place, synced.
+
+    After an error the file stays as it was. A link stays one. Raises OSError, which names the file.
+    """
+    target = path.resolve()
+    draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        try:
+            yield draft
+            with draft.open("r+b") as file:
+                os.fsync(file.fileno())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def require_writable(path: Path) -> None:

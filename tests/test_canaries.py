@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.encoders import ENCODERS
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.netfile.canaries import canaries, capturing_race, won_by_black
 from engine.netfile.network import Computing, make_evaluator
+from engine.nets.random import random_spec
 from engine.scoring import final_score
 from engine.vertex import parse_vertex
+from tests.evaluators.naive_backend import naive_evaluator
 from tests.shared import require_shared
 from weights.registry import load
 
@@ -74,6 +77,15 @@ def test_a_trained_network_knows_every_position() -> None:
 def test_each_mistake_shows(way: str, shown: str) -> None:
     pytest.importorskip("torch")
     assert not findings(require_shared(NET), way)[shown]
+
+
+@pytest.mark.parametrize("side", [1, 2, 3])
+def test_boards_without_room_for_the_positions_are_examined_without_them(side: int) -> None:
+    spec = random_spec(1, 4, ENCODERS["katago-v7"], 1, board_sizes=(side, side))
+    facts = NetworkFacts("net", spec.name, spec.version, 64, "fp32", imitates=False)
+    found = list(canaries(RawNetwork(naive_evaluator(spec), facts), spec))
+    assert len(found) == 2
+    assert all(each.passed for each in found if "exchanging" in each.name)
 
 
 @pytest.mark.parametrize("side", [9, 13, 19])

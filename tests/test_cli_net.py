@@ -1,13 +1,17 @@
 """`keima net`: what it tells of files, what it checks, what it converts, and how it refuses."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+import safetensors.numpy
 from click.testing import CliRunner, Result
 
 import keima
@@ -68,6 +72,16 @@ def test_the_json_of_every_architecture_is_one_object(name: str, tmp_path: Path)
     assert all(each["meaning"] for each in told["outputs"])
 
 
+@pytest.mark.parametrize("command", ["info", "check", "convert"])
+def test_what_stdout_cannot_show_is_escaped(command: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "grün.safetensors", tmp_path / "grün.bin.gz"
+    native.write(replace(random_spec(1, 4, ENCODERS["katago-v7"], 1, board_sizes=(2, 2)), name="grün"), source)
+    arguments = ["net", command, str(source), *([str(target)] if command == "convert" else [])]
+    result = CliRunner(charset="ascii").invoke(keima.main, arguments)
+    assert isinstance(result.exception, SystemExit | None), result.exception
+    assert "gr\\xfcn" in result.output
+
+
 def test_a_drawing_is_valid_xml(network: Path, tmp_path: Path) -> None:
     drawing = tmp_path / "net.svg"
     assert invoke("info", network, "--svg", drawing).exit_code == 0
@@ -101,6 +115,16 @@ def test_there_and_back_is_the_same_network(network: Path, tmp_path: Path) -> No
     assert load(katago).format == load(back).format == "katago"
     for (path, one), (_, other) in zip(tensors(load(katago)), tensors(load(back)), strict=True):
         assert one.tobytes() == other.tobytes(), path
+
+
+@pytest.mark.parametrize(("sides", "told"), [((2, 19), True), ((7, 25), True), ((1, 25), False)])
+def test_a_bound_of_boards_that_katago_does_not_know_is_told(
+    sides: tuple[int, int], told: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "net.safetensors"
+    native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1, board_sizes=sides), source)
+    output = invoke("convert", source, tmp_path / "net.bin.gz").output
+    assert (f"its boards (sides of {sides[0]} to {sides[1]})" in output) == told
 
 
 def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:
@@ -159,6 +183,49 @@ def test_golden_records_of_other_networks_are_refused(network: Path) -> None:
     assert "no golden records of random-b2c8-1 or small" in result.output
 
 
+def golden_file(path: Path, *records: object) -> Path:
+    """Write golden records of the small network."""
+    path.write_bytes(gzip.compress(json.dumps({"kind": "nn", "net": "small", "records": records}).encode()))
+    return path
+
+
+RECORD = {"size": [5, 5], "komi": 7.5, "moves": [], "to_move": "B", "outputs": [{"symmetry": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (5, "record 2: TypeError"),
+        ({}, "record 2: KeyError('outputs')"),
+        ({**RECORD, "net": 5}, "record 2: AttributeError"),
+        ({**RECORD, "size": [5]}, "record 2: ValueError"),
+        ({**RECORD, "id": "the bad one", "to_move": "E"}, "record the bad one: KeyError('E')"),
+        (RECORD, "record 2: KeyError('policy')"),
+    ],
+)
+def test_a_malformed_golden_record_is_named(record: object, reason: str, network: Path, tmp_path: Path) -> None:
+    golden = golden_file(tmp_path / "golden.json.gz", {**RECORD, "outputs": []}, record)
+    result = invoke("check", network, "--golden", golden, "--no-positions")
+    assert result.exit_code == 1
+    assert f"Error: {golden}: no golden file: {reason}" in result.output
+
+
+def test_a_damaged_golden_file_is_named(network: Path, tmp_path: Path) -> None:
+    golden = golden_file(tmp_path / "golden.json.gz")
+    data = golden.read_bytes()
+    golden.write_bytes(data[:10] + b"\xff\xff" + data[12:])
+    result = invoke("check", network, "--golden", golden, "--no-positions")
+    assert f"Error: {golden}: no golden file: " in result.output
+
+
+def test_a_check_of_nothing_fails(network: Path, tmp_path: Path) -> None:
+    golden = golden_file(tmp_path / "golden.json.gz", {**RECORD, "outputs": []})
+    for options in (["--golden", golden], []):
+        result = invoke("check", network, "--no-positions", *options)
+        assert result.exit_code == 1
+        assert "nothing was checked" in result.output
+
+
 def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
     from engine.evaluators import backends
     from engine.netfile import options
@@ -199,3 +266,33 @@ def test_the_newest_network_of_a_folder_is_found(network: Path) -> None:
     assert find_network(network) == network
     with pytest.raises(GoError, match="no network file among the 0 files"):
         find_network(folder / "deeper")
+
+
+def test_drafts_and_files_of_others_are_no_networks_of_a_folder(network: Path) -> None:
+    from engine.netfile.finding import find_network
+
+    folder = network.parent
+    os.utime(network, (1000, 1000))
+    (folder / ".small.safetensors.0123abcd.part").write_bytes(network.read_bytes())
+    (folder / "torch.safetensors").write_bytes(safetensors.numpy.save({"weight": np.zeros(2, np.float32)}))
+    np.savez(folder / "samples.npz", planes=np.zeros(2))
+    (folder / "dangling").symlink_to("absent")
+    assert find_network(folder) == network
+
+
+def test_a_file_that_goes_while_its_folder_is_read_is_passed_over(
+    network: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.netfile.finding import find_network
+
+    there = [*network.parent.iterdir(), network.with_name("gone")]
+    monkeypatch.setattr(Path, "iterdir", lambda _: iter(there))
+    assert find_network(network.parent) == network
+
+
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_an_empty_name_is_no_network(command: str, network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(network.parent)
+    result = invoke(command, "")
+    assert result.exit_code == 1
+    assert "Error: a network's name must not be empty" in result.output

@@ -58,12 +58,14 @@ def test_other_architectures_are_refused(files: list[Path], tmp_path: Path) -> N
     assert not (tmp_path / "out.safetensors").exists()
 
 
-@pytest.mark.parametrize("shares", [["1"], ["1", "0"], ["1", "-1"], ["1", "nan"], ["1", "inf"], ["1", "1", "1"]])
-def test_shares_must_be_one_for_each_and_positive(files: list[Path], tmp_path: Path, shares: list[str]) -> None:
-    options = [word for share in shares for word in ("--share", share)]
+@pytest.mark.parametrize("shares", ["1", "1 0", "1 -1", "1 nan", "1 inf", "1e308 1e308", "1 1 1"])
+def test_shares_must_be_one_for_each_positive_and_of_a_finite_sum(
+    files: list[Path], tmp_path: Path, shares: str
+) -> None:
+    options = [word for share in shares.split() for word in ("--share", share)]
     result = invoke(tmp_path / "out.safetensors", *files, *options)
     assert result.exit_code == 1
-    assert "expected 2 finite shares above 0" in result.output
+    assert "expected 2 shares above 0 of a finite sum" in result.output
 
 
 def test_the_average_can_be_a_file_of_katago(files: list[Path], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GoError
-from engine.files import append_line, claimed, read_object, require_writable, whole_lines, write_atomically
+from engine.files import append_line, claimed, draft_of, read_object, require_writable, whole_lines, write_atomically
 
 CLAIM_AND_WAIT = """
 import sys, time
@@ -38,6 +38,31 @@ def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path: Path) -> None
         write_atomically(path, "\ud800")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_writers_of_one_file_do_not_tear_each_others_draft(tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    with draft_of(path) as slow:
+        slow.write_bytes(b"slow")
+        write_atomically(path, "quick")
+        assert path.read_text() == "quick"
+    assert path.read_text() == "slow"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_draft_is_hidden_and_known_by_its_suffix(tmp_path: Path) -> None:
+    with draft_of(tmp_path / "some.txt") as draft:
+        assert (draft.parent, draft.name[0], draft.suffix) == (tmp_path, ".", ".part")
+        draft.write_bytes(b"")
+
+
+@pytest.mark.parametrize("place", ["absent/some.txt", "file/some.txt"])
+def test_what_cannot_be_written_is_named_by_its_own_name(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError) as caught:
+        write_atomically(tmp_path / place, "text")
+    assert caught.value.filename == str(tmp_path / place)
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
 def test_lines_are_read_as_they_were_added(tmp_path: Path) -> None:

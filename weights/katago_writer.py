@@ -3,9 +3,11 @@
 import gzip
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 
+from engine.files import write_atomically
 from engine.nets.spec import (
     Activation,
     Array,
@@ -26,7 +28,6 @@ from engine.nets.spec import (
     Tip,
     ValueHead,
 )
-from weights.files import write_atomically
 from weights.katago import METADATA_INPUTS, PASS_ALIVE_ENCODER, SCALES
 from weights.katago_form import katago_form
 from weights.katago_layers import ACTIVATIONS, NAMED_ACTIVATIONS
@@ -45,7 +46,12 @@ def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
     Raises WeightsError on a network that is inconsistent or that KataGo's format cannot hold, OSError
     when the file cannot be written.
     """
-    write_atomically(path, gzip.compress(to_bytes(spec), mtime=0))
+    write_atomically(Path(path), to_gzip(spec))
+
+
+def to_gzip(spec: NetSpec) -> bytes:
+    """Return the file of a network, the same for the same network. Raises WeightsError."""
+    return gzip.compress(to_bytes(spec), mtime=0)
 
 
 def to_bytes(spec: NetSpec) -> bytes:

@@ -12,7 +12,9 @@ networks know neither a pass nor a value: a pass gets PASS_LOGIT, and every posi
 
 import math
 import os
+import tokenize
 import zipfile
+import zlib
 from types import MappingProxyType
 
 import numpy as np
@@ -36,7 +38,22 @@ from engine.nets.spec import (
 PASS_LOGIT = -30.0
 MAX_BYTES = 1 << 30
 """Of all arrays of a file together, unpacked."""
+DAMAGED_NPZ = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+)
+"""What reading a damaged file of arrays may raise, by where the damage is."""
 _ZIP_MAGIC = b"PK\x03\x04"
+_FIRST_NAME, _NAME_AT = b"arr_0.npy", 30
+"""The name of the first array's file, and where the first name of a zip file stands."""
 _SEVEN_PLANES, _SEVEN_FIRST = 7, 1
 """The planes of the book's `sevenplane` are planes 1 to 7 of the encoder `liberties`, which has more inputs."""
 _LIBERTIES_PLANES, _LIBERTIES_GLOBALS = 11, 3
@@ -46,7 +63,7 @@ _TINY = 1e-12
 
 def looks_keras(start: bytes) -> bool:
     """True if a file that starts like this can be one of `numpy.savez`."""
-    return start.startswith(_ZIP_MAGIC)
+    return start.startswith(_ZIP_MAGIC) and start.startswith(_FIRST_NAME, _NAME_AT)
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
@@ -70,7 +87,7 @@ def _arrays(name: str) -> list[Array]:
             if sorted(file.files) != sorted(wanted):
                 raise WeightsError("wrong names of arrays", expected="arr_0, arr_1 and so on", got=" ".join(file.files))
             return [_floats(file[each], each) for each in wanted]
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except DAMAGED_NPZ as error:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"damaged npz file: {error}") from None

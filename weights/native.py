@@ -17,9 +17,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from engine.files import write_atomically
 from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
 from weights.architecture import from_json, to_json
-from weights.files import write_atomically
 
 SUFFIX = ".safetensors"
 METADATA_KEY = "keima-net"
@@ -35,11 +35,15 @@ def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
 
     Raises WeightsError on an inconsistent network, OSError when the file cannot be written.
     """
-    arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(spec))}
+    write_atomically(Path(path), to_bytes(spec))
+
+
+def to_bytes(spec: NetSpec) -> bytes:
+    """Return the file of a network, the same for the same network. Raises WeightsError on an inconsistent one."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(_named(spec)))}
     net = to_json(spec)
     document = {"version": VERSION, "crc32": _checksum(net, arrays), "net": net}
-    data = safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
-    write_atomically(path, data)
+    return safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
@@ -87,12 +91,19 @@ def _read(file: Any) -> NetSpec:
         array: Array = file.get_tensor(name)
         return array
 
-    spec = from_json(document["net"], fetch)
+    spec = _named(from_json(document["net"], fetch))
     if unread:
         raise WeightsError("extra tensor", layer=min(unread))
     checksum = _checksum(document["net"], dict(tensors(spec)))
     if document["crc32"] != checksum:
         raise WeightsError("damaged: wrong checksum", expected=document["crc32"], got=checksum)
+    return spec
+
+
+def _named(spec: NetSpec) -> NetSpec:
+    """Return the network itself. Raises WeightsError on a name that cannot be printed."""
+    if not spec.name.isprintable():
+        raise WeightsError("bad value", layer="name", expected="printable characters", got=ascii(spec.name))
     return spec
 
 
@@ -124,9 +135,10 @@ def _checksum(net: object, arrays: Mapping[str, Array]) -> int:
 
 
 def looks_native(start: bytes) -> bool:
-    """True if a file that starts like this can be a safetensors file: a header length, then an object."""
+    """True if a file can be Keima's that starts like this: a header length, then an object that names the network."""
     return (
         len(start) > _LENGTH_BYTES
         and int.from_bytes(start[:_LENGTH_BYTES], "little") > 1
-        and start[_LENGTH_BYTES : _LENGTH_BYTES + 1] == b"{"
+        and start.startswith(b"{", _LENGTH_BYTES)
+        and METADATA_KEY.encode() in start
     )

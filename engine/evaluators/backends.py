@@ -67,12 +67,23 @@ def to_compare(backend: str = AUTO, precision: str = AUTO) -> list[tuple[str, st
     """Return the pairs of backend and precision to measure side by side.
 
     What was asked for; where that is left open, every backend that is installed, in every precision that it
-    computes in at full speed here. Raises GoError as `choose` does.
+    computes in at full speed here. Raises GoError as `choose` does, and where none computes in the precision.
     """
     first = choose(backend)
     names = [first] if backend != AUTO else [first, *(name for name in INSTALL if name != first and _installed(name))]
-    able = {name: _full_speed(name) if precision == AUTO else (precision,) for name in names}
-    return [(name, each) for name in names for each in able[name]]
+    if precision == AUTO:
+        return [(name, each) for name in names for each in _full_speed(name)]
+    if backend != AUTO:
+        return [(first, precision)]
+    able = [name for name in names if precision in _computable(name)]
+    if not able:
+        known = dict.fromkeys(each for name in names for each in _computable(name))
+        raise GoError(f"{precision} is not computed by {' or '.join(names)} here: choose {' or '.join(known)}")
+    return [(name, precision) for name in able]
+
+
+def _computable(backend: str) -> tuple[str, ...]:
+    return _TORCH if backend == "torch" else _full_speed(backend)
 
 
 def _full_speed(backend: str) -> tuple[str, ...]:

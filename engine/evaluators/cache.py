@@ -12,6 +12,7 @@ Calls hold the table's lock while they look up and copy, never while the inner e
 miss the same position at the same time both have it evaluated: that is rare, and waiting would cost as much.
 """
 
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -331,7 +332,9 @@ class _Call:
 def _common(positions: PositionBatch) -> int:
     """Return 63 bits of what all positions of a batch have in common and answers depend on."""
     metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
-    return hash((positions.rules, positions.playout_doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
+    # The hash of the number itself is the same for -1.0 and -2.0.
+    doubling = struct.pack("<d", positions.playout_doubling)
+    return hash((positions.rules, doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
 
 
 def _compact(positions: PositionBatch, rows: NDArray[np.int64], batch: PositionBatch) -> None:

@@ -9,7 +9,7 @@ import logging
 import math
 import os
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -103,6 +103,7 @@ class OpenVinoBackend:
         self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
+        self._awaited: Counter[tuple[int, int]] = Counter()
         self._lock = threading.Lock()
         self._graphs: dict[tuple[int, int], _Graph] = {}
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
@@ -113,24 +114,34 @@ class OpenVinoBackend:
         self._board_models(width, height)
 
     def _board_models(self, width: int, height: int) -> dict[int, Future[Any]]:
-        """Return the models of a board size by batch; forget the boards that were used longest ago."""
+        """Return the models of a board size by batch; forget the boards used longest ago that no call waits for."""
         size = (width, height)
         with self._lock:
             if size not in self._models:
-                while len(self._models) >= self._boards_kept:
-                    self._forget_oldest()
+                surplus = len(self._models) + 1 - self._boards_kept
+                for idle in [each for each in self._models if not self._awaited[each]][: max(0, surplus)]:
+                    self._forget(idle)
                 self._models[size] = {batch: Future() for batch in self._batches}
                 for _ in self._batches:
                     self._compiler.submit(self._compile_next)
             self._models.move_to_end(size)
             return self._models[size]
 
-    def _forget_oldest(self) -> None:
-        """Release the models of the board that was used longest ago; nobody may wait for one of them."""
-        size, models = self._models.popitem(last=False)
+    def _forget(self, size: tuple[int, int]) -> None:
+        """Release the models of a board; no call may wait for one of them."""
         self._graphs.pop(size, None)
-        for model in models.values():
+        for model in self._models.pop(size).values():
             model.cancel()
+
+    def _model(self, batch: int, width: int, height: int) -> Any:
+        """Return a model when it is compiled. Raises what compiling it does."""
+        with self._lock:
+            self._awaited[width, height] += 1
+        try:
+            return self._board_models(width, height)[batch].result()
+        finally:
+            with self._lock:
+                self._awaited[width, height] -= 1
 
     def _compile_next(self) -> None:
         """Compile what is likely to be needed next: for the board asked for last, the smallest batch."""
@@ -226,8 +237,7 @@ class OpenVinoBackend:
         request = slot.requests.get(batch)
         if request is None:
             height, width = slot.planes.shape[2:]
-            model = self._board_models(width, height)[batch].result()
-            request = slot.requests[batch] = _request(model, slot, batch)
+            request = slot.requests[batch] = _request(self._model(batch, width, height), slot, batch)
         slot.running = request
         request.start_async()
 
@@ -253,8 +263,8 @@ class OpenVinoBackend:
     def close(self) -> None:
         """Stop compiling and release the models; the backend must not be used again."""
         with self._lock:
-            while self._models:
-                self._forget_oldest()
+            for size in list(self._models):
+                self._forget(size)
         self._compiler.shutdown()
         self._slots.clear()
 

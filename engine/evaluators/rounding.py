@@ -11,8 +11,7 @@ import hashlib
 import io
 import logging
 import time
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,8 +23,9 @@ from engine.evaluators.calibration import calibration_inputs
 from engine.files import write_atomically
 from engine.installation import user_cache
 from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES
-from engine.nets.openvino_quantization import Range, combined, measured
-from engine.nets.spec import Array, NetSpec
+from engine.nets.openvino_quantization import Range, channels_to_round, combined, measured
+from engine.nets.spec import Array, NetSpec, WeightsError
+from weights.keras import DAMAGED_NPZ
 
 _LOG = logging.getLogger(__name__)
 _POLICY, _RESULT = OUTPUTS[:2]
@@ -63,6 +63,7 @@ class Rounding:
     compares: whether what is lost will be asked for.
     ranges: how large the numbers become that are to be rounded, for `quantize`.
     loss: None where it is not known yet.
+    Raises WeightsError when the network computes NaN or infinity.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Rounding:
         self._file = _file_of(model, self._inputs)
         self._exact: dict[str, Array] = {}
         self._seconds = 0.0
-        known = _read(self._file)
+        known = _read(self._file, channels_to_round(model))
         if known is None or (compares and known[1] is None):
             known = self._measure(model, compile_exact), None
             if not compares:
@@ -84,6 +85,8 @@ class Rounding:
         """Compute all positions in fp32; return the ranges and note the answers."""
         start = time.perf_counter()
         calls = list(_calls(compile_exact(measured(model, and_answers=True)), self._inputs))
+        if not all(np.isfinite(array).all() for call in calls for array in call):
+            raise WeightsError(f"network {self._name} computes numbers that are not finite")
         own = len(model.outputs)
         answers = _by_name(model, [call[-own:] for call in calls])
         self._exact = {name: array[_COMPARED] for name, array in answers.items()}
@@ -167,7 +170,7 @@ def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
     if loss is not None:
         arrays[_LOSS] = np.array(loss)
     content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
+    np.savez(content, **arrays)  # type: ignore[arg-type]  # no array has the name of an option
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, content.getvalue())
@@ -176,14 +179,21 @@ def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
             path.unlink(missing_ok=True)
 
 
-def _read(file: Path | None) -> tuple[list[Range], Loss | None] | None:
-    """Return what a file says, None where there is none or it is damaged."""
-    if file is None or not file.exists():
+def _read(file: Path | None, channels: Sequence[int]) -> tuple[list[Range], Loss | None] | None:
+    """Return what a file says of inputs of so many channels; None where there is none, or it is damaged and removed."""
+    if file is None:
         return None
     try:
         with file.open("rb") as stream, np.load(stream) as arrays:
             loss = Loss(*arrays[_LOSS].tolist()) if _LOSS in arrays else None
-            return [Range(*arrays[name]) for name in arrays if name != _LOSS], loss
-    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        _LOG.warning("%s cannot be read and is written anew: %s", file, error)
+            found = [arrays[name] for name in arrays if name != _LOSS]
+        if [array.shape for array in found] != [(3, count) for count in channels]:
+            raise ValueError("the ranges are not of the network's inputs")
+        return [Range(*array) for array in found], loss
+    except FileNotFoundError:
+        return None
+    except DAMAGED_NPZ as error:
+        _LOG.warning("%s cannot be read, the network is measured again: %s", file, error)
+        with suppress(OSError):
+            file.unlink()
         return None

@@ -32,8 +32,8 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
     shares: as many as networks, in proportion. Raises WeightsError on architectures that differ, GoError on shares
     that are not positive.
     """
-    if len(shares) != len(networks) or any(not 0 < share < math.inf for share in shares):
-        raise GoError(f"expected {len(networks)} finite shares above 0, got {' '.join(map(str, shares))}")
+    if len(shares) != len(networks) or not all(share > 0 for share in shares) or not sum(shares) < math.inf:
+        raise GoError(f"expected {len(networks)} shares above 0 of a finite sum, got {' '.join(map(str, shares))}")
     first, parts = networks[0], [dict(tensors(each)) for each in networks]
     for other, arrays in zip(networks[1:], parts[1:], strict=True):
         if _architecture(other) != _architecture(first):

@@ -13,6 +13,7 @@ from engine.errors import GoError
 from engine.evaluators.network import NetworkEvaluator
 from engine.netfile.canaries import (
     SMALLEST_RACE,
+    SMALLEST_WON,
     Setup,
     canaries,
     capturing_race,
@@ -53,8 +54,10 @@ def cli_check(
     """Check a network and return the exit status: 0, or 1 if anything is not as it should be.
 
     golden: files of golden records. positions: also the canary positions and the other backends.
-    Raises GoError, WeightsError, OSError.
+    Raises GoError, also where there is nothing to check, WeightsError, OSError.
     """
+    if not (golden or positions):
+        raise GoError(f"{file}: nothing was checked: --no-positions leaves only --golden")
     screen = stdout or sys.stdout
     path = find_network(file)
     spec, computing = load(path), computing or Computing()
@@ -85,12 +88,13 @@ def _verdict(passed: bool) -> str:
 
 def _check_golden(screen: IO[str], spec: NetSpec, evaluator: NetworkEvaluator, names: Sequence[str], file: str) -> int:
     """Compare with one golden file and return how many evaluations differ."""
+    comparison = Comparison(tolerances_for(len(spec.blocks), precision_of(evaluator)))
     try:
-        records = records_of(read_golden(file), names)
+        compare(evaluator, records_of(read_golden(file), names), comparison)
     except GoError as error:
         raise GoError(str(error) if file in str(error) else f"{file}: {error}") from None
-    comparison = Comparison(tolerances_for(len(spec.blocks), precision_of(evaluator)))
-    compare(evaluator, records, comparison)
+    if comparison.evaluations == 0:
+        raise GoError(f"{file}: nothing was checked: its records have no outputs")
     screen.write(f"{file}: {comparison.records} positions, {comparison.evaluations} evaluations\n")
     return _print_differences(screen, comparison)
 
@@ -119,7 +123,8 @@ def _check_reference(
 
 
 def _setups(side: int) -> dict[str, Setup]:
-    found = {"empty board": empty_board(side), "won game": won_by_black(side)}
+    found = {"empty board": empty_board(side)}
+    found |= {"won game": won_by_black(side)} if side >= SMALLEST_WON else {}
     return found | ({"capturing race": capturing_race(side)} if side >= SMALLEST_RACE else {})
 
 

@@ -1,5 +1,6 @@
 """`keima net`: the commands about network files. Parses the command line; each command's work lies beside this."""
 
+import io
 import sys
 
 import click
@@ -11,6 +12,9 @@ from engine.netfile.options import computing_options, threads_option
 @click.group()
 def net() -> None:
     """Explain, check, convert and average network files."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names of files and networks may have characters that a terminal or a pipe cannot show.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 @net.command()

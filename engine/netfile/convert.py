@@ -10,6 +10,7 @@ from typing import IO
 import numpy as np
 
 from engine.errors import GoError
+from engine.files import draft_of
 from engine.netfile.finding import find_network
 from engine.nets.spec import NetSpec, WeightsError, parameters, tensors
 from weights import katago_writer, native
@@ -18,7 +19,7 @@ from weights.registry import format_of, load
 
 KEIMA, KATAGO = "keima", "katago"
 _SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO}
-_WRITERS: dict[str, Callable[[NetSpec, Path], None]] = {KEIMA: native.write, KATAGO: katago_writer.write}
+_BYTES_OF: dict[str, Callable[[NetSpec], bytes]] = {KEIMA: native.to_bytes, KATAGO: katago_writer.to_gzip}
 
 
 def cli_convert(
@@ -52,6 +53,8 @@ def cli_convert(
     if kind == KATAGO and written.name != spec.name:
         screen.write(f"name: {written.name} (KataGo's names are letters, digits, - and _)\n")
     lost = sorted(spec.provenance.keys() - written.provenance.keys())
+    if written.board_sizes != spec.board_sizes:
+        lost.insert(0, "its boards (sides of {} to {})".format(*spec.board_sizes))
     if lost:
         screen.write(f"left out, as KataGo's format has no place for it: {', '.join(lost)}\n")
     return 0
@@ -63,6 +66,8 @@ def target_kind(target: str, to: str | None = None, *, force: bool = False) -> s
     kind = to or _kind_of(path)
     if kind == KATAGO and not path.name.endswith(".bin.gz"):
         raise GoError(f"{target}: KataGo wants names that end in .bin.gz")
+    if path.exists() and not path.is_file():
+        raise GoError(f"{target} is no file")
     if path.exists() and not force:
         raise GoError(f"{target} exists already: --force replaces it")
     return kind
@@ -70,14 +75,10 @@ def target_kind(target: str, to: str | None = None, *, force: bool = False) -> s
 
 def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
     """Write a network beside a path, read it back, compare, and only then put it in its place; return what was read."""
-    draft = path.with_name(f".{os.getpid()}-{path.name}")
-    try:
-        _WRITERS[kind](spec, draft)
+    with draft_of(path) as draft:
+        draft.write_bytes(_BYTES_OF[kind](spec))
         written = load(draft)
         _check_same(katago_form(spec) if kind == KATAGO else spec, written, os.fspath(path))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
     return written
 
 

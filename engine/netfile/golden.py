@@ -6,6 +6,7 @@ Zero's winrates and policies in thousandths, rounded down.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from engine.errors import GoError
 from engine.evaluators.base import Evaluation, Evaluator
 from engine.evaluators.raw import RawEvaluation, read_row
 from engine.netfile.records import Golden, positions_of
+from engine.nets.spec import WeightsError
 from engine.symmetry import FLIP_ROWS, compose
 
 Numbers = float | NDArray[np.floating[Any]]
@@ -146,7 +148,7 @@ def stem_of(file: str) -> str:
 def records_of(data: Golden, names: Sequence[str]) -> list[Golden]:
     """Return the records of a golden file about a network of one of these names, each with `outputs` a list.
 
-    Raises GoError when there is none.
+    Those without an `id` get their number, from 1 on, as one. Raises GoError when there is none, or one is malformed.
     """
     kind = data.get("kind")
     if kind not in ("nn", "lz"):
@@ -154,29 +156,50 @@ def records_of(data: Golden, names: Sequence[str]) -> list[Golden]:
     wanted = {stem_of(name) for name in names}
     found: list[Golden] = []
     known: set[str] = set()
-    for record in data["records"]:
-        outputs = record["outputs"] if kind == "lz" else {stem_of(record.get("net") or data["net"]): record["outputs"]}
-        known |= outputs.keys()
-        found += [{**record, "outputs": each} for name, each in outputs.items() if name in wanted]
+    for number, record in enumerate(data["records"], 1):
+        with _blaming(number):
+            outputs = record["outputs"]
+            by_name = outputs if kind == "lz" else {stem_of(record.get("net") or data["net"]): outputs}
+            known |= by_name.keys()
+            found += [{"id": number, **record, "outputs": each} for name, each in by_name.items() if name in wanted]
     if not found:
         raise GoError(f"no golden records of {' or '.join(sorted(wanted))}, but of {' '.join(sorted(known))}")
     return found
 
 
 def compare(evaluator: Evaluator, records: Sequence[Golden], comparison: Comparison) -> Comparison:
-    """Add the evaluator's differences over the records, see `records_of`, and return the comparison."""
+    """Add the evaluator's differences over the records, see `records_of`, and return the comparison.
+
+    Raises GoError on a malformed record.
+    """
     for record in records:
-        for expected, raw in _evaluated(evaluator, record):
-            name = f"{record['id']}, symmetry {expected['symmetry']}"
-            if "optimism" in expected:
-                name += f", optimism {expected['optimism']}"
-            if "winrate" in expected:
-                _compare_leela(comparison, name, raw, expected, white=record["to_move"] == "W")
-            else:
-                _compare_katago(comparison, name, raw, expected)
-            comparison.evaluations += 1
+        with _blaming(record["id"]):
+            _compare_record(evaluator, record, comparison)
         comparison.records += 1
     return comparison
+
+
+def _compare_record(evaluator: Evaluator, record: Golden, comparison: Comparison) -> None:
+    for expected, raw in _evaluated(evaluator, record):
+        name = f"{record['id']}, symmetry {expected['symmetry']}"
+        if "optimism" in expected:
+            name += f", optimism {expected['optimism']}"
+        if "winrate" in expected:
+            _compare_leela(comparison, name, raw, expected, white=record["to_move"] == "W")
+        else:
+            _compare_katago(comparison, name, raw, expected)
+        comparison.evaluations += 1
+
+
+@contextmanager
+def _blaming(record: object) -> Iterator[None]:
+    """Turn what a record that lacks something, or has it in another form, leads to into a GoError that names it."""
+    try:
+        yield
+    except (GoError, WeightsError):
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise GoError(f"no golden file: record {record}: {error!r}") from error
 
 
 def _evaluated(evaluator: Evaluator, record: Golden) -> Iterator[tuple[Golden, RawEvaluation]]:

@@ -6,6 +6,7 @@ Reads the files and plays their moves; comparing is `engine.netfile.golden`'s. A
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,7 +30,7 @@ def read_golden(path: str | Path) -> Golden:
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             data = json.load(file)
-    except (gzip.BadGzipFile, EOFError, ValueError, RecursionError) as error:
+    except (gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError) as error:
         raise GoError(f"{path}: no golden file: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("records"), list):
         raise GoError(f"{path}: no golden file: no records")

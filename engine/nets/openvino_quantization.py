@@ -102,6 +102,11 @@ def measured(model: "openvino.Model", *, and_answers: bool = False) -> "openvino
     return openvino.Model(ranges, clone.get_parameters(), model.get_friendly_name())
 
 
+def channels_to_round(model: "openvino.Model") -> list[int]:
+    """Return how many channels each input to round has, in the order of `quantize`."""
+    return [site.source.get_shape()[site.channels] for site in _sites(model)]
+
+
 def combined(batches: Sequence[Sequence[Array]]) -> list[Range]:
     """Return the ranges of what `measured` said of several batches of the same size."""
     together = [np.stack(each) for each in zip(*batches, strict=True)]

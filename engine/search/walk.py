@@ -214,10 +214,10 @@ def collect(
                 if button:
                     bonus += 0.5 if color == WHITE else -0.5
                     remembered = depth + 1
-                button, passes = False, 0 if button else passes + 1
+                button, passes = False, min(passes, 0) if button else passes + 1
             else:
                 place(board, vertex, color)
-                passes = 0
+                passes = min(passes, 0)
                 scratch.occupied[vertex] = True
                 bonus += stone_bonus(color, root.counts_moves, handicap, root.handicap_less)
                 handicap = CLOSED if handicap == CLOSED or color == WHITE else handicap + 1

@@ -87,9 +87,22 @@ def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine("openvino", "torch")
     assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16"), ("torch", "fp32")]
     assert to_compare("openvino") == [("openvino", "fp32"), ("openvino", "bf16")]
-    assert to_compare(precision="fp16") == [("openvino", "fp16"), ("torch", "fp16")]
+    assert to_compare(precision="bf16") == [("openvino", "bf16"), ("torch", "bf16")]
     assert to_compare("torch", "bf16") == [("torch", "bf16")]
     machine("openvino", "torch", gpu=True)
     assert to_compare()[0] == ("torch", "fp32")
     machine("openvino")
     assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16")]
+
+
+def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_comparison(
+    machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = {"openvino": ("fp32", "int8"), "torch": ("fp32",)}
+    monkeypatch.setattr(backends, "_full_speed", fast.__getitem__)
+    machine("openvino", "torch")
+    assert to_compare(precision="int8") == [("openvino", "int8")]
+    assert to_compare(precision="fp16") == [("torch", "fp16")]
+    machine("openvino")
+    with pytest.raises(GoError, match="fp16 is not computed by openvino here: choose fp32 or int8"):
+        to_compare(precision="fp16")

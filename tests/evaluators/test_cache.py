@@ -202,8 +202,9 @@ def test_what_a_batch_has_in_common_starts_an_empty_table_and_reaches_the_evalua
 
     cached = CachedEvaluator(Noting())
     positions = batch_of([GAMES[0], GAMES[0], GAMES[1]])
-    for doubling, metadata in ((0.0, None), (1.5, None), (1.5, 0.25), (1.5, 0.5), (1.5, 0.5)):
+    settings = [(0.0, None), (-1.0, None), (-2.0, None), (1.5, None), (1.5, 0.25), (1.5, 0.5)]
+    for doubling, metadata in (*settings, settings[-1]):
         positions.playout_doubling = doubling
         positions.metadata = None if metadata is None else np.full((2, METADATA), metadata, np.float32)
         evaluated(cached, positions)
-    assert seen == [(0.0, None), (1.5, None), (1.5, 0.25), (1.5, 0.5)]
+    assert seen == settings

@@ -1,6 +1,8 @@
 """The OpenVINO backend against plain loops on real positions: board sizes, batches, streams and precisions."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -60,6 +62,33 @@ def test_models_beyond_the_bound_of_memory_are_forgotten_and_compiled_again(monk
     sizes = [(5, 5), (9, 4), (5, 5)]
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
     assert np.array_equal(first.policy, again.policy)
+
+
+def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    compile_at_once, begun, go_on = OpenVinoBackend._compile, threading.Event(), threading.Event()
+
+    def compile_later(self: OpenVinoBackend, *what: int) -> object:
+        begun.set()
+        assert go_on.wait(20)
+        return compile_at_once(self, *what)
+
+    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
+    slot = backend.slots(5, 5)[0]
+    with ThreadPoolExecutor() as pool:
+        started = pool.submit(backend.start, slot, 8)
+        assert begun.wait(20)
+        while not backend._awaited[5, 5]:
+            time.sleep(0.001)
+        backend.prepare(9, 9)
+        assert list(backend._models) == [(5, 5), (9, 9)]
+        go_on.set()
+        started.result(timeout=20)
+    backend.wait(slot)
+    backend.prepare(7, 7)
+    assert list(backend._models) == [(7, 7)]
+    backend.close()
 
 
 def test_a_network_is_compiled_before_it_is_asked() -> None:

@@ -1,6 +1,9 @@
 """What int8 takes of a network: compared before it is used, and found out once where that takes long."""
 
+import io
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.evaluators.network import NetworkEvaluator
 from engine.nets.random import random_spec
-from engine.nets.spec import NetSpec
+from engine.nets.spec import NetSpec, WeightsError
 from tests.evaluators.naive_backend import evaluated
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game
@@ -61,6 +64,11 @@ def evaluations(precision: Any = None, spec: NetSpec = SPEC) -> np.ndarray:
 
 def compile_exact(model: Any) -> Any:
     return openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+
+
+def measure() -> None:
+    """Measure the network, or take what is known of it."""
+    Rounding(SPEC, build_model(SPEC, 8, 9, 9), 9, 9, compile_exact, compares=False)
 
 
 def test_loss_is_the_mean_of_what_changes_in_winrates_and_policy() -> None:
@@ -140,18 +148,69 @@ def test_another_network_and_another_board_have_files_of_their_own(folder: Path)
     assert len(list(folder.iterdir())) == 4
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY garbage", b"garbage"])
-def test_a_damaged_file_is_written_anew(
-    content: bytes, compiled: list[str], folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    first = evaluations()
+def with_fewer_ranges(whole: bytes) -> bytes:
+    """Return a file without its last range."""
+    with np.load(io.BytesIO(whole)) as arrays:
+        kept = {name: arrays[name] for name in arrays.files[:-1]}
+    buffer = io.BytesIO()
+    np.savez(buffer, **kept)
+    return buffer.getvalue()
+
+
+def with_entry(whole: bytes, place: int, value: int) -> bytes:
+    """Return a file with another byte in the archive's entry of its first array."""
+    changed = bytearray(whole)
+    changed[whole.index(b"PK\x01\x02") + place] = value
+    return bytes(changed)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut off": lambda whole: whole[:-40],
+    "no archive": lambda _: b"PK\x03\x04",
+    "no array": lambda _: b"\x93NUMPY garbage",
+    "garbage": lambda _: b"garbage",
+    "encrypted": lambda whole: with_entry(whole, 8, 1),
+    "unknown method": lambda whole: with_entry(whole, 10, 99),
+    "fewer ranges": with_fewer_ranges,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_written_anew(damage: str, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    measure()
     [file] = folder.iterdir()
     whole = file.read_bytes()
-    file.write_bytes(content or whole[:-40])
+    damaged = DAMAGES[damage](whole)
+    assert damaged != whole
+    file.write_bytes(damaged)
     with caplog.at_level(logging.WARNING):
-        assert np.array_equal(evaluations(), first)
+        measure()
     assert f"{file} cannot be read" in caplog.text
     assert file.read_bytes() == whole
+
+
+def test_a_damaged_file_is_removed_where_measuring_again_is_quick(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure()
+    [file] = folder.iterdir()
+    file.write_bytes(b"garbage")
+    monkeypatch.setattr(rounding_module, "_WORTH_KEEPING", 3600.0)
+    measure()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_read_stops_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEIMA_CACHE", str(folder / ("a name too long" * 20)))
+    measure()
+
+
+def test_numbers_that_are_not_finite_are_the_networks_fault(folder: Path) -> None:
+    conv = SPEC.stem.conv
+    hot = replace(SPEC, stem=replace(SPEC.stem, conv=replace(conv, weight=np.full_like(conv.weight, 3e37))))
+    with pytest.raises(WeightsError, match=r"network .* on 9x9 computes numbers that are not finite"):
+        evaluations("int8", hot)
+    assert not folder.exists()
 
 
 def test_only_the_newest_files_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +226,6 @@ def test_only_the_newest_files_stay(folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_nothing_is_kept_where_it_was_found_out_quickly_or_cannot_be_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def measure() -> None:
-        Rounding(SPEC, build_model(SPEC, 8, 9, 9), 9, 9, compile_exact, compares=False)
-
     folder.write_text("a file where the folder should be")
     measure()
     folder.unlink()

@@ -25,6 +25,7 @@ from engine.search.tree import (
     ROOT,
     SIZE,
     TERMINAL,
+    TERMINAL_PLAYOUTS,
     Tree,
     bytes_per_node,
     child_nodes,
@@ -361,6 +362,17 @@ def test_a_failing_evaluator_leaves_no_pending_visits() -> None:
     assert np.all(search.tree.nodes["pending"][: search.size()] == 0)
     search.run([], 200)
     assert search.tree.nodes[ROOT]["visits"] == 200
+
+
+def test_no_passes_end_a_game_that_is_played_on() -> None:
+    game = game_from_diagram(DEAD_STONE, rules=CHINESE)
+    for plays_on in (False, True):
+        search = Search(FakeEvaluator(), SearchParams())
+        search.begin(game, BLACK, game.legal_vertices())
+        if plays_on:
+            search.play_on()
+        search.run([], 3000)
+        assert (search.tree.counters[TERMINAL_PLAYOUTS] == 0) == plays_on
 
 
 def test_a_root_of_its_own_temperature_gives_way_to_another_board() -> None:

@@ -1,5 +1,7 @@
 """Plain Keras networks: computed as Keras does, bottom row first, and refused where they are something else."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +116,53 @@ def test_what_is_no_such_network_is_refused(change: object, message: str, tmp_pa
     assert "small.npz" in str(caught.value)
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "small.npz").write_bytes(b"PK\x03\x04 and no more")
-    with pytest.raises(WeightsError, match="damaged npz file"):
+def zipped(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
+    """Return a zip file whose one member is named as the first array."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("arr_0.npy", content)
+    return buffer.getvalue()
+
+
+def array_file(header: bytes) -> bytes:
+    """Return the .npy file of an array without its numbers."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+def poked(data: bytes, **places: int) -> bytes:
+    """Return a zip file of one member with other fields of its two headers."""
+    changed, end = bytearray(data), data.rindex(b"PK\x01\x02")
+    for name, value in places.items():
+        local, central = {"flags": (6, 8), "method": (8, 10)}[name]
+        changed[local] = changed[end + central] = value
+    return bytes(changed)
+
+
+HUGE = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }\n"
+PACKED = zipped(bytes(1000), zipfile.ZIP_DEFLATED)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        zipped(b"")[:-30],
+        zipped(b"no array"),
+        zipped(array_file(b"((((")),
+        zipped(array_file(HUGE)),
+        poked(zipped(array_file(HUGE)), flags=1),
+        poked(zipped(array_file(HUGE)), method=99),
+        PACKED[:39] + b"\xff\xff" + PACKED[41:],
+    ],
+    ids=["cut off", "no array", "brackets", "larger than memory", "encrypted", "unknown method", "deflated wrongly"],
+)
+def test_a_damaged_file_is_refused_in_one_line(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "small.npz").write_bytes(data)
+    with pytest.raises(WeightsError, match=r"small\.npz: damaged npz file: ") as caught:
         load(tmp_path / "small.npz")
+    assert "\n" not in str(caught.value)
+
+
+def test_other_zip_files_are_no_networks(tmp_path: Path) -> None:
+    np.savez(tmp_path / "samples.npz", planes=np.zeros(3, np.float32))
+    with pytest.raises(WeightsError, match="no known network format"):
+        load(tmp_path / "samples.npz")

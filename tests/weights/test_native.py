@@ -73,8 +73,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
 
 
 def test_an_inconsistent_network_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(WeightsError, match="bad board_sizes"):
-        native.write(replace(SMALL, board_sizes=(9, 5)), tmp_path / "net")
+    for change, reason in (({"board_sizes": (9, 5)}, "bad board_sizes"), ({"name": "two\nlines"}, "name: bad value")):
+        with pytest.raises(WeightsError, match=reason):
+            native.write(replace(SMALL, **change), tmp_path / "net")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -150,6 +151,14 @@ FAULTS = {
     "epsilon infinite": (set_at("net", "tip", "norm", "epsilon", to=float("inf")), "tip.norm.epsilon: bad value"),
     "epsilon huge": (set_at("net", "tip", "norm", "epsilon", to=10**400), "tip.norm.epsilon: bad value"),
     "version is true": (set_at("net", "version", to=True), "version: bad value, expected type int, got True"),
+    "unprintable name": (
+        set_at("net", "name", to="a\x1b[2J"),
+        "name: bad value, expected printable characters, got 'a\\x1b[2J'",
+    ),
+    "half a character": (
+        set_at("net", "name", to="\ud800"),
+        "name: bad value, expected printable characters, got '\\ud8",
+    ),
     "sizes": (set_at("net", "board_sizes", to=[9]), "board_sizes: bad value, expected a list of 2, got [9]"),
     "blocks": (set_at("net", "blocks", to={}), "blocks: bad value, expected a list, got {}"),
     "provenance": (set_at("net", "provenance", to={"a": 1}), "provenance: bad value, expected texts by name"),
