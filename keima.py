@@ -16,7 +16,7 @@ from engine import __version__
 from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import network_options, refuse_lonely_profile, threads_option
+from engine.netfile.options import network_options, refuse_unused, threads_option
 from engine.option_types import (
     KOMI,
     SECONDS,
@@ -201,7 +201,7 @@ def with_player_options(command: Any) -> Any:
 
 def player_params(options: dict[str, Any]) -> "SearchParams":
     """Return the search parameters that a player's options ask for."""
-    refuse_lonely_profile(options["net"], options["profile"])
+    refuse_unused(*(options[name] for name in ("net", "backend", "precision", "profile")))
     return search_params(
         options["net"],
         options["config"],
@@ -281,7 +281,7 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
     """
     from engine.solve.cli import cli_solve
 
-    refuse_lonely_profile(net, options["profile"])
+    refuse_unused(net, *(options[name] for name in ("backend", "precision", "profile")))
     params = search_params(net, {}, changes, seed=options["seed"])
     asked = SolveSettings(
         search=tuple(sorted(changes.items())),

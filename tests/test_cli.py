@@ -133,6 +133,8 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--precision", "int4"], "'--precision'"),
         (["--human-profile", "rank_5k"], "--human-profile is for human networks"),
         (["--net", "none", "--human-profile", "rank_5k"], "--human-profile is for human networks"),
+        (["--net", "none", "--precision", "int8"], "--net none plays without one"),
+        (["--net", "none", "--backend", "torch"], "--net none plays without one"),
         (["--config", "absent.toml"], "absent.toml"),
         (["gtp", "left-over"], "unexpected extra argument"),
     ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_lonely_profile, threads_option
+from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_unused, threads_option
 from engine.option_types import BoardSize
 from engine.programs.command_line import joined, startable
 from engine.stopping import interrupting
@@ -88,7 +88,7 @@ def bench(
     from engine.evaluators.rollout import RolloutEvaluator
     from engine.evaluators.uniform import UniformEvaluator
 
-    refuse_lonely_profile(net, profile)
+    refuse_unused(net, backend, precision, profile)
     if katago and net in (None, NO_NETWORK):
         raise click.UsageError("--katago needs the --net that both evaluate")
     file, count = network_named(net), threads or os.cpu_count() or 1

@@ -51,7 +51,9 @@ def network_named(net: str | None) -> str | None:
     return None if net == NO_NETWORK else net
 
 
-def refuse_lonely_profile(net: str | None, profile: str | None) -> None:
-    """Raise the command line's error for a human profile without a network."""
+def refuse_unused(net: str | None, backend: str, precision: str, profile: str | None) -> None:
+    """Raise the command line's error for options of a network where there is none, or none that they are for."""
     if profile is not None and net in (None, NO_NETWORK):
         raise click.UsageError("--human-profile is for human networks: say which with --net")
+    if net == NO_NETWORK and (backend, precision) != (AUTO, AUTO):
+        raise click.UsageError("--backend and --precision are for networks: --net none plays without one")

@@ -14,7 +14,7 @@ import click
 from engine.errors import GoError
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, refuse_lonely_profile, threads_option
+from engine.netfile.options import computing_options, refuse_unused, threads_option
 from engine.option_types import SECONDS, log_level_option, open_evaluator, read_settings, search_params, seed_option
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
 from gtp.state import DEFAULT_ANALYSIS_NOISE
@@ -88,7 +88,7 @@ def analysis(**options: Any) -> None:
     from gtp.session import take_stdout
 
     start_logging(options["log_level"])
-    refuse_lonely_profile(options["net"], options["profile"])
+    refuse_unused(*(options[name] for name in ("net", "backend", "precision", "profile")))
     with one_line_errors():
         given = _assignments(options)
         settings = _settings(given, options)
