@@ -338,7 +338,7 @@ def _new_searches(count: int, values: Values) -> Searches:
     return Searches(
         exploration=_stacked(exploration_of(SearchParams()), count),
         values=_stacked(numbers, count),
-        conduct=Conduct(*(np.zeros(count, dtype=kind) for kind in (np.bool_, np.float64, np.int64))),  # type: ignore[arg-type]
+        conduct=Conduct(*(np.zeros(count, dtype=kind) for kind in (np.bool_, np.float64, np.int64, np.float64))),  # type: ignore[arg-type]
         score_table=values.score_table,
         visits=np.zeros(count, dtype=np.int64),
         evaluated=np.zeros(count, dtype=np.int64),

@@ -213,6 +213,7 @@ def collect_forest(
             searches.conduct.shares_nodes[tree_number],
             searches.conduct.terminal_weight[tree_number],
             searches.conduct.seed[tree_number],
+            searches.conduct.doubt[tree_number],
         )
         scratch.generator[0] = generators[tree_number, 0]
         status[place] = DONE

@@ -57,6 +57,8 @@ _IDLE_STEPS = 2
 _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
 _LARGEST_BATCH = 64
+_DOUBT = 3.0
+"""Points: what a network's score is off by in settled positions is less, what stones in a territory change is more."""
 
 Watch = Callable[[SearchStats], None]
 
@@ -349,7 +351,10 @@ class Search:
         seed = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
         self._scratch.generator[0] = 2 * seed + 1
         weight = self.params.uncertainty_max_weight if self._values.uncertainty_coefficient > 0 else 1.0
-        self._conduct = Conduct(self.params.shares_nodes, weight, seed)
+        attributes = self._evaluator.attributes
+        knows_dead = attributes.has_score and not attributes.has_first_play
+        doubt = _DOUBT if knows_dead and not self.root.is_area else 0.0
+        self._conduct = Conduct(self.params.shares_nodes, weight, seed, doubt)
 
     def _back_up(self, slot: Slot) -> None:
         """Bring the evaluations of a slot, which are there, into the tree."""

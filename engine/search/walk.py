@@ -54,12 +54,15 @@ from engine.vertex import PASS
 class Conduct(NamedTuple):
     """How walks behave. shares_nodes: positions reached by several orders of moves share a node.
 
-    seed: of the evaluator's random numbers. terminal_weight: what a finished game weighs.
+    seed: of the evaluator's random numbers. terminal_weight: what a finished game weighs. doubt: points by which a
+    count may differ from what the evaluator thought before the last pass; beyond, the evaluator is believed. By
+    territory rules stones that nobody bothered to capture are dead, and the count takes them for alive. 0 never doubts.
     """
 
     shares_nodes: bool
     terminal_weight: float
     seed: int
+    doubt: float
 
 
 @kernel
@@ -264,6 +267,9 @@ def collect(
             score = 0.0
             if node.visits == 0 and not is_void:
                 score = count_score(root, scratch, board, bonus)
+                expected = nodes[path[depth - 1]].raw_lead
+                if conduct.doubt > 0.0 and abs(score - expected) > conduct.doubt:
+                    score = expected
             finish_game(tree, values, number, score, is_void, conduct.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         elif depth >= MAX_DEPTH - 1:

@@ -43,6 +43,19 @@ class FakeEvaluator:
         """Hold nothing."""
 
 
+class LeadEvaluator(FakeEvaluator):
+    """A fake that gives Black the same lead everywhere."""
+
+    def __init__(self, lead: float) -> None:
+        super().__init__()
+        self._lead = lead
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the made-up evaluation."""
+        super().evaluate(positions, count, out)
+        out.score[:count] = np.where(positions.to_play[:count] == 1, self._lead, -self._lead)
+
+
 class TurningEvaluator(FakeEvaluator):
     """A fake whose value is the number of the symmetry it is asked under, over eight; keeps the symmetries."""
 

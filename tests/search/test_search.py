@@ -12,7 +12,7 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.rules import AGA, CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Ko, Rules
-from engine.scoring import territory_score
+from engine.scoring import final_score, territory_score
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.pruning import prune
@@ -36,7 +36,7 @@ from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.evaluators.naive_backend import naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import DEAD_STONE, game_from_diagram, game_of, random_game, turned
-from tests.search.fakes import FakeEvaluator, TurningEvaluator
+from tests.search.fakes import FakeEvaluator, LeadEvaluator, TurningEvaluator
 
 
 def searched(game: Game, evaluator: object, visits: int = 200, **params: float) -> Search:
@@ -362,6 +362,21 @@ def test_a_failing_evaluator_leaves_no_pending_visits() -> None:
     assert np.all(search.tree.nodes["pending"][: search.size()] == 0)
     search.run([], 200)
     assert search.tree.nodes[ROOT]["visits"] == 200
+
+
+@pytest.mark.parametrize(("rules", "doubts"), [(JAPANESE, True), (CHINESE, False)])
+def test_a_count_far_from_what_the_evaluator_thought_is_not_believed_by_territory_rules(
+    rules: Rules, doubts: bool
+) -> None:
+    game = game_from_diagram(DEAD_STONE, rules=rules, komi=0.5)
+    game.play(WHITE, PASS)
+    dead = parse_vertex("B6", 7, 7)
+    counted = final_score(game, [dead])
+    for lead, told in ((counted + 1, counted), (counted + 50, counted + 50)):
+        search = Search(LeadEvaluator(lead), SearchParams())
+        search.begin(game, BLACK, game.legal_vertices(BLACK), [dead])
+        search.run([], 300)
+        assert (search.tree.nodes[child_by(search, PASS)]["raw_lead"] == told) == doubts
 
 
 def test_no_passes_end_a_game_that_is_played_on() -> None:
