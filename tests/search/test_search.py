@@ -12,7 +12,6 @@ from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.rules import AGA, CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Ko, Rules
-from engine.scoring import final_score, territory_score
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.pruning import prune
@@ -25,7 +24,6 @@ from engine.search.tree import (
     ROOT,
     SIZE,
     TERMINAL,
-    TERMINAL_PLAYOUTS,
     Tree,
     bytes_per_node,
     child_nodes,
@@ -36,7 +34,7 @@ from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.evaluators.naive_backend import naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import DEAD_STONE, game_from_diagram, game_of, random_game, turned
-from tests.search.fakes import FakeEvaluator, LeadEvaluator, TurningEvaluator
+from tests.search.fakes import FakeEvaluator, TurningEvaluator
 
 
 def searched(game: Game, evaluator: object, visits: int = 200, **params: float) -> Search:
@@ -190,29 +188,6 @@ def test_komi_decides_a_finished_game_inside_the_tree(komi: float, winner: int) 
     assert end["score"] == -komi
 
 
-def test_japanese_rules_count_agreed_dead_stones_as_prisoners_in_the_tree() -> None:
-    game = game_from_diagram(
-        """
-        . . X X O .
-        . O . X O O
-        . . X X O .
-        X X X X O O
-        . X . X O .
-        """,
-        rules=JAPANESE,
-        komi=0.5,
-    )
-    game.play(WHITE, PASS)
-    scores = []
-    for dead in ((), (parse_vertex("B4", 6, 5),)):
-        search = Search(UniformEvaluator(), ROLLOUT_PARAMS)
-        search.begin(game, BLACK, game.legal_vertices(), dead)
-        search.run([], 1000)
-        scores.append(float(search.tree.nodes[child_by(search, PASS)]["score"]))
-    assert scores[1] == territory_score(game, [parse_vertex("B4", 6, 5)])
-    assert scores[0] < scores[1]
-
-
 @pytest.mark.parametrize("ko", list(Ko))
 @pytest.mark.parametrize("suicide", [False, True])
 def test_no_leaf_is_reached_by_a_move_that_the_rules_forbid(ko: Ko, suicide: bool) -> None:
@@ -362,32 +337,6 @@ def test_a_failing_evaluator_leaves_no_pending_visits() -> None:
     assert np.all(search.tree.nodes["pending"][: search.size()] == 0)
     search.run([], 200)
     assert search.tree.nodes[ROOT]["visits"] == 200
-
-
-@pytest.mark.parametrize(("rules", "doubts"), [(JAPANESE, True), (CHINESE, False)])
-def test_a_count_far_from_what_the_evaluator_thought_is_not_believed_by_territory_rules(
-    rules: Rules, doubts: bool
-) -> None:
-    game = game_from_diagram(DEAD_STONE, rules=rules, komi=0.5)
-    game.play(WHITE, PASS)
-    dead = parse_vertex("B6", 7, 7)
-    counted = final_score(game, [dead])
-    for lead, told in ((counted + 1, counted), (counted + 50, counted + 50)):
-        search = Search(LeadEvaluator(lead), SearchParams())
-        search.begin(game, BLACK, game.legal_vertices(BLACK), [dead])
-        search.run([], 300)
-        assert (search.tree.nodes[child_by(search, PASS)]["raw_lead"] == told) == doubts
-
-
-def test_no_passes_end_a_game_that_is_played_on() -> None:
-    game = game_from_diagram(DEAD_STONE, rules=CHINESE)
-    for plays_on in (False, True):
-        search = Search(FakeEvaluator(), SearchParams())
-        search.begin(game, BLACK, game.legal_vertices())
-        if plays_on:
-            search.play_on()
-        search.run([], 3000)
-        assert (search.tree.counters[TERMINAL_PLAYOUTS] == 0) == plays_on
 
 
 def test_a_root_of_its_own_temperature_gives_way_to_another_board() -> None:
