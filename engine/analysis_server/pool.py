@@ -120,7 +120,9 @@ class AnalysisPool:
         search.close()
 
     def _new_search(self) -> Search:
-        return Search(self.evaluator, SearchParams(seed=0), self._share)
+        search = Search(self.evaluator, SearchParams(seed=0), self._share)
+        search.doubts_counts = True
+        return search
 
     def _next_task(self) -> Task | None:
         """Return the next task once there is one, None when there will be no more."""

@@ -255,11 +255,13 @@ class SearchPlayer:
         """Search for `color` until `stop` or the request's limits, and keep the tree; nothing is played."""
         self._stop.clear()
         self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
+        self.search.doubts_counts = True
         try:
             self._begin(game, color, self._dead(game, color), request.avoided)
             self._run(request.limits, watch)
         finally:
             self.search.params = self.params
+            self.search.doubts_counts = False
 
     def ponder(self, game: Game) -> None:
         """Search for the side to move until `stop` or the limit of pondering, and keep the tree."""

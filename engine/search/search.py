@@ -69,7 +69,9 @@ class Search:
     params may be replaced between searches. share: asked before each batch how many positions this search may have
     evaluated at a time, None if it has the evaluator for itself. mirrored: root moves that are not
     searched because they mirror another one, each with that one. root_evaluation: row 0 is what the evaluator said
-    of the last root that was new.
+    of the last root that was new. doubts_counts: whether by territory rules the evaluator is believed rather than a
+    count within the tree that differs much from it: for an analysis, in which stones that nobody bothered to capture
+    must not count as alive. A move that is to be played is found by counts.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Search:
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
         self._searches = 0
         self.mirrored: dict[int, int] = {}
+        self.doubts_counts = self._has_doubted = False
 
     def begin(
         self,
@@ -108,6 +111,9 @@ class Search:
         """
         if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
             self._allocate(game)
+        if self._has_doubted != self.doubts_counts and not game.rules.is_area:
+            self.forget()
+        self._has_doubted = self.doubts_counts
         self._settle()
         self._restore_priors()
         self.mirrored = mirrored_moves(game, color, legal) if self._prunes_mirrors(avoid) else {}
@@ -353,7 +359,7 @@ class Search:
         weight = self.params.uncertainty_max_weight if self._values.uncertainty_coefficient > 0 else 1.0
         attributes = self._evaluator.attributes
         knows_dead = attributes.has_score and not attributes.has_first_play
-        doubt = _DOUBT if knows_dead and not self.root.is_area else 0.0
+        doubt = _DOUBT if self.doubts_counts and knows_dead and not self.root.is_area else 0.0
         self._conduct = Conduct(self.params.shares_nodes, weight, seed, doubt)
 
     def _back_up(self, slot: Slot) -> None:

@@ -8,7 +8,7 @@ from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score, territory_score
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.search import Search
-from engine.search.tree import TERMINAL_PLAYOUTS
+from engine.search.tree import ROOT, TERMINAL_PLAYOUTS
 from engine.vertex import PASS, parse_vertex
 from tests.positions import DEAD_STONE, game_from_diagram
 from tests.search.fakes import FakeEvaluator, LeadEvaluator
@@ -48,9 +48,20 @@ def test_a_count_far_from_what_the_evaluator_thought_is_not_believed_by_territor
     counted = final_score(game, [dead])
     for lead, told in ((counted + 1, counted), (counted + 50, counted + 50)):
         search = Search(LeadEvaluator(lead), SearchParams())
+        search.doubts_counts = True
         search.begin(game, BLACK, game.legal_vertices(BLACK), [dead])
         search.run([], 300)
         assert (search.tree.nodes[child_by(search, PASS)]["raw_lead"] == told) == doubts
+
+
+def test_counts_that_are_doubted_and_those_that_are_not_share_no_tree() -> None:
+    for rules, kept in ((JAPANESE, False), (CHINESE, True)):
+        game, search = game_from_diagram(DEAD_STONE, rules=rules), Search(FakeEvaluator(), SearchParams())
+        search.begin(game, BLACK, game.legal_vertices())
+        search.run([], 50)
+        search.doubts_counts = True
+        search.begin(game, BLACK, game.legal_vertices())
+        assert (search.tree.nodes[ROOT]["visits"] > 0) == kept
 
 
 def test_no_passes_end_a_game_that_is_played_on() -> None:
