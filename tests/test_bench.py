@@ -266,8 +266,8 @@ def test_bench_takes_sigterm_for_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--seconds", "nan"], "expected a finite number, got nan"),
-        (["--seconds", "inf"], "expected a finite number, got inf"),
+        (["--seconds", "nan"], "'nan' is no finite number"),
+        (["--seconds", "inf"], "'inf' is no finite number"),
         (["--seconds", "0"], "not in the range"),
         (["--seconds", "-1"], "not in the range"),
         (["--net", "x", "--katago", "katago 'x"], "No closing quotation"),

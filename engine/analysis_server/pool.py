@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.analysis_server.task import Report, Task
 from engine.color import for_color
@@ -148,7 +147,10 @@ class AnalysisPool:
         if task.params.seed:
             # What is found must not depend on which thread found it.
             search.restart()
-        search.begin(task.game, task.color, _legal_vertices(task), _dead(search, task), avoid=_avoid_table(task))
+        legal, avoid = _legal_vertices(task), avoid_table(task.avoided, task.game.board.shape[1])
+        search.begin(task.game, task.color, legal, avoid=avoid)
+        if dead_matter(task.game, task.color):
+            search.begin(task.game, task.color, legal, _dead(search, task), avoid=avoid)
         stoppers: list[Stopper] = [EventStopper(task.given_up)]
         if task.visits is not None:
             stoppers.append(VisitStopper(task.visits))
@@ -186,10 +188,7 @@ class _Reporter:
 
 
 def _dead(search: Search, task: Task) -> list[int]:
-    """Return the stones that a count within the tree is to take off, by the evaluation of the position itself."""
-    if not dead_matter(task.game, task.color):
-        return []
-    search.begin(task.game, task.color, _legal_vertices(task), avoid=_avoid_table(task))
+    """Return the stones that a count within the tree is to take off, by the evaluation of the position at the root."""
     search.run([VisitStopper(1)], 1)
     if search.root_evaluation is None:  # it was given up
         return []
@@ -202,8 +201,3 @@ def _legal_vertices(task: Task) -> list[int]:
     legal, _, _ = legality_of(task.game, task.color)
     size = task.game.width, task.game.height
     return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]
-
-
-def _avoid_table(task: Task) -> NDArray[np.int16] | None:
-    """Return the table of `Search.begin` for the moves to avoid."""
-    return avoid_table(task.avoided, task.game.board.shape[1])

@@ -1,6 +1,5 @@
 """The command `keima bench`."""
 
-import math
 import os
 import sys
 from collections.abc import Callable
@@ -12,19 +11,12 @@ import click
 
 from engine.netfile.errors import one_line_errors
 from engine.netfile.options import NO_NETWORK, network_named, network_options, refuse_unused, threads_option
-from engine.option_types import BoardSize
+from engine.option_types import SECONDS, BoardSize
 from engine.programs.command_line import joined, startable
 from engine.stopping import interrupting
 
 if TYPE_CHECKING:
     from engine.evaluators.base import Evaluator
-
-
-def finite(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Return a number of an option; infinity and what is no number are errors."""
-    if not math.isfinite(value):
-        raise click.BadParameter(f"expected a finite number, got {value}", ctx, param)
-    return value
 
 
 def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -44,8 +36,7 @@ def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, help="A figure is their median.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    callback=finite,
+    type=SECONDS,
     default=0.5,
     show_default=True,
     help="Length of a run that counts per second.",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from engine.netfile.errors import one_line_errors
-from engine.option_types import BoardSize, RuleSet
+from engine.option_types import KOMI, BoardSize, RuleSet
 
 
 @click.command()
@@ -22,7 +22,7 @@ from engine.option_types import BoardSize, RuleSet
 )
 @click.option("--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games of every two players.")
 @click.option("--size", type=BoardSize(), default="19", show_default=True, help="The board: 19, or 13x9.")
-@click.option("--komi", type=float, default=7.5, show_default=True, help="Points given to White.")
+@click.option("--komi", type=KOMI, default=7.5, show_default=True, help="Points given to White.")
 @click.option("--handicap", type=int, default=0, metavar="N", help="Black begins with N stones on the fixed points.")
 @click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="By name, or as JSON.")
 @click.option("--alternate", is_flag=True, help="Change colors after every game.")

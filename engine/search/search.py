@@ -58,7 +58,7 @@ _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
 _LARGEST_BATCH = 64
 _DOUBT = 3.0
-"""Points: what a network's score is off by in settled positions is less, what stones in a territory change is more."""
+"""Points: smaller differences are left to the count, which is exact where all is settled."""
 
 Watch = Callable[[SearchStats], None]
 

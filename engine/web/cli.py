@@ -13,7 +13,7 @@ from engine.installation import installed_program
 from engine.levels import FULL_LEVEL
 from engine.logs import start_logging
 from engine.netfile.errors import one_line_errors
-from engine.option_types import BoardSize, RuleSet, require_options_of
+from engine.option_types import KOMI, SECONDS, BoardSize, RuleSet, require_options_of
 from engine.programs.command_line import joined
 from engine.stopping import stopping
 
@@ -25,14 +25,14 @@ _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none":
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board: 19, or 13x9.")
-@click.option("--komi", type=float, default=7.5, show_default=True)
+@click.option("--komi", type=KOMI, default=7.5, show_default=True)
 @click.option("--rules", type=RuleSet(), default="chinese", show_default=True)
 @click.option("--handicap", type=click.IntRange(min=0), default=0, help="Stones on the fixed points.")
 @click.option("--color", type=click.Choice(list(_PEOPLE)), default="black", show_default=True, help="Yours.")
 @click.option(
     "--level", type=click.IntRange(1, FULL_LEVEL), default=FULL_LEVEL, show_default=True, help="The engine's."
 )
-@click.option("--time", "seconds", type=click.FloatRange(min=0, min_open=True), help="Seconds of the engine's moves.")
+@click.option("--time", "seconds", type=SECONDS, help="Seconds of the engine's moves.")
 @click.option("--engine", metavar="COMMAND", help="Another GTP program to play against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where games are saved.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: others on the network may play, too.")

@@ -4,14 +4,12 @@
 """
 
 import json
-import os
-import shlex
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import Template
 
 from engine.errors import GoError
+from engine.programs.command_line import joined
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,6 @@ class Controller:
     text: str
     write: Callable[[Sequence[str]], str]
     advice: str
-
-
-def _for_shell(command: Sequence[str]) -> str:
-    """Return a command line with quotes where this system needs them."""
-    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
 
 
 def _in_quotes(command: Sequence[str]) -> str:
@@ -69,12 +62,12 @@ def _as_words(command: Sequence[str]) -> str:
 
 def _as_text(command: Sequence[str]) -> str:
     """Return a JSON string of the command line."""
-    return json.dumps(_for_shell(command))
+    return json.dumps(joined(command))
 
 
 def _as_engine(command: Sequence[str]) -> str:
     """Return the members of one of Sabaki's engines."""
-    members = {"name": "Keima", "path": command[0], "args": _for_shell(command[1:]), "commands": ""}
+    members = {"name": "Keima", "path": command[0], "args": joined(command[1:]), "commands": ""}
     return json.dumps(members, indent=2, ensure_ascii=False)
 
 
