@@ -74,7 +74,7 @@ class Controller:
         """Return the bytes up to a mark, which they contain. Raises FramingError unless they start as told."""
         deadline = time.monotonic() + timeout
         while mark not in self._buffer:
-            if self._buffer and not self._buffer.startswith(starts):
+            if not any(self._buffer.startswith(start[: len(self._buffer)]) for start in starts):
                 break
             if not self._receive(deadline - time.monotonic()):
                 raise FramingError(f"no {mark!r} within {timeout} s, only {bytes(self._buffer)!r}")

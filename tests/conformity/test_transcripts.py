@@ -1,6 +1,7 @@
 """Transcripts: the exact bytes of replies, in one process and through the pipes of another."""
 
 import re
+import sys
 
 import pytest
 
@@ -53,3 +54,20 @@ def test_a_process_answers_one_by_one_and_in_one_burst() -> None:
 def test_the_driver_refuses_bad_frames(reply: bytes) -> None:
     with pytest.raises(FramingError):
         check_frame(reply)
+
+
+# Writes the bytes of its arguments one after the other, each when a line has come.
+_PIECES = "import os, sys; [(sys.stdin.buffer.readline(), os.write(1, each.encode())) for each in sys.argv[1:]]"
+
+
+def test_the_driver_waits_for_the_rest_of_a_word_that_came_in_part() -> None:
+    with Controller([sys.executable, "-c", _PIECES, "info move D4\npla", "y D4\n", "pxy"]) as engine:
+        engine.send(b"\n")
+        assert engine.line(b"info ", b"play ") == b"info move D4\n"
+        with pytest.raises(FramingError, match="only b'pla'"):
+            engine.line(b"info ", b"play ", timeout=0.2)
+        engine.send(b"\n")
+        assert engine.line(b"info ", b"play ") == b"play D4\n"
+        engine.send(b"\n")
+        with pytest.raises(FramingError, match="got b'pxy'"):
+            engine.line(b"info ", b"play ")
