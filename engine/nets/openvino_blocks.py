@@ -9,25 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.nets.folding import after_norm, folded, global_pooled, scaled, times
 from engine.nets.openvino_layers import (
     activate,
     activate_vector,
     add_vector,
-    after_norm,
     channels_of,
     constant,
     convolve,
-    folded,
     global_pool,
-    global_pooled,
     integers,
     multiply,
     normalize,
     points_as_rows,
     rows_as_points,
-    scaled,
     split,
-    times,
     unit_rows,
 )
 from engine.nets.openvino_runtime import Node, ops

@@ -1,16 +1,13 @@
 """The layers of a network as nodes of OpenVINO's graph.
 
 Owns how a layer is written so that OpenVINO's CPU plugin computes it fast. Points come as [B, channels, H, W],
-rows as [B, H * W, channels], vectors as [B, channels]. Whatever is constant on a board of one size, such as a
-norm's factor or the pooled means' scale, is multiplied into the weights.
+rows as [B, H * W, channels], vectors as [B, channels].
 """
-
-import math
 
 import numpy as np
 
 from engine.nets.openvino_runtime import Node, ops
-from engine.nets.spec import POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
+from engine.nets.spec import Activation, Array, Conv, Linear, Norm, RmsNorm
 
 _POINT_AXES = (2, 3)
 _MISH_LINEAR = 20.0
@@ -30,24 +27,6 @@ def integers(*values: int) -> Node:
 def split(node: Node, axis: int, lengths: list[int]) -> list[Node]:
     """Return consecutive parts of a node along an axis."""
     return list(ops.variadic_split(node, ops.constant(axis), integers(*lengths)).outputs())
-
-
-def folded(conv: Conv, norm: Norm | None) -> Conv:
-    """Return a convolution and the norm after it as one convolution."""
-    if norm is None:
-        return conv
-    k, b = norm.affine()
-    return Conv(conv.weight * k[:, None, None, None], b if conv.bias is None else b + k * conv.bias)
-
-
-def times(layer: Linear, factor: float | Array) -> Linear:
-    """Return a layer whose numbers are so many times as large, all or each of them."""
-    return Linear(layer.weight * factor, None if layer.bias is None else layer.bias * factor)
-
-
-def scaled(layer: Linear, norm: Norm | None) -> Linear:
-    """Return a layer whose numbers are added to points before a norm that has been folded away."""
-    return layer if norm is None else times(layer, norm.affine()[0])
 
 
 def convolve(points: Node, conv: Conv) -> Node:
@@ -79,19 +58,6 @@ def unit_rows(rows: Node, norm: RmsNorm) -> Node:
     square = ops.reduce_mean(ops.power(rows, constant(np.array(2.0))), axes, True)
     root = ops.sqrt(ops.add(square, constant(np.array(norm.epsilon))))
     return ops.multiply(rows, ops.divide(constant(np.array(1.0)), root))
-
-
-def after_norm(norm: RmsNorm, layer: Linear) -> Linear:
-    """Return a norm's factors and bias and the layer after it as one layer.
-
-    Not for speed: in bf16 the factor and the weight would both be rounded. keima-t7c96's winrate on 19x19 is off by
-    0.0069 on average instead of 0.0145 by that, other transformers' about as much as before.
-    """
-    weight = layer.weight * norm.weight[:, None]
-    if norm.bias is None:
-        return Linear(weight, layer.bias)
-    bias = norm.bias @ layer.weight
-    return Linear(weight, bias if layer.bias is None else bias + layer.bias)
 
 
 def multiply(vectors: Node, layer: Linear) -> Node:
@@ -154,26 +120,6 @@ def global_pool(points: Node) -> Node:
     return ops.concat([ops.reduce_mean(points, axes, False), ops.reduce_max(points, axes, False)], 1)
 
 
-def global_pooled(layer: Linear, area: int) -> Linear:
-    """Return a layer of a global pool as one of [mean, max]: the third part is a constant times the mean."""
-    size = math.sqrt(area) - 14.0
-    mean, scaled_mean, largest = _pools(layer)
-    return Linear(np.concatenate([mean + scaled_mean * (size / 10.0), largest]).astype(np.float32), layer.bias)
-
-
 def value_pool(points: Node) -> Node:
     """Return [B, c] of points, the mean, for a layer that `value_pooled` made."""
     return ops.reduce_mean(points, integers(*_POINT_AXES), False)
-
-
-def value_pooled(layer: Linear, area: int) -> Linear:
-    """Return a layer of a value pool as one of the mean, of which all its parts are multiples."""
-    size = math.sqrt(area) - 14.0
-    mean, scaled_mean, quadratic = _pools(layer)
-    weight = mean + scaled_mean * (size / 10.0) + quadratic * (size * size / 100.0 - 0.1)
-    return Linear(weight.astype(np.float32), layer.bias)
-
-
-def _pools(layer: Linear) -> list[np.ndarray]:
-    """Return the weights of the parts of a pooled vector, in double precision."""
-    return np.split(layer.weight.astype(np.float64), POOLS)

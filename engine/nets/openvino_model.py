@@ -4,23 +4,20 @@ Owns stem, tip, heads and the names of inputs and outputs; knows no encoder, no 
 A board fills its model exactly, so that nothing is masked.
 """
 
+from engine.nets.folding import folded, global_pooled, scaled, value_pooled
 from engine.nets.openvino_blocks import Board, Trunk, add_block
 from engine.nets.openvino_layers import (
     activate,
     activate_vector,
     add_vector,
     convolve,
-    folded,
     global_pool,
-    global_pooled,
     integers,
     multiply,
     normalize,
     normalize_rows,
-    scaled,
     split,
     value_pool,
-    value_pooled,
 )
 from engine.nets.openvino_runtime import Node, openvino, ops
 from engine.nets.spec import (
