@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.encoders import ENCODERS
+from engine.nets.numba_vectors import lanes_here
 from engine.nets.random import random_spec
 from weights import native
 
@@ -66,6 +67,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for network in networks(Path(folder)):
             is_complete &= play(keima, environment, games(), "--visits", "4", "--net", str(network))
+        if lanes_here():
+            of_network = ["--visits", "4", "--net", str(network), "--backend", "numba"]
+            is_complete &= play(keima, environment, iter(("boardsize 6", "genmove b")), *of_network)
         selfplay = ["selfplay", f"{folder}/games", "--net", "none", "--size", "7", "--games", "4", "--processes", "1"]
         selfplay += ["--set", "full_visits=100"]  # so many fill the table of biases, which is then made anew
         subprocess.run([keima, *selfplay], env=environment, stdout=subprocess.DEVNULL, check=True)

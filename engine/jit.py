@@ -100,10 +100,29 @@ _V3_FEATURES = (
 _choose_processor()
 
 import numba  # noqa: E402  (the processor must be chosen before numba reads its configuration)
-from numba.core import caching, event  # noqa: E402
+from llvmlite import ir  # noqa: E402
+from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.types import Integer, int64, uint64  # noqa: E402
 from numba.core.types.misc import unliteral  # noqa: E402
+from numba.extending import intrinsic  # noqa: E402
+
+__all__ = [
+    "BYTE_PRODUCTS",
+    "TILES",
+    "cache_directory",
+    "cgutils",
+    "compilations",
+    "compiles",
+    "instruction_sets",
+    "intrinsic",
+    "ir",
+    "is_frozen",
+    "kernel",
+    "remove_old_caches",
+    "source_key",
+    "types",
+]
 
 _KEY = source_key()
 
@@ -306,6 +325,17 @@ def kernel(function: F) -> F:
 def compilations() -> int:
     """Return how many kernels this process has compiled, those loaded from disk not counted."""
     return _PROGRESS.compilations
+
+
+def compiles() -> bool:
+    """Return whether kernels are compiled; NUMBA_DISABLE_JIT runs them as plain Python."""
+    return not numba.config.DISABLE_JIT
+
+
+BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
+"""Those of `instruction_sets` that multiply bytes and add the products, any of which will do."""
+TILES = "amx-bf16"
+"""That of `instruction_sets` that multiplies matrices of bf16."""
 
 
 def instruction_sets() -> list[str]:

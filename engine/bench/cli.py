@@ -94,11 +94,12 @@ def bench(
             from engine.evaluators.backends import to_compare
             from engine.netfile.finding import find_network
             from engine.netfile.network import Computing, open_network
+            from weights.registry import load
 
             def network(computing: Computing) -> "Evaluator":
                 return open_network(file, computing, profile).evaluator
 
-            for pair in to_compare(backend, precision):
+            for pair in to_compare(load(find_network(file)), backend, precision):
                 factories[pair] = partial(network, Computing(*pair, threads=count))
             playing += [
                 "--backend",

@@ -1,4 +1,4 @@
-"""Which framework computes a network here: torch on a GPU, OpenVINO on the CPU, or torch where there is no OpenVINO.
+"""What computes a network here: torch on a GPU, OpenVINO or Keima's own kernels on the CPU.
 
 Frameworks are imported only when they are chosen: a machine without a GPU never waits for torch.
 """
@@ -15,7 +15,7 @@ from engine.nets.spec import NetSpec
 
 AUTO = "auto"
 """Let the machine decide."""
-BACKENDS = (AUTO, "openvino", "torch")
+BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, *get_args(Precision))
 INSTALL = {
     "openvino": "make install, or pip install openvino",
@@ -33,52 +33,58 @@ def network_evaluator(
     """Return the evaluator of a network.
 
     backend, precision: one of `BACKENDS` and of `PRECISIONS`. threads: threads that compute on a CPU; None for
-    one a core. Raises GoError, saying what to do, where the backend is not installed or does not compute in the
-    precision; WeightsError when the network does not fit its encoder.
+    one a core. Raises GoError, saying what to do, where the backend is not installed or does not compute the network
+    or in the precision; WeightsError when the network does not fit its encoder.
     """
     for what, value, known in (("backend", backend, BACKENDS), ("precision", precision, PRECISIONS)):
         if value not in known:
             raise GoError(f"unknown {what} {value!r}, expected {' or '.join(known)}")
-    chosen = choose(backend)
+    chosen = choose(spec, backend, precision)
     wanted: Precision | None = None if precision == AUTO else precision  # type: ignore[assignment]
-    made = _openvino(spec, wanted, threads) if chosen == "openvino" else _torch(spec, wanted, threads)
+    made = {"numba": _numba, "openvino": _openvino, "torch": _torch}[chosen](spec, wanted, threads)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     return NetworkEvaluator(spec, made)
 
 
-def choose(backend: str = AUTO) -> str:
-    """Return "openvino" or "torch": what was asked for or, if that is left open, the faster one here.
+def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
+    """Return one of "numba", "openvino" and "torch": what was asked for or, if that is left open, the fastest here.
 
-    Raises GoError where it, or any of them, is not installed.
+    Raises GoError where it is not installed, or none of them is that computes the network.
     """
     installed = [name for name in INSTALL if _installed(name)]
     if backend != AUTO:
-        if backend not in installed:
+        if backend in INSTALL and backend not in installed:
             raise GoError(f"{backend} is not installed: {INSTALL[backend]}")
         return backend
-    if not installed:
-        raise GoError(f"a network needs openvino or torch, and neither is installed: {INSTALL['openvino']}")
     if "torch" in installed and has_gpu():
         return "torch"
+    # Of two ways to compute in fp32 the kernels' is the faster one, and both are slower than int8 and bf16.
+    if _kernels_compute(spec) and ("openvino" not in installed or precision == "fp32"):
+        return "numba"
+    if _kernels_compute(spec) and precision == AUTO and not _rounding_is_fast():
+        return "numba"
+    if not installed:
+        raise GoError(f"network {spec.name} needs openvino or torch, neither is installed: {INSTALL['openvino']}")
     return installed[0]
 
 
-def to_compare(backend: str = AUTO, precision: str = AUTO) -> list[tuple[str, str]]:
+def to_compare(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> list[tuple[str, str]]:
     """Return the pairs of backend and precision to measure side by side.
 
-    What was asked for; where that is left open, every backend that is installed, in every precision that it
-    computes in at full speed here. Raises GoError as `choose` does, and where none computes in the precision.
+    What was asked for; where that is left open, every backend there is, in every precision that it computes in at full
+    speed here. Raises GoError as `choose` does, and where none computes in the precision.
     """
-    first = choose(backend)
-    names = [first] if backend != AUTO else [first, *(name for name in INSTALL if name != first and _installed(name))]
+    first = choose(spec, backend, precision)
+    known = (*(("numba",) if _kernels_compute(spec) else ()), *(name for name in INSTALL if _installed(name)))
+    names = [first] if backend != AUTO else [first, *(name for name in known if name != first)]
     if precision == AUTO:
         return [(name, each) for name in names for each in _full_speed(name)]
     if backend != AUTO:
         return [(first, precision)]
     able = [name for name in names if precision in _computable(name)]
     if not able:
-        known = dict.fromkeys(each for name in names for each in _computable(name))
-        raise GoError(f"{precision} is not computed by {' or '.join(names)} here: choose {' or '.join(known)}")
+        others = dict.fromkeys(each for name in names for each in _computable(name))
+        raise GoError(f"{precision} is not computed by {' or '.join(names)} here: choose {' or '.join(others)}")
     return [(name, precision) for name in able]
 
 
@@ -91,11 +97,26 @@ def _full_speed(backend: str) -> tuple[str, ...]:
         from engine.evaluators.openvino import precisions
 
         return precisions()
-    return _TORCH if has_gpu() else ("fp32",)
+    return _TORCH if backend == "torch" and has_gpu() else ("fp32",)
 
 
 def _installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
+
+
+def _kernels_compute(spec: NetSpec) -> bool:
+    """Return whether Keima's own kernels compute a network here."""
+    from engine.nets.numba_model import computes
+    from engine.nets.numba_vectors import lanes_here
+
+    return computes(spec) and lanes_here() > 0
+
+
+def _rounding_is_fast() -> bool:
+    """Return whether this CPU multiplies numbers of eight or sixteen bits faster than those of 32."""
+    from engine.jit import BYTE_PRODUCTS, TILES, instruction_sets
+
+    return not {*BYTE_PRODUCTS, TILES}.isdisjoint(instruction_sets())
 
 
 def has_gpu() -> bool:
@@ -110,6 +131,14 @@ def has_gpu() -> bool:
     import torch
 
     return torch.cuda.is_available()
+
+
+def _numba(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
+    if precision not in (None, "fp32"):
+        raise GoError(f"numba does not compute in {precision}: choose fp32, or openvino")
+    from engine.evaluators.numba import NumbaBackend
+
+    return NumbaBackend(spec, threads=threads)
 
 
 def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:

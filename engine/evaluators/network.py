@@ -63,6 +63,22 @@ class Slot:
     outputs: RawOutputs
 
 
+def slot_memory(spec: NetSpec, rows: int, width: int, height: int) -> tuple[Array, Array, RawOutputs]:
+    """Return planes, globals and outputs of a slot, all zero."""
+    area = width * height
+
+    def array(*shape: int) -> Array:
+        return np.zeros((rows, *shape), dtype=np.float32)
+
+    outputs = RawOutputs(
+        array(spec.policy.policies, area + 1),
+        array(spec.value.result.outputs),
+        array(len(spec.scores)),
+        array(area if spec.has_ownership else 0),
+    )
+    return array(spec.planes, height, width), array(spec.globals + spec.metadata), outputs
+
+
 class Backend(Protocol):
     """Computes one network on one device. Any thread may use a slot, one at a time.
 

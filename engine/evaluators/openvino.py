@@ -15,30 +15,24 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from engine.errors import GoError
-from engine.evaluators.network import Precision, RawOutputs, Slot
+from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
-from engine.jit import instruction_sets
+from engine.jit import BYTE_PRODUCTS, TILES, instruction_sets
 from engine.nets.blocks import attends
 from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES, build_model
 from engine.nets.openvino_quantization import quantize
 from engine.nets.openvino_runtime import openvino
-from engine.nets.spec import Array, NetSpec, parameters
+from engine.nets.spec import NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16", "int8": "INT8"}
 """What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
-_BYTE_PRODUCTS = {"avx512vnni", "avxvnni"}
-"""Instructions for int8, any of which will do."""
 _SMALLEST_ROUNDED = 7
 """Sides from which on int8 is used: smaller boards are fast anyway, and there networks' numbers grow very large."""
 _ROWS = 8
 """Positions of a slot at most."""
-_TILES = "amx-bf16"
-"""Instructions that multiply tiles of bf16, taken to be faster than those for vectors of bytes; not measured."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
 """Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
 _MAX_STREAMS = 8
@@ -217,18 +211,7 @@ class OpenVinoBackend:
         return self._slots
 
     def _slot(self, width: int, height: int) -> OpenVinoSlot:
-        spec, area = self._spec, width * height
-
-        def array(*shape: int) -> Array:
-            return np.zeros((self._batches[-1], *shape), dtype=np.float32)
-
-        outputs = RawOutputs(
-            array(spec.policy.policies, area + 1),
-            array(spec.value.result.outputs),
-            array(len(spec.scores)),
-            array(area if spec.has_ownership else 0),
-        )
-        return OpenVinoSlot(array(spec.planes, height, width), array(spec.globals + spec.metadata), outputs)
+        return OpenVinoSlot(*slot_memory(self._spec, self._batches[-1], width, height))
 
     def start(self, slot: Slot, count: int) -> None:
         """Begin to infer rows 0..count-1, and as many more as the next larger batch has."""
@@ -274,7 +257,7 @@ def precisions() -> tuple[Precision, ...]:
     able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     fast = tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
     # OpenVINO computes with bytes on every CPU, but without these instructions sums of two products overflow.
-    return fast if _BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
+    return fast if BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
 
 
 def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precision:
@@ -292,9 +275,9 @@ def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
 
     Bytes are faster than bf16 and about as strong as fp32, see the README; but most of a transformer is computed in
     fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times with
-    a transformer.
+    a transformer. Tiles of bf16 are taken to be faster than vectors of bytes; not measured.
     """
-    if attends(spec.blocks) or _TILES in instruction_sets():
+    if attends(spec.blocks) or TILES in instruction_sets():
         return "bf16", "int8", "fp32"
     return "int8", "bf16", "fp32"
 

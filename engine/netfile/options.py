@@ -13,7 +13,7 @@ SHIPPED_NETWORKS = Path(__file__).parents[2] / "weights"
 DEFAULT_NETWORK = SHIPPED_NETWORKS / "keima-t7c96.safetensors"
 """What plays where --net is not given."""
 AUTO = "auto"
-BACKENDS = (AUTO, "openvino", "torch")
+BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 
 threads_option = click.option(

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.encoders import ENCODERS
+from engine.nets.numba_vectors import lanes_here
 from engine.nets.random import random_spec
 from weights import native
 
@@ -136,6 +137,16 @@ def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
     for command in ("kata-set-rules japanese", "boardsize 7", "genmove b", "genmove w", "clear_board"):
         ask(process, command)
     for command in ("kata-set-rules aga", "boardsize 13", "genmove b", "genmove w", "final_score"):
+        ask(process, command)
+    leave(process)
+
+
+@pytest.mark.skipif(not lanes_here(), reason="the CPU has no AVX2")
+def test_its_own_kernels_compute_a_network(place: Path) -> None:
+    network = place / "empty" / "pools.net"
+    native.write(random_spec(3, 20, ENCODERS["katago-v7"], 1, pool_every=2), network)
+    process = start(place, "gtp", "--net", str(network), "--visits", "20", "--backend", "numba")
+    for command in ("boardsize 9", "genmove b", "genmove w", "boardsize 19", "clear_board", "genmove b"):
         ask(process, command)
     leave(process)
 

@@ -4,54 +4,81 @@ import logging
 
 import pytest
 
+from engine import jit
 from engine.errors import GoError
 from engine.evaluators import backends
 from engine.evaluators.backends import choose, network_evaluator, to_compare
+from engine.nets import numba_vectors
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
 
 
+VNNI, PLAIN = "avx512vnni", "avx2"
+
+
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch):
-    """Return a function that pretends what is installed and whether there is a GPU."""
+    """Return a function that pretends what is installed, whether there is a GPU, and what the CPU knows."""
 
-    def pretend(*installed: str, gpu: bool = False) -> None:
+    def pretend(*installed: str, gpu: bool = False, instructions: str = VNNI, lanes: int = 8) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
+        monkeypatch.setattr(jit, "instruction_sets", lambda: [instructions])
+        monkeypatch.setattr(numba_vectors, "lanes_here", lambda: lanes)
 
     return pretend
 
 
 @pytest.mark.parametrize(
-    ("installed", "gpu", "chosen"),
+    ("installed", "gpu", "instructions", "chosen"),
     [
-        (("openvino", "torch"), True, "torch"),
-        (("openvino", "torch"), False, "openvino"),
-        (("openvino",), True, "openvino"),
-        (("openvino",), False, "openvino"),
-        (("torch",), False, "torch"),
-        (("torch",), True, "torch"),
+        (("openvino", "torch"), True, PLAIN, "torch"),
+        (("openvino", "torch"), False, VNNI, "openvino"),
+        (("openvino", "torch"), False, "amx-bf16", "openvino"),
+        (("openvino", "torch"), False, PLAIN, "numba"),
+        (("openvino",), True, VNNI, "openvino"),
+        (("openvino",), False, PLAIN, "numba"),
+        (("torch",), False, VNNI, "numba"),
+        (("torch",), True, VNNI, "torch"),
+        ((), False, VNNI, "numba"),
     ],
 )
-def test_torch_computes_on_a_gpu_and_openvino_on_a_cpu_where_installed(machine, installed, gpu, chosen) -> None:
-    machine(*installed, gpu=gpu)
-    assert choose() == chosen
+def test_torch_computes_on_a_gpu_openvino_where_rounding_is_fast_and_else_the_kernels(
+    machine, installed, gpu, instructions, chosen
+) -> None:
+    machine(*installed, gpu=gpu, instructions=instructions)
+    assert choose(SPEC) == chosen
 
 
-@pytest.mark.parametrize("backend", ["openvino", "torch"])
+def test_what_the_kernels_do_not_compute_is_left_to_frameworks(machine) -> None:
+    for spec, lanes in ((EXAMPLES["transformer"], 8), (SPEC, 0)):
+        machine("openvino", "torch", instructions=PLAIN, lanes=lanes)
+        assert choose(spec) == choose(spec, precision="fp32") == "openvino"
+        machine("torch", instructions=PLAIN, lanes=lanes)
+        assert choose(spec) == "torch"
+
+
+def test_the_kernels_compute_where_fp32_is_asked_for(machine) -> None:
+    machine("openvino", "torch")
+    assert [choose(SPEC, precision=each) for each in ("fp32", "bf16", "int8")] == ["numba", "openvino", "openvino"]
+    machine("openvino", "torch", gpu=True)
+    assert choose(SPEC, precision="fp32") == "torch"
+
+
+@pytest.mark.parametrize("backend", ["numba", "openvino", "torch"])
 def test_a_backend_can_be_forced(machine, backend) -> None:
     machine("openvino", "torch", gpu=True)
-    assert choose(backend) == backend
+    assert choose(SPEC, backend) == backend
 
 
 def test_what_is_not_installed_is_named_with_the_way_to_install_it(machine) -> None:
     machine("openvino")
     with pytest.raises(GoError, match="torch is not installed: make install EXTRAS=torch"):
-        choose("torch")
+        choose(SPEC, "torch")
     machine()
-    with pytest.raises(GoError, match="needs openvino or torch, and neither is installed: make install"):
-        choose()
+    with pytest.raises(GoError, match="needs openvino or torch, neither is installed: make install"):
+        choose(EXAMPLES["transformer"])
 
 
 @pytest.mark.parametrize(("option", "value"), [("backend", "tensorflow"), ("precision", "int3")])
@@ -66,11 +93,18 @@ def test_torch_does_not_compute_in_int8(machine) -> None:
         network_evaluator(SPEC, "torch", "int8")
 
 
-@pytest.mark.parametrize("backend", ["openvino", "torch"])
+def test_the_kernels_compute_in_fp32_alone() -> None:
+    with pytest.raises(GoError, match="numba does not compute in bf16: choose fp32, or openvino"):
+        network_evaluator(SPEC, "numba", "bf16")
+
+
+@pytest.mark.parametrize("backend", ["numba", "openvino", "torch"])
 def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip(backend, reason=f"{backend} is not installed")
+    if backend == "numba" and not numba_vectors.lanes_here():
+        pytest.skip("kernels are not compiled here, or the CPU has no AVX2")
     with caplog.at_level(logging.INFO, logger="engine.evaluators.backends"):
         evaluator = network_evaluator(SPEC, backend, "fp32", threads=1)
     assert evaluator.attributes.name.startswith(f"{backend}-")
@@ -79,30 +113,34 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     evaluator.close()
 
 
+FAST = {"numba": ("fp32",), "openvino": ("fp32", "bf16"), "torch": ("fp32",)}
+
+
 def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast = {"openvino": ("fp32", "bf16"), "torch": ("fp32",)}
-    monkeypatch.setattr(backends, "_full_speed", fast.__getitem__)
+    monkeypatch.setattr(backends, "_full_speed", FAST.__getitem__)
+    of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
-    assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16"), ("torch", "fp32")]
-    assert to_compare("openvino") == [("openvino", "fp32"), ("openvino", "bf16")]
-    assert to_compare(precision="bf16") == [("openvino", "bf16"), ("torch", "bf16")]
-    assert to_compare("torch", "bf16") == [("torch", "bf16")]
+    assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
+    assert to_compare(EXAMPLES["transformer"]) == [*of_openvino, ("torch", "fp32")]
+    assert to_compare(SPEC, "openvino") == of_openvino
+    assert to_compare(SPEC, precision="fp32") == [("numba", "fp32"), ("openvino", "fp32"), ("torch", "fp32")]
+    assert to_compare(SPEC, precision="bf16") == [("openvino", "bf16"), ("torch", "bf16")]
+    assert to_compare(SPEC, "torch", "bf16") == [("torch", "bf16")]
     machine("openvino", "torch", gpu=True)
-    assert to_compare()[0] == ("torch", "fp32")
-    machine("openvino")
-    assert to_compare() == [("openvino", "fp32"), ("openvino", "bf16")]
+    assert to_compare(SPEC)[0] == ("torch", "fp32")
+    machine("openvino", instructions=PLAIN)
+    assert to_compare(SPEC) == [("numba", "fp32"), *of_openvino]
 
 
 def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_comparison(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast = {"openvino": ("fp32", "int8"), "torch": ("fp32",)}
-    monkeypatch.setattr(backends, "_full_speed", fast.__getitem__)
+    monkeypatch.setattr(backends, "_full_speed", {**FAST, "openvino": ("fp32", "int8")}.__getitem__)
     machine("openvino", "torch")
-    assert to_compare(precision="int8") == [("openvino", "int8")]
-    assert to_compare(precision="fp16") == [("torch", "fp16")]
-    machine("openvino")
+    assert to_compare(SPEC, precision="int8") == [("openvino", "int8")]
+    assert to_compare(SPEC, precision="fp16") == [("torch", "fp16")]
+    machine("openvino", lanes=0)
     with pytest.raises(GoError, match="fp16 is not computed by openvino here: choose fp32 or int8"):
-        to_compare(precision="fp16")
+        to_compare(SPEC, precision="fp16")

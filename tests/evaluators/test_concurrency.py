@@ -13,6 +13,7 @@ from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
+from engine.nets.numba_vectors import lanes_here
 from tests.evaluators.naive_backend import NaiveBackend, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game
@@ -84,12 +85,27 @@ def test_threads_may_ask_a_network_for_different_boards() -> None:
     assert_answers_as_alone(shared, naive_evaluator(SPEC), 3, asked)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_openvino_answers_threads_as_it_answers_one(threads: int) -> None:
+def openvino(threads: int) -> NetworkEvaluator:
+    """Return OpenVINO's evaluator."""
     pytest.importorskip("openvino", reason="openvino is not installed")
     from engine.evaluators.openvino import OpenVinoBackend
 
-    shared, alone = (NetworkEvaluator(SPEC, OpenVinoBackend(SPEC, "fp32", threads=threads)) for _ in range(2))
+    return NetworkEvaluator(SPEC, OpenVinoBackend(SPEC, "fp32", threads=threads))
+
+
+def own_kernels(threads: int) -> NetworkEvaluator:
+    """Return the evaluator of Keima's own kernels."""
+    from engine.evaluators.numba import NumbaBackend
+
+    if not lanes_here():
+        pytest.skip("kernels are not compiled here, or the CPU has no AVX2")
+    return NetworkEvaluator(SPEC, NumbaBackend(SPEC, threads=threads))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("make", [openvino, own_kernels])
+def test_a_backend_answers_threads_as_it_answers_one(make: Callable[[int], NetworkEvaluator], threads: int) -> None:
+    shared, alone = make(threads), make(threads)
     singles = [batch_of([random_game(seed, 7, moves=seed)]) for seed in range(60)]
     assert_answers_as_alone(shared, alone, 4, singles)
     asked = batches(seed=3, count=60)

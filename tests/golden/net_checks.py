@@ -6,12 +6,13 @@ from pathlib import Path
 from engine.evaluators.base import Evaluator
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.netfile.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
+from engine.nets.numba_model import computes
 from engine.nets.spec import NetSpec
 from tests.golden.records import Golden, Report
 from tests.shared import SHARED
 from weights.registry import load
 
-BACKENDS = ("torch", "openvino")
+BACKENDS = ("torch", "openvino", "numba")
 _SHOWN_FIRST = ("winrate", "policy", "lead")
 
 
@@ -21,6 +22,10 @@ def network_evaluator(spec: NetSpec, backend: str, precision: Precision) -> Eval
         from engine.evaluators.torch import TorchBackend
 
         return NetworkEvaluator(spec, TorchBackend(spec, precision, "cpu"))
+    if backend == "numba":
+        from engine.evaluators.numba import NumbaBackend
+
+        return NetworkEvaluator(spec, NumbaBackend(spec))
     from engine.evaluators.openvino import OpenVinoBackend
 
     return NetworkEvaluator(spec, OpenVinoBackend(spec, precision, emulate=True))
@@ -41,12 +46,17 @@ def networks_in(data: Golden) -> list[str]:
 
 
 def check_networks(data: Golden, backend: str = "torch", precision: Precision = "fp32", every: int = 1) -> Report:
-    """Compare every output of every network in the file, or of each network's records only every so many."""
+    """Compare every output of every network in the file, or of each network's records only every so many.
+
+    Networks that the backend does not compute are left out.
+    """
     report, files = Report(), network_files()
     differences: dict[str, Difference] = {}
     checked: set[str] = set()
     for name in networks_in(data):
         spec = load(files[name])
+        if backend == "numba" and not computes(spec):
+            continue
         evaluator = network_evaluator(spec, backend, precision)
         comparison = Comparison(tolerances_for(len(spec.blocks), precision), differences=differences)
         chosen = records_of(data, [name])[::every]

@@ -231,6 +231,13 @@ def hidden_pass(spec: NetSpec) -> NetSpec:
     return replace(spec, policy=policy)
 
 
+def random_inputs(spec: NetSpec, height: int, width: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return random planes and globals, the latter with metadata."""
+    generator = np.random.default_rng(height * 100 + width)
+    planes = (generator.random((count, spec.planes, height, width)) < 0.3).astype(np.float32)
+    return planes, generator.normal(0, 0.5, (count, spec.globals + spec.metadata)).astype(np.float32)
+
+
 def example_specs() -> dict[str, NetSpec]:
     """Return networks by what they exercise."""
     generator = np.random.default_rng(1)

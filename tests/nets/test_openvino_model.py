@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import NetSpec
-from tests.nets.examples import EXAMPLES
+from tests.nets.examples import EXAMPLES, random_inputs
 from tests.oracle import naive_net
 
 pytest.importorskip("openvino", reason="openvino is not installed")
@@ -29,13 +29,6 @@ def boards(spec: NetSpec) -> list[tuple[int, int]]:
 CASES = [(name, *size) for name, spec in EXAMPLES.items() for size in boards(spec)]
 
 
-def inputs(spec: NetSpec, height: int, width: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return random planes and globals, the latter with metadata."""
-    generator = np.random.default_rng(height * 100 + width)
-    planes = (generator.random((count, spec.planes, height, width)) < 0.3).astype(np.float32)
-    return planes, generator.normal(0, 0.5, (count, spec.globals + spec.metadata)).astype(np.float32)
-
-
 def infer(spec: NetSpec, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs that the model has, by name."""
     count, _, height, width = planes.shape
@@ -47,7 +40,7 @@ def infer(spec: NetSpec, planes: np.ndarray, globals_: np.ndarray) -> dict[str, 
 @pytest.mark.parametrize(("name", "height", "width"), CASES)
 def test_the_model_equals_the_naive_network(name: str, height: int, width: int) -> None:
     spec = EXAMPLES[name]
-    planes, globals_ = inputs(spec, height, width, 2)
+    planes, globals_ = random_inputs(spec, height, width, 2)
     outputs = infer(spec, planes, globals_)
     for row in range(2):
         expected = naive_net.forward(spec, planes[row], globals_[row])
@@ -66,7 +59,7 @@ def test_the_model_equals_torch(name: str) -> None:
     from engine.nets.torch_model import TorchModel
 
     spec = EXAMPLES[name]
-    planes, globals_ = inputs(spec, *boards(spec)[-1], 8)
+    planes, globals_ = random_inputs(spec, *boards(spec)[-1], 8)
     with torch.inference_mode():
         expected = TorchModel(spec).fused(torch.float32)(torch.from_numpy(planes), torch.from_numpy(globals_))
     for field, values in infer(spec, planes, globals_).items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import DensePolicyHead, Norm, tensors
-from tests.nets.examples import EXAMPLES
+from tests.nets.examples import EXAMPLES, random_inputs
 from tests.oracle import naive_net
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -22,19 +22,12 @@ CASES = [
 ]
 
 
-def inputs(name: str, height: int, width: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    spec = EXAMPLES[name]
-    generator = np.random.default_rng(height * 100 + width)
-    planes = (generator.random((count, spec.planes, height, width)) < 0.3).astype(np.float32)
-    return planes, generator.normal(0, 0.5, (count, spec.globals + spec.metadata)).astype(np.float32)
-
-
 @pytest.mark.parametrize("fused", [False, True], ids=["as trained", "fused"])
 @pytest.mark.parametrize(("name", "height", "width"), CASES)
 def test_forward_equals_the_naive_network(name: str, height: int, width: int, fused: bool) -> None:
     model = TorchModel(EXAMPLES[name]).eval()
     model = model.fused(torch.float32) if fused else model
-    planes, globals_ = inputs(name, height, width, 2)
+    planes, globals_ = random_inputs(EXAMPLES[name], height, width, 2)
     with torch.inference_mode():
         outputs = model(torch.from_numpy(planes), torch.from_numpy(globals_))
     for row in range(2):

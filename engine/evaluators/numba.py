@@ -1,0 +1,150 @@
+"""Networks computed by Keima's own kernels on the CPU, in fp32.
+
+Owns the threads that compute, and the models, one for each board size. Each thread computes whole positions, a few at
+a time, in memory of its own.
+"""
+
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from engine.errors import GoError
+from engine.evaluators.network import Slot, slot_memory
+from engine.nets.numba_kernels import infer
+from engine.nets.numba_model import build_model, refuse_transformers
+from engine.nets.numba_steps import Model
+from engine.nets.numba_vectors import lanes_here
+from engine.nets.spec import Array, NetSpec, parameters
+
+_LOG = logging.getLogger(__name__)
+_ROWS = 8
+"""Positions of a slot at most."""
+_TOGETHER = 4
+"""Positions computed at a time."""
+_SLOTS = 2
+"""Slots a thread: while one is computed, another is encoded or read."""
+_BYTES = 16
+"""Of a model for each number of the network at most: convolutions by tiles have four times the weights."""
+_WEIGHTS_MEMORY = 512 * 2**20
+"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
+
+
+@dataclass(eq=False)
+class NumbaSlot(Slot):
+    """A slot, and the call that computes it."""
+
+    running: Future[None] | None = None
+
+
+class NumbaBackend:
+    """Computes one network; see `engine.evaluators.network.Backend`.
+
+    threads: threads that compute; None for one a core. lanes: floats of a vector; None for the longest of this CPU.
+    Raises GoError for transformers, and where the CPU or the way that numba runs does not allow it.
+    """
+
+    def __init__(self, spec: NetSpec, *, threads: int | None = None, lanes: int | None = None) -> None:
+        self._lanes = lanes_here() if lanes is None else lanes
+        if self._lanes == 0:
+            raise GoError("the numba backend needs a CPU with AVX2 and FMA, and kernels that are compiled")
+        refuse_transformers(spec)
+        self._spec = spec
+        self.name, self.goes_on = "numba-cpu-fp32", True
+        self.parallel = threads or os.cpu_count() or 1
+        self.preferred_batch, self.max_batch = _TOGETHER, 4 * _ROWS * self.parallel
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES * parameters(spec)))
+        self._computers = ThreadPoolExecutor(self.parallel, thread_name_prefix="network")
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
+        self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._memories: list[tuple[Model, Array]] = []
+        self._size, self._slots = (0, 0), list[NumbaSlot]()
+        _LOG.info("network %s on %s in %d threads, %d lanes", spec.name, self.name, self.parallel, self._lanes)
+
+    def prepare(self, width: int, height: int) -> None:
+        """Begin to build for a board size in the background."""
+        self._model(width, height)
+
+    def _model(self, width: int, height: int) -> Future[Model]:
+        """Return the model of a board size; forget those used longest ago."""
+        size = (width, height)
+        with self._lock:
+            if size not in self._models:
+                self._models[size] = self._builder.submit(self._build, width, height)
+            self._models.move_to_end(size)
+            while len(self._models) > self._boards_kept:
+                self._models.popitem(last=False)
+            return self._models[size]
+
+    def _build(self, width: int, height: int) -> Model:
+        """Return the model of a board size, once computed, so that its kernel is loaded."""
+        model = build_model(self._spec, width, height, self._lanes, _TOGETHER)
+        self._compute(model, self._slot(width, height), 1)
+        return model
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        """Return some slots a thread. A model that is not built yet is waited for when it is needed."""
+        self.prepare(width, height)
+        if (width, height) != self._size:
+            self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
+            self._size = (width, height)
+        return self._slots
+
+    def _slot(self, width: int, height: int) -> NumbaSlot:
+        return NumbaSlot(*slot_memory(self._spec, _ROWS, width, height))
+
+    def start(self, slot: Slot, count: int) -> None:
+        """Begin to compute rows 0..count-1."""
+        assert isinstance(slot, NumbaSlot)
+        height, width = slot.planes.shape[2:]
+        model = self._model(width, height).result()
+        slot.running = self._computers.submit(self._compute, model, slot, count)
+
+    def _compute(self, model: Model, slot: Slot, count: int) -> None:
+        memory = self._take_memory(model)
+        planes, policy, result, score, ownership = (each.reshape(_ROWS, -1) for each in (slot.planes, *slot.outputs))
+        outputs = policy, result, score, ownership
+        for first in range(0, count, model.positions):
+            together = min(model.positions, count - first)
+            infer(model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, first, together)
+        with self._lock:
+            self._memories.append((model, memory))
+
+    def _take_memory(self, model: Model) -> Array:
+        """Return memory for a model: what was used last, which the cache still holds, if it was for the same model."""
+        with self._lock:
+            known, memory = self._memories.pop() if self._memories else (None, None)
+        return memory if memory is not None and known is model else model.new_memory()
+
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
+        """Whether the model is built."""
+        return self._model(width, height).done()
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether the outputs are there."""
+        assert isinstance(slot, NumbaSlot)
+        if slot.running is not None:
+            try:
+                slot.running.result(seconds)
+            except TimeoutError:
+                return False
+        return True
+
+    def wait(self, slot: Slot) -> None:
+        """Return when the outputs are there."""
+        assert isinstance(slot, NumbaSlot)
+        running, slot.running = slot.running, None
+        if running is not None:
+            running.result()
+
+    def close(self) -> None:
+        """Stop the threads and release the models; the backend must not be used again."""
+        self._builder.shutdown(cancel_futures=True)
+        self._computers.shutdown()
+        self._models.clear()
+        self._memories.clear()
+        self._slots.clear()

@@ -1,0 +1,390 @@
+"""Collects the steps of `engine.nets.numba_kernels` for boards of one size.
+
+Owns where in memory everything lies, the order of the weights, which convolutions are computed by tiles, and which
+norm is computed along with the convolution before it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.nets.numba_kernels import (
+    ACTIVATION,
+    CHANNELS,
+    CONVOLVE,
+    FIELDS,
+    FLATTEN,
+    GIVE_POINTS,
+    GIVE_VECTOR,
+    INNER,
+    IS_VECTOR,
+    KERNEL_HEIGHT,
+    KERNEL_WIDTH,
+    KIND,
+    NORM,
+    NORMALIZE,
+    OLD,
+    OLD_STRIDE,
+    OUTPUT,
+    OUTPUT_FIRST,
+    OUTPUT_STRIDE,
+    PANELS,
+    POOL,
+    POST,
+    POST_STRIDE,
+    RAW,
+    RAW_STRIDE,
+    READ_GLOBALS,
+    READ_PLANES,
+    SIDE,
+    SOURCE,
+    SOURCE_STRIDE,
+    VECTOR,
+    VECTOR_STRIDE,
+    WEIGHTS,
+    WINOGRAD,
+    Layout,
+)
+from engine.nets.numba_vectors import ACTIVATIONS, ROWS, WIDEST_PANEL
+from engine.nets.spec import Activation, Array, Conv, Linear, Norm
+from engine.nets.winograd import outputs_at_once, transformed
+
+_LINE = 16
+"""Floats of a line of the cache, where every piece of memory begins."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A network, ready to compute.
+
+    steps: [steps, FIELDS] int64. weights: flat. memory: floats that computing needs. positions: most at a time.
+    """
+
+    layout: Layout
+    steps: NDArray[np.int64]
+    weights: Array
+    memory: int
+    positions: int
+
+    def new_memory(self) -> Array:
+        """Return memory to compute in; no two threads may use it at a time."""
+        return _aligned(self.memory)
+
+
+class Points(NamedTuple):
+    """Where points lie: the place of the first one, and how many channels further the next one lies."""
+
+    first: int
+    stride: int
+
+
+class Vectors(NamedTuple):
+    """Where the vectors of all positions lie: the place of the first one, and how far away the next one."""
+
+    first: int
+    stride: int
+
+
+class Steps:
+    """The steps so far, for boards of width x height.
+
+    lanes: floats of a vector, a key of `numba_vectors.WIDEST_PANEL`. positions: most at a time, a multiple of `ROWS`.
+    kernels: height and width of all kernels of the network.
+    """
+
+    def __init__(self, width: int, height: int, lanes: int, positions: int, kernels: Iterable[tuple[int, int]]) -> None:
+        self.width, self.height, self.area = width, height, width * height
+        self._lanes, self._positions = lanes, positions
+        self._border, columns, rows = 0, _whole(width, ROWS), height
+        for kernel in kernels:
+            side = self._side(*kernel)
+            self._border = max(self._border, *(each // 2 for each in kernel))
+            if side:
+                columns, rows = max(columns, _whole(width, side)), max(rows, _whole(height, side))
+        self._columns, self._rows = columns + 2 * self._border, rows + 2 * self._border
+        self._steps: list[NDArray[np.int64]] = []
+        self._weights: list[Array] = []
+        self._weights_end = self._memory_end = 0
+        self._free: dict[int, list[Points]] = defaultdict(list)
+        self._tiles = self._products = self._row = self._most_channels = 0
+
+    def model(self) -> Model:
+        """Return what was collected."""
+        sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
+        zeros, unread, tiles, products, row = (self._room(size) for size in sizes)
+        steps = np.array(self._steps)
+        for place, stride, instead in (
+            (VECTOR, VECTOR_STRIDE, zeros),
+            (OLD, OLD_STRIDE, zeros),
+            (RAW, RAW_STRIDE, unread),
+            (POST, POST_STRIDE, unread),
+        ):
+            steps[steps[:, stride] == 0, place] = instead
+        weights, end = _aligned(self._weights_end), 0
+        for each in self._weights:
+            weights[end : end + each.size] = each.ravel()
+            end += _whole(each.size, _LINE)
+        layout = Layout(self._lanes, self.width, self.height, self._rows, self._columns, tiles, products, row)
+        return Model(layout, steps, weights, self._memory_end, self._positions)
+
+    def planes(self, count: int, kernel: tuple[int, int]) -> Points:
+        """Return the input planes, to be convolved by kernels of that height and width."""
+        stride = self._filled(count) if self._side(*kernel) else count
+        points = self._new_points(stride)
+        self._add(READ_PLANES, inner=count, post=points)
+        return points
+
+    def globals(self, count: int) -> Vectors:
+        """Return the global inputs."""
+        vectors = self._new_vectors(count)
+        self._add(READ_GLOBALS, inner=count, post=vectors)
+        return vectors
+
+    def convolved(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
+        """Return new points: a convolution, with a vector added to all points of its position."""
+        raw = self._new_points(self._filled(conv.outputs))
+        self._convolve(source, conv, vector=vector, raw=raw)
+        return raw
+
+    def activated(
+        self, source: Points, conv: Conv, norm: Norm, activation: Activation, *, vector: Vectors | None = None
+    ) -> Points:
+        """Return new points: the activation of the norm of `convolved`."""
+        post = self._new_points(self._filled(conv.outputs))
+        self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
+        return post
+
+    def add_convolved(self, points: Points, source: Points, conv: Conv) -> None:
+        """Add a convolution to points."""
+        self._convolve(source, conv, old=points, raw=points)
+
+    def activate_sum(self, points: Points, source: Points, conv: Conv, activation: Activation) -> None:
+        """Replace points by the activation of the sum of them and a convolution."""
+        self._convolve(source, conv, old=points, post=points, activation=activation)
+
+    def normalized(self, points: Points, norm: Norm, activation: Activation) -> Points:
+        """Return new points: the activation of the norm of points, computed with these where they were just made."""
+        post = self._new_points(points.stride)
+        step, factors = self._steps[-1], self._weights[-1]
+        made_them = step[KIND] in (CONVOLVE, WINOGRAD) and step[RAW] == points.first and step[RAW_STRIDE] != 0
+        # Rows of a higher kernel are read after rows above them are written, perhaps to where the source was.
+        if not made_them or (step[KIND] == CONVOLVE and step[KERNEL_HEIGHT] > 1):
+            factors = _factors(points.stride, None, None)
+            step = self._add(NORMALIZE, source=points, channels=points.stride, factors=factors)
+        _set_norm(factors, norm)
+        step[[POST, POST_STRIDE, ACTIVATION]] = *post, ACTIVATIONS.index(activation)
+        return post
+
+    def multiplied(
+        self,
+        source: Vectors,
+        layer: Linear,
+        activation: Activation = Activation.IDENTITY,
+        *,
+        added: Vectors | None = None,
+    ) -> Vectors:
+        """Return new vectors: the activation of a layer, to which others are added before."""
+        inputs, outputs = layer.weight.shape
+        channels = self._filled(outputs)
+        post = self._new_vectors(channels)
+        self._row = max(self._row, self._positions * channels)
+        step = self._add(
+            CONVOLVE,
+            source=source,
+            inner=inputs,
+            channels=channels,
+            old=added,
+            post=post,
+            activation=activation,
+            matrix=layer.weight[None],
+            factors=_factors(channels, layer.bias, None),
+        )
+        step[[KERNEL_HEIGHT, KERNEL_WIDTH, IS_VECTOR]] = 1
+        return post
+
+    def pooled(self, points: Points) -> Vectors:
+        """Return the sum of each channel, and `points.stride` numbers further its maximum."""
+        post = self._new_vectors(2 * points.stride)
+        self._add(POOL, source=points, channels=points.stride, post=post)
+        return post
+
+    def multiplied_pooled(
+        self, source: Vectors, channels: int, layer: Linear, activation: Activation = Activation.IDENTITY
+    ) -> Vectors:
+        """Return the activation of a layer of the means, or means and maxima, of so many channels that are `pooled`."""
+        gap = np.zeros((self._filled(channels) - channels, layer.outputs), dtype=np.float32)
+        means, maxima = layer.weight[:channels] / np.float32(self.area), layer.weight[channels:]
+        weight = np.concatenate([means, gap, maxima] if len(maxima) else [means])
+        return self.multiplied(source, Linear(weight, layer.bias), activation)
+
+    def flat(self, points: Points, channels: int) -> Vectors:
+        """Return the first channels of points as vectors, channel by channel."""
+        post = self._new_vectors(channels * self.area)
+        self._add(FLATTEN, source=points, inner=channels, post=post)
+        return post
+
+    def give(self, source: Points | Vectors, count: int, output: int, *, first: int = 0, stride: int = 1) -> None:
+        """Write so many channels or numbers to an output, each where the last one began plus `stride`."""
+        step = self._add(GIVE_POINTS if isinstance(source, Points) else GIVE_VECTOR, source=source, inner=count)
+        step[[OUTPUT, OUTPUT_FIRST, OUTPUT_STRIDE]] = output, first, stride
+
+    def release(self, points: Points) -> None:
+        """Let later steps have the memory of points."""
+        self._free[points.stride].append(points)
+
+    def _convolve(
+        self,
+        source: Points,
+        conv: Conv,
+        *,
+        vector: Vectors | None = None,
+        old: Points | None = None,
+        raw: Points | None = None,
+        post: Points | None = None,
+        norm: Norm | None = None,
+        activation: Activation = Activation.IDENTITY,
+    ) -> None:
+        """Add the step of a convolution, see `numba_vectors.finish_row`."""
+        outputs, inputs, height, width = conv.weight.shape
+        channels, side = self._filled(outputs), self._side(height, width)
+        if side:
+            matrix = transformed(conv.weight, side)
+            across, down = -(-self.width // side), -(-self.height // side)
+            tiles = _whole(self._positions * across * down, ROWS)
+            self._tiles = max(self._tiles, len(matrix) * (tiles * source.stride + self._lanes))
+            self._products = max(self._products, len(matrix) * (tiles * channels + self._lanes))
+            self._row = max(self._row, across * side * side * channels)
+        else:
+            read = inputs if width == 1 else source.stride
+            spaced = np.zeros((height, width, read, outputs), dtype=np.float32)
+            spaced[:, :, :inputs] = conv.weight.transpose(2, 3, 1, 0)
+            matrix = spaced.reshape(height, width * read, outputs)
+            self._row = max(self._row, _whole(self.width, ROWS) * channels)
+        step = self._add(
+            WINOGRAD if side else CONVOLVE,
+            source=source,
+            inner=inputs,
+            channels=channels,
+            vector=vector,
+            old=old,
+            raw=raw,
+            post=post,
+            activation=activation,
+            matrix=matrix,
+            factors=_factors(channels, conv.bias, norm),
+        )
+        step[[KERNEL_HEIGHT, KERNEL_WIDTH, SIDE]] = height, width, side
+
+    def _add(
+        self,
+        kind: int,
+        *,
+        source: Points | Vectors | None = None,
+        inner: int = 0,
+        channels: int = 0,
+        vector: Vectors | None = None,
+        old: Points | Vectors | None = None,
+        raw: Points | None = None,
+        post: Points | Vectors | None = None,
+        activation: Activation = Activation.IDENTITY,
+        matrix: Array | None = None,
+        factors: Array | None = None,
+    ) -> NDArray[np.int64]:
+        """Add a step and return it, to be completed; its factors are the weights added last."""
+        step = np.zeros(FIELDS, dtype=np.int64)
+        step[[KIND, INNER, CHANNELS, ACTIVATION]] = kind, inner, channels, ACTIVATIONS.index(activation)
+        for place, stride, what in (
+            (SOURCE, SOURCE_STRIDE, source),
+            (VECTOR, VECTOR_STRIDE, vector),
+            (OLD, OLD_STRIDE, old),
+            (RAW, RAW_STRIDE, raw),
+            (POST, POST_STRIDE, post),
+        ):
+            if what is not None:
+                step[[place, stride]] = what
+        if matrix is not None:
+            step[PANELS] = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
+            step[WEIGHTS] = self._keep(self._in_panels(matrix, channels, int(step[PANELS]), kind == WINOGRAD))
+        if factors is not None:
+            step[NORM] = self._keep(factors)
+        self._most_channels = max(self._most_channels, channels)
+        self._steps.append(step)
+        return step
+
+    def _in_panels(self, matrix: Array, channels: int, panels: int, by_part: bool) -> Array:
+        """Return a matrix [parts, inner, out] in the order in which it is read, filled up to so many channels.
+
+        Panel by panel [parts, inner, width]; by part: part by part and then panel by panel [inner, width].
+        """
+        parts, inner, outputs = matrix.shape
+        filled = np.zeros((parts, inner, channels), dtype=np.float32)
+        filled[:, :, :outputs] = matrix
+        vectors = channels // self._lanes
+        bounds = [panel * vectors // panels * self._lanes for panel in range(1, panels)]
+        pieces = np.split(filled, bounds, axis=2)
+        if by_part:
+            return np.concatenate([piece.reshape(parts, -1) for piece in pieces], axis=1)
+        return np.concatenate([piece.ravel() for piece in pieces])
+
+    def _keep(self, weights: Array) -> int:
+        """Return the place of new weights."""
+        place = self._weights_end
+        self._weights.append(weights)
+        self._weights_end += _whole(weights.size, _LINE)
+        return place
+
+    def _side(self, height: int, width: int) -> int:
+        """Return Winograd's m for a kernel, 0 where rows of the kernel are multiplied."""
+        return outputs_at_once(height, self.width, self.height) if height == width else 0
+
+    def _filled(self, channels: int) -> int:
+        """Return the channels of whole vectors."""
+        return _whole(channels, self._lanes)
+
+    def _new_points(self, stride: int) -> Points:
+        """Return memory for points, with zeros around every board, where nothing is ever written."""
+        if self._free[stride]:
+            return self._free[stride].pop()
+        place = self._room(self._positions * self._rows * self._columns * stride)
+        return Points(place + self._border * (self._columns + 1) * stride, stride)
+
+    def _new_vectors(self, length: int) -> Vectors:
+        return Vectors(self._room(self._positions * length), length)
+
+    def _room(self, floats: int) -> int:
+        """Return the place of new memory."""
+        place = self._memory_end
+        self._memory_end += _whole(floats, _LINE)
+        return place
+
+
+def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
+    """Return bias, scale and shift [3, channels], see `numba_vectors.finish_row`."""
+    factors = np.zeros((3, channels), dtype=np.float32)
+    factors[1] = 1.0
+    if bias is not None:
+        factors[0, : len(bias)] = bias
+    if norm is not None:
+        _set_norm(factors, norm)
+    return factors
+
+
+def _set_norm(factors: Array, norm: Norm) -> None:
+    scale, shift = norm.affine()
+    factors[1, : len(scale)], factors[2, : len(shift)] = scale, shift
+
+
+def _whole(number: int, step: int) -> int:
+    """Return the next multiple of a step."""
+    return -(-number // step) * step
+
+
+def _aligned(floats: int) -> Array:
+    """Return zeros that begin at a line of the cache."""
+    whole = np.zeros(floats + _LINE, dtype=np.float32)
+    start = -(whole.ctypes.data // whole.itemsize) % _LINE
+    return whole[start : start + floats]

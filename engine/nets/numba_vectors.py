@@ -1,0 +1,383 @@
+"""The inner loops of a network as vector instructions, for kernels to call.
+
+What numba compiles by itself cannot hold a tile of a matrix product in registers, and it is compiled for AVX2. The
+loops here are written once in LLVM's vectors of `lanes` float32 and become one function for AVX2 and one for AVX-512.
+Which of them runs is decided when it runs: one set of compiled kernels serves every computer.
+
+Every array is followed by the place in it where a loop begins; places, strides and lengths are in floats.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.jit import cgutils, compiles, instruction_sets, intrinsic, ir, types
+from engine.nets.layers import Activation
+from engine.nets.winograd import OUTPUTS, TILES, matrices
+
+Value: TypeAlias = Any
+"""A value of LLVM's; llvmlite has no types."""
+
+_FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
+"""The instructions that functions on vectors of so many lanes are compiled for, besides those of all kernels."""
+ROWS = 4
+"""Rows of a tile of a matrix product."""
+WIDEST_PANEL = {8: 3, 16: 6}
+"""Most vectors in a row of such a tile: with ROWS of them and the operands, they fill the registers."""
+ACTIVATIONS = tuple(Activation)
+"""Kernels know an activation by its place here."""
+_INTEGER, _FLOAT = ir.IntType(64), ir.FloatType()
+_POINTER = _FLOAT.as_pointer()
+_FLOAT_BYTES = 4
+
+
+def lanes_here() -> int:
+    """Return the floats of the longest vectors that this CPU computes with, 0 where there are no functions for it."""
+    found = set(instruction_sets()) if compiles() else set()
+    if "avx512f" in found:
+        return 16
+    return 8 if {"avx2", "fma"} <= found else 0
+
+
+class _Code:
+    """Writes instructions on vectors of so many lanes."""
+
+    def __init__(self, builder: Any, lanes: int) -> None:
+        self.builder, self.lanes = builder, lanes
+        self._type = ir.VectorType(_FLOAT, lanes)
+        self._integers = ir.VectorType(ir.IntType(32), lanes)
+
+    def number(self, value: float) -> Value:
+        """Return a vector of one constant."""
+        return ir.Constant(self._type, [float(value)] * self.lanes)
+
+    def spread(self, pointer: Value) -> Value:
+        """Return a vector of the one float at a pointer."""
+        undefined = ir.Constant(self._type, ir.Undefined)
+        single = self.builder.insert_element(undefined, self.builder.load(pointer), ir.IntType(32)(0))
+        return self.builder.shuffle_vector(single, undefined, ir.Constant(self._integers, [0] * self.lanes))
+
+    def at(self, pointer: Value, *places: Value) -> Value:
+        """Return a pointer so many floats further."""
+        for place in places:
+            pointer = self.builder.gep(pointer, [place])
+        return pointer
+
+    def times(self, left: Value, right: Value | int) -> Value:
+        """Return a product of whole numbers."""
+        return self.builder.mul(left, _INTEGER(right) if isinstance(right, int) else right)
+
+    def load(self, pointer: Value) -> Value:
+        """Return the vector at a pointer."""
+        loaded = self.builder.load(self.builder.bitcast(pointer, self._type.as_pointer()))
+        loaded.align = _FLOAT_BYTES
+        return loaded
+
+    def store(self, vector: Value, pointer: Value) -> None:
+        """Write a vector to where a pointer shows."""
+        stored = self.builder.store(vector, self.builder.bitcast(pointer, self._type.as_pointer()))
+        stored.align = _FLOAT_BYTES
+
+    def fma(self, left: Value, right: Value, added: Value) -> Value:
+        """Return left * right + added."""
+        name = f"llvm.fma.v{self.lanes}f32"
+        function = self.builder.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.builder.module, ir.FunctionType(self._type, [self._type] * 3), name)
+        return self.builder.call(function, [left, right, added])
+
+    def variable(self, value: Value) -> Value:
+        """Return a new local variable with a vector."""
+        pointer = cgutils.alloca_once(self.builder, self._type)
+        self.builder.store(value, pointer)
+        return pointer
+
+    @contextmanager
+    def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
+        """Write a loop over 0, step, ... below count: its context is the index."""
+        with cgutils.for_range_slice(self.builder, _INTEGER(0), count, _INTEGER(step), _INTEGER) as (index, _):
+            yield index
+
+    @contextmanager
+    def when_equal(self, value: Value, number: int) -> Iterator[None]:
+        """Write code that runs only where a whole number is the given one."""
+        with self.builder.if_then(self.builder.icmp_signed("==", value, _INTEGER(number))):
+            yield
+
+    def smaller(self, left: Value, right: Value) -> Value:
+        """Return the lesser numbers."""
+        return self.builder.select(self.builder.fcmp_ordered("<", left, right), left, right)
+
+    def larger(self, left: Value, right: Value) -> Value:
+        """Return the greater numbers."""
+        return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
+
+    def exp(self, x: Value) -> Value:
+        """Return e^x to about float32's precision for x of -87 to 88; beyond, the result at that end.
+
+        e^x = 2^n * e^r, n the whole number next to x / log(2) and e^r its Taylor series, |r| <= log(2) / 2.
+        """
+        builder, shift = self.builder, self.number(1.5 * 2**23)  # adding it leaves n in the lowest bits
+        x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
+        shifted = self.fma(x, self.number(1.0 / np.log(2.0)), shift)
+        n = builder.fsub(shifted, shift)
+        high = float(np.float32(355.0 / 512.0))  # log(2) in two parts, n times the first of which is exact
+        r = self.fma(n, self.number(-high), x)
+        r = self.fma(n, self.number(high - np.log(2.0)), r)
+        result = self.number(1.0 / 5040.0)
+        for factorial in (720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0):
+            result = self.fma(result, r, self.number(1.0 / factorial))
+        exponent = builder.sub(builder.bitcast(shifted, self._integers), builder.bitcast(shift, self._integers))
+        power = builder.shl(exponent, ir.Constant(self._integers, [23] * self.lanes))
+        return builder.bitcast(builder.add(builder.bitcast(result, self._integers), power), self._type)
+
+    def activate(self, x: Value, kind: Activation) -> Value:
+        """Return the activation of numbers."""
+        builder = self.builder
+        match kind:
+            case Activation.IDENTITY:
+                return x
+            case Activation.RELU:
+                return self.larger(x, self.number(0.0))
+            case Activation.MISH:  # tanh(log(1 + p)) = r / (r + 2) with r = p * (p + 2); from 20 on it is 1
+                p = self.exp(self.smaller(x, self.number(20.0)))
+                r = builder.fmul(p, builder.fadd(p, self.number(2.0)))
+                return builder.fmul(x, builder.fdiv(r, builder.fadd(r, self.number(2.0))))
+            case Activation.SILU:
+                power = self.exp(builder.fneg(x))
+                return builder.fdiv(x, builder.fadd(power, self.number(1.0)))
+
+    def combine(self, factors: Sequence[float], vectors: Sequence[Value]) -> Value:
+        """Return the sum of vectors times constants, of which one at least is not 0."""
+        result = None
+        for factor, vector in zip(factors, vectors, strict=True):
+            if factor == 0.0:
+                continue
+            if result is None:
+                result = vector if factor == 1.0 else self.builder.fmul(vector, self.number(factor))
+            elif abs(factor) == 1.0:
+                result = (self.builder.fadd if factor > 0.0 else self.builder.fsub)(result, vector)
+            else:
+                result = self.fma(vector, self.number(factor), result)
+        return result
+
+    def sandwich(self, matrix: NDArray[np.float64], tile: list[list[Value]]) -> list[list[Value]]:
+        """Return matrix . tile . its transpose."""
+        columns = list(zip(*tile, strict=True))
+        half = [[self.combine(row, column) for column in columns] for row in matrix]
+        return [[self.combine(row, each) for row in matrix] for each in half]
+
+
+Writer: TypeAlias = Callable[..., None]
+"""Writes a function's instructions: of a `_Code` and the function's arguments."""
+
+
+def _function(module: Any, operands: Sequence[Value], lanes: int, write: Writer) -> Any:
+    """Return a function of a module on vectors of so many lanes, written when it is first needed."""
+    name = f"keima.{write.__name__}.{lanes}"
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [each.type for each in operands]), name)
+    function.linkage = "internal"
+    # The `add` of llvmlite's own attributes refuses those that have a value.
+    set.add(function.attributes, f'"target-features"="{_FEATURES[lanes]}"')
+    builder = ir.IRBuilder(function.append_basic_block())
+    write(_Code(builder, lanes), *function.args)
+    builder.ret_void()
+    return function
+
+
+def _vector_intrinsic(write: Writer, arrays: int) -> Callable[..., None]:
+    """Return what kernels call to run what `write` writes: of the lanes and its arguments, so many of them arrays.
+
+    Each array is followed by the place in it that the function's pointer shows.
+    """
+
+    def typed(_: Any, *given: Any) -> tuple[Any, Callable[..., Value]]:
+        return types.void(*(each if isinstance(each, types.Array) else types.int64 for each in given)), code
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Value]) -> Value:
+        operands, rest = list[Value](), iter(zip(signature.args[1:], arguments[1:], strict=True))
+        for kind, value in rest:
+            if isinstance(kind, types.Array):
+                data = context.make_array(kind)(context, builder, value).data
+                operands.append(builder.gep(data, [next(rest)[1]]))
+            else:
+                operands.append(value)
+        for lanes in _FEATURES:
+            with builder.if_then(builder.icmp_signed("==", arguments[0], _INTEGER(lanes))):
+                builder.call(_function(builder.module, operands, lanes, write), operands)
+        return context.get_dummy_value()
+
+    # Numba takes what it calls to have so many arguments, and no rest.
+    count = len(inspect.signature(write).parameters) + arrays
+    names = ("context", "lanes", *(f"argument{index}" for index in range(1, count)))
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    typed.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    return intrinsic(typed)  # type: ignore[no-any-return]
+
+
+def _multiply_rows(
+    code: _Code,
+    panel: Value,
+    left: Value,
+    left_stride: Value,
+    rows: Value,
+    parts: Value,
+    part_stride: Value,
+    k: Value,
+    right: Value,
+    out: Value,
+    out_stride: Value,
+) -> None:
+    """out[r] = sum over parts p of left[r + p] . right[p], for the rows r in steps of `ROWS`.
+
+    Matrices by rows: left row r of part p begins at r * left_stride + p * part_stride and has k numbers; right
+    [parts, k, panel * lanes], panel 1 to WIDEST_PANEL[lanes]; out row r begins at r * out_stride.
+    """
+    for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
+        with code.when_equal(panel, vectors), code.loop(rows, ROWS) as row:
+            first = code.at(left, code.times(row, left_stride))
+            sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(ROWS)]
+            with code.loop(parts) as part:
+                begin = code.at(first, code.times(part, part_stride))
+                lines = [code.at(begin, code.times(left_stride, line)) for line in range(ROWS)]
+                block = code.at(right, code.times(code.times(part, k), vectors * code.lanes))
+                with code.loop(k) as index:
+                    source = code.at(block, code.times(index, vectors * code.lanes))
+                    factors = [code.load(code.at(source, _INTEGER(v * code.lanes))) for v in range(vectors)]
+                    for line, line_sums in zip(lines, sums, strict=True):
+                        value = code.spread(code.at(line, index))
+                        for factor, each in zip(factors, line_sums, strict=True):
+                            code.builder.store(code.fma(value, factor, code.builder.load(each)), each)
+            result = code.at(out, code.times(row, out_stride))
+            for line, line_sums in enumerate(sums):
+                for v, each in enumerate(line_sums):
+                    place = code.at(result, code.times(out_stride, line), _INTEGER(v * code.lanes))
+                    code.store(code.builder.load(each), place)
+
+
+def _transform_tile(
+    code: _Code,
+    side: Value,
+    points: Value,
+    row_stride: Value,
+    column_stride: Value,
+    out: Value,
+    out_stride: Value,
+    channels: Value,
+) -> None:
+    """Write BT d B of a tile d of side x side points, for all channels, number i of the result at i * out_stride."""
+    for tile in TILES:
+        matrix = matrices(tile - 2, 3).inputs
+        with code.when_equal(side, tile), code.loop(channels, code.lanes) as channel:
+            first = code.at(points, channel)
+            seen = [
+                [
+                    code.load(code.at(first, code.times(row_stride, y), code.times(column_stride, x)))
+                    for x in range(tile)
+                ]
+                for y in range(tile)
+            ]
+            numbers = (number for row in code.sandwich(matrix, seen) for number in row)
+            for index, number in enumerate(numbers):
+                code.store(number, code.at(out, channel, code.times(out_stride, index)))
+
+
+def _outputs_of_tile(
+    code: _Code,
+    kernel: Value,
+    side: Value,
+    products: Value,
+    products_stride: Value,
+    out: Value,
+    row_stride: Value,
+    column_stride: Value,
+    channels: Value,
+) -> None:
+    """Write AT m A of the products m of a tile, side x side outputs of a kernel, for all channels; see above."""
+    for kernel_side, outputs in ((kernel_side, m) for kernel_side, choices in OUTPUTS.items() for m in choices):
+        matrix = matrices(outputs, kernel_side).outputs
+        tile = outputs + kernel_side - 1
+        with (
+            code.when_equal(kernel, kernel_side),
+            code.when_equal(side, outputs),
+            code.loop(channels, code.lanes) as channel,
+        ):
+            first = code.at(products, channel)
+            numbers = [code.load(code.at(first, code.times(products_stride, i))) for i in range(tile * tile)]
+            rows = [numbers[tile * y : tile * (y + 1)] for y in range(tile)]
+            for y, row in enumerate(code.sandwich(matrix, rows)):
+                for x, number in enumerate(row):
+                    place = code.at(out, channel, code.times(row_stride, y), code.times(column_stride, x))
+                    code.store(number, place)
+
+
+def _finish_row(
+    code: _Code,
+    activation: Value,
+    points: Value,
+    points_stride: Value,
+    columns: Value,
+    channels: Value,
+    vector: Value,
+    old: Value,
+    old_stride: Value,
+    raw: Value,
+    raw_stride: Value,
+    norm: Value,
+    post: Value,
+    post_stride: Value,
+) -> None:
+    """raw = points + vector + bias + old, post = activation(raw * scale + shift), for a row of points.
+
+    norm: bias, scale and shift, `channels` numbers each. Of what is not wanted the stride is 0.
+    """
+    builder = code.builder
+    for place, kind in enumerate(ACTIVATIONS):
+        with code.when_equal(activation, place), code.loop(channels, code.lanes) as channel:
+            factors = code.at(norm, channel)
+            bias, scale, shift = (code.load(code.at(factors, code.times(channels, part))) for part in range(3))
+            added = builder.fadd(bias, code.load(code.at(vector, channel)))
+            with code.loop(columns) as column:
+                number = code.load(code.at(points, channel, code.times(column, points_stride)))
+                number = builder.fadd(number, code.load(code.at(old, channel, code.times(column, old_stride))))
+                number = builder.fadd(number, added)
+                code.store(number, code.at(raw, channel, code.times(column, raw_stride)))
+                number = code.activate(code.fma(number, scale, shift), kind)
+                code.store(number, code.at(post, channel, code.times(column, post_stride)))
+
+
+def _pool_points(
+    code: _Code,
+    points: Value,
+    row_stride: Value,
+    column_stride: Value,
+    rows: Value,
+    columns: Value,
+    channels: Value,
+    out: Value,
+) -> None:
+    """Write the sums over all points, and `channels` further the largest numbers."""
+    builder = code.builder
+    with code.loop(channels, code.lanes) as channel:
+        total, largest = code.variable(code.number(0.0)), code.variable(code.number(-np.inf))
+        with code.loop(rows) as row, code.loop(columns) as column:
+            place = code.at(points, channel, code.times(row, row_stride), code.times(column, column_stride))
+            number = code.load(place)
+            builder.store(builder.fadd(builder.load(total), number), total)
+            builder.store(code.larger(number, builder.load(largest)), largest)
+        code.store(builder.load(total), code.at(out, channel))
+        code.store(builder.load(largest), code.at(out, channel, channels))
+
+
+multiply_rows = _vector_intrinsic(_multiply_rows, arrays=3)
+transform_tile = _vector_intrinsic(_transform_tile, arrays=2)
+outputs_of_tile = _vector_intrinsic(_outputs_of_tile, arrays=2)
+finish_row = _vector_intrinsic(_finish_row, arrays=6)
+pool_points = _vector_intrinsic(_pool_points, arrays=2)

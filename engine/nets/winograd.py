@@ -1,0 +1,60 @@
+"""Winograd's convolution: fewer products for outputs that lie side by side.
+
+m x m outputs of an r x r kernel are AT ((G g GT) * (BT d B)) A, with g the kernel, d the tile of n x n inputs that
+the outputs see, n = m + r - 1, and * product by product: n * n products a channel pair instead of (m * r)^2 (Lavin
+and Gray 2016, "Fast Algorithms for Convolutional Neural Networks"). The matrices are Toom and Cook's: the outputs are
+a product of polynomials, computed from its values at n - 1 points and infinity.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.nets.spec import Array
+
+_POINTS = (0, 1, -1, 2, -2)
+"""Where polynomials are evaluated; the more and the larger, the more digits of float32 are lost."""
+OUTPUTS = {3: (3, 4), 5: (2,)}
+"""The sides m of the outputs computed at once by the side r of a kernel: a tile's side is 5 or 6."""
+TILES = (5, 6)
+"""The sides n of tiles."""
+
+
+class Matrices(NamedTuple):
+    """The transforms of inputs [n, n], of kernels [n, r] and of outputs [m, n], in float64."""
+
+    inputs: NDArray[np.float64]
+    kernel: NDArray[np.float64]
+    outputs: NDArray[np.float64]
+
+
+def matrices(outputs: int, side: int) -> Matrices:
+    """Return BT, G and AT for `outputs` outputs in a row of a kernel with that side."""
+    tile = outputs + side - 1
+    points = np.array(_POINTS[: tile - 1], dtype=np.float64)
+    inputs, kernel, results = np.zeros((tile, tile)), np.zeros((tile, side)), np.zeros((outputs, tile))
+    for row, point in enumerate(points):
+        others = np.delete(points, row)
+        inputs[row, :-1] = np.poly(others)[::-1]
+        kernel[row] = point ** np.arange(side) / np.prod(point - others)
+        results[:, row] = point ** np.arange(outputs)
+    inputs[-1] = np.poly(points)[::-1]
+    kernel[-1, -1] = results[-1, -1] = 1.0
+    return Matrices(np.round(inputs), kernel, results)
+
+
+def outputs_at_once(side: int, width: int, height: int) -> int:
+    """Return m for square kernels of a side on such boards, the one with the fewest products; 0 if there is none."""
+    choices = OUTPUTS.get(side, ())
+    return min(choices, key=lambda m: math.ceil(width / m) * math.ceil(height / m) * (m + side - 1) ** 2, default=0)
+
+
+def transformed(weight: Array, outputs: int) -> Array:
+    """Return G g GT of kernels [out, in, r, r] as [n * n, in, out], computed in float64."""
+    out, inner, side, _ = weight.shape
+    kernel = matrices(outputs, side).kernel
+    both = np.kron(kernel, kernel)
+    found = both @ weight.reshape(out * inner, side * side).T.astype(np.float64)
+    return found.astype(np.float32).reshape(len(both), out, inner).transpose(0, 2, 1)

@@ -1,0 +1,8 @@
+"""The vectors that the kernels of networks can be tested with on this machine."""
+
+import pytest
+
+from engine.nets.numba_vectors import WIDEST_PANEL, lanes_here
+
+LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
+needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")
