@@ -1,4 +1,5 @@
-"""The only import of numba: the `kernel` decorator and where compiled kernels are kept.
+"""The only import of numba and llvmlite: the `kernel` decorator, where compiled kernels are kept, and what is known of
+the processor. Others take numba's and llvmlite's names from here, for intrinsics of their own.
 
 Numba's own cache looks at the time stamp of one file, so a cached caller survives a change of a
 callee in another file, and a frozen program has no file to look at. Here the cache lives in a

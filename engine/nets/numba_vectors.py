@@ -31,7 +31,6 @@ WIDEST_PANEL = {8: 3, 16: 6}
 ACTIVATIONS = tuple(Activation)
 """Kernels know an activation by its place here."""
 _INTEGER, _FLOAT = ir.IntType(64), ir.FloatType()
-_POINTER = _FLOAT.as_pointer()
 _FLOAT_BYTES = 4
 
 
