@@ -25,6 +25,8 @@ _ROWS = 8
 """Positions of a slot at most."""
 _TOGETHER = 4
 """Positions computed at a time."""
+_PREFERRED = 2
+"""Positions of a slot at which a thread's throughput is about full."""
 _SLOTS = 2
 """Slots a thread: while one is computed, another is encoded or read."""
 _BYTES = 16
@@ -55,7 +57,7 @@ class NumbaBackend:
         self._spec = spec
         self.name, self.goes_on = "numba-cpu-fp32", True
         self.parallel = threads or os.cpu_count() or 1
-        self.preferred_batch, self.max_batch = _TOGETHER, 4 * _ROWS * self.parallel
+        self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
         self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES * parameters(spec)))
         self._computers = ThreadPoolExecutor(self.parallel, thread_name_prefix="network")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")

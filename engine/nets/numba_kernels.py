@@ -149,8 +149,8 @@ def _convolve_tiles(layout: Layout, step: np.ndarray, weights: Array, memory: Ar
     across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
     tiles = count * down * across
     # A vector more keeps the numbers of one tile out of one set of the cache.
-    tiles_stride = (tiles + 3) // 4 * 4 * stride + lanes
-    products_stride = (tiles + 3) // 4 * 4 * channels + lanes
+    tiles_stride = tiles * stride + lanes
+    products_stride = tiles * channels + lanes
     tile = 0
     for position in range(count):
         for y in range(down):

@@ -49,7 +49,7 @@ from engine.nets.numba_kernels import (
     WINOGRAD,
     Layout,
 )
-from engine.nets.numba_vectors import ACTIVATIONS, ROWS, WIDEST_PANEL
+from engine.nets.numba_vectors import ACTIVATIONS, WIDEST_PANEL
 from engine.nets.spec import Activation, Array, Conv, Linear, Norm
 from engine.nets.winograd import outputs_at_once, transformed
 
@@ -92,14 +92,14 @@ class Vectors(NamedTuple):
 class Steps:
     """The steps so far, for boards of width x height.
 
-    lanes: floats of a vector, a key of `numba_vectors.WIDEST_PANEL`. positions: most at a time, a multiple of `ROWS`.
+    lanes: floats of a vector, a key of `numba_vectors.WIDEST_PANEL`. positions: most at a time.
     kernels: height and width of all kernels of the network.
     """
 
     def __init__(self, width: int, height: int, lanes: int, positions: int, kernels: Iterable[tuple[int, int]]) -> None:
         self.width, self.height, self.area = width, height, width * height
         self._lanes, self._positions = lanes, positions
-        self._border, columns, rows = 0, _whole(width, ROWS), height
+        self._border, columns, rows = 0, width, height
         for kernel in kernels:
             side = self._side(*kernel)
             self._border = max(self._border, *(each // 2 for each in kernel))
@@ -254,7 +254,7 @@ class Steps:
         if side:
             matrix = transformed(conv.weight, side)
             across, down = -(-self.width // side), -(-self.height // side)
-            tiles = _whole(self._positions * across * down, ROWS)
+            tiles = self._positions * across * down
             self._tiles = max(self._tiles, len(matrix) * (tiles * source.stride + self._lanes))
             self._products = max(self._products, len(matrix) * (tiles * channels + self._lanes))
             self._row = max(self._row, across * side * side * channels)
@@ -263,7 +263,7 @@ class Steps:
             spaced = np.zeros((height, width, read, outputs), dtype=np.float32)
             spaced[:, :, :inputs] = conv.weight.transpose(2, 3, 1, 0)
             matrix = spaced.reshape(height, width * read, outputs)
-            self._row = max(self._row, _whole(self.width, ROWS) * channels)
+            self._row = max(self._row, self.width * channels)
         step = self._add(
             WINOGRAD if side else CONVOLVE,
             source=source,

@@ -24,10 +24,10 @@ Value: TypeAlias = Any
 
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
 """The instructions that functions on vectors of so many lanes are compiled for, besides those of all kernels."""
-ROWS = 4
+_ROWS = 4
 """Rows of a tile of a matrix product."""
 WIDEST_PANEL = {8: 3, 16: 6}
-"""Most vectors in a row of such a tile: with ROWS of them and the operands, they fill the registers."""
+"""Most vectors in a row of such a tile: with _ROWS of them and the operands, they fill the registers."""
 ACTIVATIONS = tuple(Activation)
 """Kernels know an activation by its place here."""
 _INTEGER, _FLOAT = ir.IntType(64), ir.FloatType()
@@ -234,31 +234,42 @@ def _multiply_rows(
     out: Value,
     out_stride: Value,
 ) -> None:
-    """out[r] = sum over parts p of left[r + p] . right[p], for the rows r in steps of `ROWS`.
+    """out[r] = sum over parts p of left[r + p] . right[p], for so many rows r.
 
     Matrices by rows: left row r of part p begins at r * left_stride + p * part_stride and has k numbers; right
     [parts, k, panel * lanes], panel 1 to WIDEST_PANEL[lanes]; out row r begins at r * out_stride.
     """
+    rest = code.builder.srem(rows, _INTEGER(_ROWS))
+    whole = code.builder.sub(rows, rest)
+
+    def multiply(row: Value, count: int, vectors: int) -> None:
+        """Write the product of so many rows from `row` on."""
+        first = code.at(left, code.times(row, left_stride))
+        sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(count)]
+        with code.loop(parts) as part:
+            begin = code.at(first, code.times(part, part_stride))
+            lines = [code.at(begin, code.times(left_stride, line)) for line in range(count)]
+            block = code.at(right, code.times(code.times(part, k), vectors * code.lanes))
+            with code.loop(k) as index:
+                source = code.at(block, code.times(index, vectors * code.lanes))
+                factors = [code.load(code.at(source, _INTEGER(v * code.lanes))) for v in range(vectors)]
+                for line, line_sums in zip(lines, sums, strict=True):
+                    value = code.spread(code.at(line, index))
+                    for factor, each in zip(factors, line_sums, strict=True):
+                        code.builder.store(code.fma(value, factor, code.builder.load(each)), each)
+        result = code.at(out, code.times(row, out_stride))
+        for line, line_sums in enumerate(sums):
+            for v, each in enumerate(line_sums):
+                place = code.at(result, code.times(out_stride, line), _INTEGER(v * code.lanes))
+                code.store(code.builder.load(each), place)
+
     for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
-        with code.when_equal(panel, vectors), code.loop(rows, ROWS) as row:
-            first = code.at(left, code.times(row, left_stride))
-            sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(ROWS)]
-            with code.loop(parts) as part:
-                begin = code.at(first, code.times(part, part_stride))
-                lines = [code.at(begin, code.times(left_stride, line)) for line in range(ROWS)]
-                block = code.at(right, code.times(code.times(part, k), vectors * code.lanes))
-                with code.loop(k) as index:
-                    source = code.at(block, code.times(index, vectors * code.lanes))
-                    factors = [code.load(code.at(source, _INTEGER(v * code.lanes))) for v in range(vectors)]
-                    for line, line_sums in zip(lines, sums, strict=True):
-                        value = code.spread(code.at(line, index))
-                        for factor, each in zip(factors, line_sums, strict=True):
-                            code.builder.store(code.fma(value, factor, code.builder.load(each)), each)
-            result = code.at(out, code.times(row, out_stride))
-            for line, line_sums in enumerate(sums):
-                for v, each in enumerate(line_sums):
-                    place = code.at(result, code.times(out_stride, line), _INTEGER(v * code.lanes))
-                    code.store(code.builder.load(each), place)
+        with code.when_equal(panel, vectors):
+            with code.loop(whole, _ROWS) as row:
+                multiply(row, _ROWS, vectors)
+            for count in range(1, _ROWS):
+                with code.when_equal(rest, count):
+                    multiply(whole, count, vectors)
 
 
 def _transform_tile(

@@ -6,7 +6,6 @@ import pytest
 from engine.jit import kernel
 from engine.nets.numba_vectors import (
     ACTIVATIONS,
-    ROWS,
     WIDEST_PANEL,
     finish_row,
     lanes_here,
@@ -73,14 +72,14 @@ def pool(lanes: int, points: np.ndarray, columns: int, channels: int, out: np.nd
 
 
 @pytest.mark.parametrize(("lanes", "panel"), [(lanes, 1 + p) for lanes in LANES for p in range(WIDEST_PANEL[lanes])])
-@pytest.mark.parametrize(("rows", "parts", "k"), [(4, 1, 1), (8, 3, 7), (6, 1, 50)])
+@pytest.mark.parametrize(("rows", "parts", "k"), [(1, 1, 1), (2, 2, 9), (3, 1, 4), (4, 1, 1), (5, 3, 7), (15, 1, 50)])
 def test_products_of_matrices_equal_numpys(lanes: int, panel: int, rows: int, parts: int, k: int) -> None:
-    generator, filled = np.random.default_rng(lanes + panel), -(-rows // ROWS) * ROWS
-    left = generator.normal(size=(filled + parts - 1, k + 2)).astype(np.float32)
+    generator = np.random.default_rng(lanes + panel)
+    left = generator.normal(size=(rows + parts - 1, k + 2)).astype(np.float32)
     right = generator.normal(size=(parts, k, panel * lanes)).astype(np.float32)
-    out = np.full(3 + filled * panel * lanes + 5, 7.0, dtype=np.float32)
+    out = np.full(3 + rows * panel * lanes + 5, 7.0, dtype=np.float32)
     multiply(lanes, panel, left.ravel(), k + 2, rows, parts, k, right.ravel(), out, 3)
-    expected = sum(left[part : part + filled, :k].astype(np.float64) @ right[part] for part in range(parts))
+    expected = sum(left[part : part + rows, :k].astype(np.float64) @ right[part] for part in range(parts))
     np.testing.assert_allclose(out[3:-5], expected.ravel(), atol=2e-5)
     assert np.all(out[:3] == 7.0)
     assert np.all(out[-5:] == 7.0)
