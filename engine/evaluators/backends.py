@@ -58,8 +58,10 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
         return backend
     if "torch" in installed and has_gpu():
         return "torch"
-    # Of two ways to compute in fp32 the kernels' is the faster one, and both are slower than int8 and bf16.
+    # Of two ways to compute in fp32 or in bf16 the kernels' is the faster one; in fp32 it is slower than int8 and bf16.
     if _kernels_compute(spec) and ("openvino" not in installed or precision == "fp32"):
+        return "numba"
+    if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
         return "numba"
     if _kernels_compute(spec) and precision == AUTO and not _rounding_is_fast():
         return "numba"
@@ -78,21 +80,25 @@ def to_compare(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> lis
     known = (*(("numba",) if _kernels_compute(spec) else ()), *(name for name in INSTALL if _installed(name)))
     names = [first] if backend != AUTO else [first, *(name for name in known if name != first)]
     if precision == AUTO:
-        return [(name, each) for name in names for each in _full_speed(name)]
+        return [(name, each) for name in names for each in _full_speed(spec, name)]
     if backend != AUTO:
         return [(first, precision)]
-    able = [name for name in names if precision in _computable(name)]
+    able = [name for name in names if precision in _computable(spec, name)]
     if not able:
-        others = dict.fromkeys(each for name in names for each in _computable(name))
+        others = dict.fromkeys(each for name in names for each in _computable(spec, name))
         raise GoError(f"{precision} is not computed by {' or '.join(names)} here: choose {' or '.join(others)}")
     return [(name, precision) for name in able]
 
 
-def _computable(backend: str) -> tuple[str, ...]:
-    return _TORCH if backend == "torch" else _full_speed(backend)
+def _computable(spec: NetSpec, backend: str) -> tuple[str, ...]:
+    return _TORCH if backend == "torch" else _full_speed(spec, backend)
 
 
-def _full_speed(backend: str) -> tuple[str, ...]:
+def _full_speed(spec: NetSpec, backend: str) -> tuple[str, ...]:
+    if backend == "numba":
+        from engine.evaluators.numba import precisions as precisions_of_kernels
+
+        return precisions_of_kernels(spec)
     if backend == "openvino":
         from engine.evaluators.openvino import precisions
 
@@ -104,12 +110,12 @@ def _installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def _kernels_compute(spec: NetSpec) -> bool:
-    """Return whether Keima's own kernels compute a network here."""
+def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
+    """Return whether Keima's own kernels compute a network here, in a precision."""
     from engine.nets.numba_model import computes
     from engine.nets.numba_vectors import lanes_here
 
-    return computes(spec) and lanes_here() > 0
+    return computes(spec) and lanes_here() > 0 and precision in _full_speed(spec, "numba")
 
 
 def _rounding_is_fast() -> bool:
@@ -134,11 +140,9 @@ def has_gpu() -> bool:
 
 
 def _numba(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
-    if precision not in (None, "fp32"):
-        raise GoError(f"numba does not compute in {precision}: choose fp32, or openvino")
     from engine.evaluators.numba import NumbaBackend
 
-    return NumbaBackend(spec, threads=threads)
+    return NumbaBackend(spec, precision, threads=threads)
 
 
 def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:

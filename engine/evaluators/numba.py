@@ -1,4 +1,4 @@
-"""Networks computed by Keima's own kernels on the CPU, in fp32.
+"""Networks computed by Keima's own kernels on the CPU, in fp32 and, where it has AMX, in bf16.
 
 Owns the threads that compute, and the models, one for each board size. Each thread computes whole positions, a few at
 a time, in memory of its own.
@@ -13,10 +13,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from engine.errors import GoError
-from engine.evaluators.network import Slot, slot_memory
+from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.nets.numba_kernels import infer
-from engine.nets.numba_model import build_model, refuse_transformers
+from engine.nets.numba_model import build_model, computes_rounded, refuse_transformers
 from engine.nets.numba_steps import Model
+from engine.nets.numba_tiles import tiles_here
 from engine.nets.numba_vectors import lanes_here
 from engine.nets.spec import Array, NetSpec, parameters
 
@@ -29,10 +30,15 @@ _PREFERRED = 2
 """Positions of a slot at which a thread's throughput is about full."""
 _SLOTS = 2
 """Slots a thread: while one is computed, another is encoded or read."""
-_BYTES = 16
-"""Of a model for each number of the network at most: convolutions by tiles have four times the weights."""
+_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
+"""Of a model for each number of the network at most: Winograd's algorithm takes four times the weights."""
 _WEIGHTS_MEMORY = 512 * 2**20
 """Bytes that the weights of the models in memory may take together; one board size is always kept."""
+
+
+def precisions(spec: NetSpec) -> tuple[Precision, ...]:
+    """Return what the kernels compute a network in on this machine, the fastest last."""
+    return ("fp32", "bf16") if computes_rounded(spec) and tiles_here() else ("fp32",)
 
 
 @dataclass(eq=False)
@@ -45,20 +51,32 @@ class NumbaSlot(Slot):
 class NumbaBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    threads: threads that compute; None for one a core. lanes: floats of a vector; None for the longest of this CPU.
+    precision: None takes the fastest of `precisions`. threads: threads that compute; None for one a core.
+    lanes: floats of a vector in fp32; None for the longest of this CPU.
     Raises GoError for transformers, and where the CPU or the way that numba runs does not allow it.
     """
 
-    def __init__(self, spec: NetSpec, *, threads: int | None = None, lanes: int | None = None) -> None:
+    def __init__(
+        self,
+        spec: NetSpec,
+        precision: Precision | None = None,
+        *,
+        threads: int | None = None,
+        lanes: int | None = None,
+    ) -> None:
         self._lanes = lanes_here() if lanes is None else lanes
         if self._lanes == 0:
             raise GoError("the numba backend needs a CPU with AVX2 and FMA, and kernels that are compiled")
         refuse_transformers(spec)
-        self._spec = spec
-        self.name, self.goes_on = "numba-cpu-fp32", True
+        known = precisions(spec)
+        precision = known[-1] if precision is None else precision
+        if precision not in known:
+            raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
+        self._spec, self._precision = spec, precision
+        self.name, self.goes_on = f"numba-cpu-{precision}", True
         self.parallel = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
-        self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES * parameters(spec)))
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
         self._computers = ThreadPoolExecutor(self.parallel, thread_name_prefix="network")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
@@ -84,7 +102,8 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Return the model of a board size, once computed, so that its kernel is loaded."""
-        model = build_model(self._spec, width, height, self._lanes, _TOGETHER)
+        rounded = self._precision == "bf16"
+        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
         self._compute(model, self._slot(width, height), 1)
         return model
 

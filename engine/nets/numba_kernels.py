@@ -2,7 +2,8 @@
 
 A step is a row of whole numbers, named below. It reads and writes the one array `memory`, where places count floats.
 Points lie there as [position, row, column, channel], with a border of zeros around every board; vectors as
-[position, number]. To multiply vectors by a matrix is to convolve one row of so many points.
+[position, number]. To multiply vectors by a matrix is to convolve one row of so many points. Points that tiles are
+made of are bf16, two numbers in the place of a float; everything else is float32.
 """
 
 from typing import NamedTuple
@@ -10,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.jit import kernel
+from engine.nets.numba_tiles import DEPTH, POINTS, convolve_points, round_row
 from engine.nets.numba_vectors import finish_row, multiply_rows, outputs_of_tile, pool_points, transform_tile
 from engine.nets.spec import Array
 
-READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, NORMALIZE, POOL, FLATTEN, GIVE_POINTS, GIVE_VECTOR = range(9)
-"""What a step does."""
+READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, TILED, NORMALIZE, POOL, FLATTEN, GIVE_POINTS, GIVE_VECTOR = range(10)
+"""What a step does. There are three ways to convolve."""
 (
     KIND,
     IS_VECTOR,  # whether the rows are vectors
@@ -37,11 +39,15 @@ READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, NORMALIZE, POOL, FLATTEN, GIVE_PO
     RAW_STRIDE,
     POST,
     POST_STRIDE,
+    ROUNDED,  # whether post is bf16
+    ROWS,  # of a board with its border, in memory, where TILED reads and READ_PLANES writes
+    COLUMNS,
+    PLACES,  # where the results of the points that TILED reads belong
     OUTPUT,
     OUTPUT_FIRST,
     OUTPUT_STRIDE,
     FIELDS,
-) = range(25)
+) = range(29)
 """The numbers of a step: see `engine.nets.numba_vectors.finish_row` for norm, vector, old, raw and post. A place of
 points is that of the first point of the first board."""
 
@@ -49,8 +55,9 @@ points is that of the first point of the first board."""
 class Layout(NamedTuple):
     """What all steps share.
 
-    lanes: floats of a vector. rows, columns: of a board with its border, in memory.
+    lanes: floats of a vector. rows, columns: of a board with its border, in memory, unless a step has others.
     tiles, products, row: places for Winograd's tiles, their products, and rows of points before they are finished.
+    spare: a point of every board's memory, counted from the first one, that nobody reads.
     """
 
     lanes: int
@@ -61,6 +68,7 @@ class Layout(NamedTuple):
     tiles: int
     products: int
     row: int
+    spare: int
 
 
 @kernel
@@ -86,7 +94,9 @@ def infer(
         if kind == CONVOLVE:
             _convolve(layout, step, weights, memory, count)
         elif kind == WINOGRAD:
-            _convolve_tiles(layout, step, weights, memory, count)
+            _convolve_by_winograd(layout, step, weights, memory, count)
+        elif kind == TILED:
+            _convolve_by_tiles(layout, step, weights, memory, count)
         elif kind == NORMALIZE:
             _normalize(layout, step, weights, memory, count)
         elif kind == POOL:
@@ -141,7 +151,7 @@ def _convolve(layout: Layout, step: np.ndarray, weights: Array, memory: Array, c
 
 
 @kernel
-def _convolve_tiles(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
+def _convolve_by_winograd(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
     """Convolve by tiles of all positions at once, see `engine.nets.winograd`."""
     lanes, channels, inner, stride = layout.lanes, step[CHANNELS], step[INNER], step[SOURCE_STRIDE]
     side, kernel_side = step[SIDE], step[KERNEL_HEIGHT]
@@ -215,6 +225,54 @@ def _convolve_tiles(layout: Layout, step: np.ndarray, weights: Array, memory: Ar
 
 
 @kernel
+def _convolve_by_tiles(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
+    """Convolve so many points at a time, in the order in which they lie in memory, those of the border with them.
+
+    A border lies between the rows of a board once, so that few products are of no use.
+    """
+    rows, columns, stride = step[ROWS], step[COLUMNS], step[SOURCE_STRIDE]
+    kernel_height, kernel_width = step[KERNEL_HEIGHT], step[KERNEL_WIDTH]
+    corner = (kernel_height // 2 * columns + kernel_width // 2) * stride
+    groups = ((layout.height - 1) * columns + layout.width + POINTS - 1) // POINTS
+    for position in range(count):
+        source = step[SOURCE] + position * rows * columns * stride - corner
+        row = position * layout.rows * layout.columns
+        convolve_points(
+            layout.lanes,
+            step[ACTIVATION],
+            groups,
+            memory,
+            source,
+            stride,
+            kernel_height,
+            columns * stride,
+            kernel_width * stride // (DEPTH // 2),
+            weights,
+            step[WEIGHTS],
+            step[CHANNELS] // DEPTH,
+            memory,
+            layout.row,
+            weights,
+            step[PLACES],
+            layout.spare - row,
+            memory,
+            step[VECTOR] + position * step[VECTOR_STRIDE],
+            memory,
+            step[OLD] + row * step[OLD_STRIDE],
+            step[OLD_STRIDE],
+            memory,
+            step[RAW] + row * step[RAW_STRIDE],
+            step[RAW_STRIDE],
+            weights,
+            step[NORM],
+            memory,
+            step[POST] + row * step[POST_STRIDE],
+            step[POST_STRIDE],
+            step[ROUNDED],
+        )
+
+
+@kernel
 def _normalize(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
     for position in range(count):
         for y in range(layout.height):
@@ -236,6 +294,9 @@ def _finish(
     columns: int,
 ) -> None:
     """Write what a step makes of a row of points, the numbers of which lie at `points`, to that row of memory."""
+    post, post_stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
+    if step[ROUNDED]:
+        post, post_stride = layout.row, step[CHANNELS]
     finish_row(
         layout.lanes,
         step[ACTIVATION],
@@ -255,9 +316,18 @@ def _finish(
         weights,
         step[NORM],
         memory,
-        step[POST] + row * step[POST_STRIDE],
-        step[POST_STRIDE],
+        post,
+        post_stride,
     )
+    if step[ROUNDED]:
+        _round(layout, step, memory, row, columns)
+
+
+@kernel
+def _round(layout: Layout, step: np.ndarray, memory: Array, row: int, columns: int) -> None:
+    """Write a row of points in bf16 to that row of memory."""
+    post, stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
+    round_row(layout.lanes, memory, layout.row, step[CHANNELS], columns, step[CHANNELS], memory, post, stride)
 
 
 @kernel
@@ -281,13 +351,19 @@ def _pool(layout: Layout, step: np.ndarray, memory: Array, count: int) -> None:
 
 @kernel
 def _read_planes(layout: Layout, step: np.ndarray, memory: Array, planes: Array, first: int, count: int) -> None:
-    area, stride = layout.width * layout.height, step[POST_STRIDE]
+    area, channels = layout.width * layout.height, step[CHANNELS]
     for position in range(count):
         for y in range(layout.height):
-            row = step[POST] + (position * layout.rows + y) * layout.columns * stride
+            row = (position * step[ROWS] + y) * step[COLUMNS]
+            points, stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
+            if step[ROUNDED]:
+                points, stride = layout.row, channels
+                memory[points : points + layout.width * stride] = 0.0
             for plane in range(step[INNER]):
                 for x in range(layout.width):
-                    memory[row + x * stride + plane] = planes[first + position, plane * area + y * layout.width + x]
+                    memory[points + x * stride + plane] = planes[first + position, plane * area + y * layout.width + x]
+            if step[ROUNDED]:
+                _round(layout, step, memory, row, layout.width)
 
 
 @kernel

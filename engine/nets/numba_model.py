@@ -4,6 +4,8 @@ Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. A 
 that nothing is masked.
 """
 
+from types import UnionType
+
 from engine.errors import GoError
 from engine.nets.folding import folded, global_pooled, value_pooled
 from engine.nets.numba_steps import Model, Points, Steps, Vectors
@@ -32,7 +34,16 @@ _POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
 
 def computes(spec: NetSpec) -> bool:
     """Return whether there are steps for all layers of a network; there are none for those of transformers."""
-    return not _attends(spec.blocks) and (spec.tip is None or isinstance(spec.tip.norm, Norm))
+    is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
+    return is_normal and not _contains(spec.blocks, AttentionBlock | FeedForwardBlock)
+
+
+def computes_rounded(spec: NetSpec) -> bool:
+    """Return whether there are steps in bf16, too.
+
+    There are none where activations are added to, which would have to be kept in float32 and in bf16.
+    """
+    return computes(spec) and not _contains(spec.blocks, PostActivationBlock)
 
 
 def refuse_transformers(spec: NetSpec) -> None:
@@ -41,22 +52,22 @@ def refuse_transformers(spec: NetSpec) -> None:
         raise GoError(f"the numba backend computes no transformers, such as {spec.name}: choose openvino or torch")
 
 
-def _attends(blocks: tuple[Block, ...]) -> bool:
+def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
     return any(
-        isinstance(block, AttentionBlock | FeedForwardBlock)
-        or (isinstance(block, NestedBottleneckBlock) and _attends(block.blocks))
+        isinstance(block, kind) or (isinstance(block, NestedBottleneckBlock) and _contains(block.blocks, kind))
         for block in blocks
     )
 
 
-def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int) -> Model:
+def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
     """Return a network for boards of width x height and so many positions at most, see `Steps`.
 
-    Raises GoError for a transformer.
+    rounded: in bf16, for which see `computes_rounded`. Raises GoError for a transformer.
     """
     refuse_transformers(spec)
-    kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4]
-    steps = Steps(width, height, lanes, positions, kernels)
+    stem = spec.stem.conv.weight
+    kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
+    steps = Steps(width, height, lanes, positions, stem.shape[2:], kernels, rounded=rounded)
     points = _stem(steps, spec)
     for block in spec.blocks:
         _add_block(steps, points, block)
@@ -71,11 +82,11 @@ def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: i
 def _stem(steps: Steps, spec: NetSpec) -> Points:
     """Return the points that enter the first block."""
     stem: Stem = spec.stem
-    planes = steps.planes(spec.planes, stem.conv.weight.shape[2:])
+    planes = steps.planes(spec.planes)
     vector = _globals(steps, spec)
     if stem.norm is None:
         return steps.convolved(planes, stem.conv, vector=vector)
-    return steps.activated(planes, stem.conv, stem.norm, stem.activation, vector=vector)
+    return steps.activated(planes, stem.conv, stem.norm, stem.activation, vector=vector, exact=True)
 
 
 def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
@@ -121,7 +132,7 @@ def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
 
 def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
     """Return what the last convolution of a global pooling block sees."""
-    points = steps.activated(start, block.pool_conv, block.pool_norm, block.pool_activation)
+    points = steps.activated(start, block.pool_conv, block.pool_norm, block.pool_activation, exact=True)
     layer = global_pooled(block.pool_bias, steps.area)
     vector = steps.multiplied_pooled(steps.pooled(points), block.pool_conv.outputs, layer)
     steps.release(points)
@@ -131,15 +142,17 @@ def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
 def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) -> None:
     """Write the logits [policies, area + 1]."""
     if isinstance(head, DensePolicyHead):
-        vector = steps.flat(steps.activated(points, head.conv, head.norm, head.activation), head.conv.outputs)
+        inner = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
+        vector = steps.flat(inner, head.conv.outputs)
         if head.hidden is not None:
             vector = steps.multiplied(vector, head.hidden, head.hidden_activation)
         steps.give(steps.multiplied(vector, head.linear), steps.area + 1, _POLICY)
         return
     channels, stride = head.pool_conv.outputs, steps.area + 1
-    pooled = steps.pooled(steps.activated(points, head.pool_conv, head.pool_norm, head.pool_activation))
+    inner = steps.activated(points, head.pool_conv, head.pool_norm, head.pool_activation, exact=True)
+    pooled = steps.pooled(inner)
     bias = steps.multiplied_pooled(pooled, channels, global_pooled(head.pool_bias, steps.area))
-    inner = steps.activated(points, head.conv1, head.norm, head.activation, vector=bias)
+    inner = steps.activated(points, head.conv1, head.norm, head.activation, vector=bias, exact=True)
     steps.give(steps.convolved(inner, head.conv2), head.policies, _POLICY, stride=stride)
     if head.pass_hidden is None:
         passing = steps.multiplied_pooled(pooled, channels, global_pooled(head.pass_linear, steps.area))
@@ -152,7 +165,7 @@ def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) ->
 
 def _value(steps: Steps, points: Points, head: ValueHead | DenseValueHead) -> None:
     """Write the outputs other than the policy."""
-    points = steps.activated(points, head.conv, head.norm, head.activation)
+    points = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
     if isinstance(head, DenseValueHead):
         hidden = steps.multiplied(steps.flat(points, head.conv.outputs), head.hidden, head.hidden_activation)
         steps.give(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)

@@ -1,7 +1,7 @@
 """Collects the steps of `engine.nets.numba_kernels` for boards of one size.
 
-Owns where in memory everything lies, the order of the weights, which convolutions are computed by tiles, and which
-norm is computed along with the convolution before it.
+Owns where in memory everything lies and in which precision, the order of the weights, how a convolution is computed,
+and which norm is computed along with the convolution before it.
 """
 
 from collections import defaultdict
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.nets.numba_kernels import (
     ACTIVATION,
     CHANNELS,
+    COLUMNS,
     CONVOLVE,
     FIELDS,
     FLATTEN,
@@ -33,6 +34,7 @@ from engine.nets.numba_kernels import (
     OUTPUT_FIRST,
     OUTPUT_STRIDE,
     PANELS,
+    PLACES,
     POOL,
     POST,
     POST_STRIDE,
@@ -40,15 +42,19 @@ from engine.nets.numba_kernels import (
     RAW_STRIDE,
     READ_GLOBALS,
     READ_PLANES,
+    ROUNDED,
+    ROWS,
     SIDE,
     SOURCE,
     SOURCE_STRIDE,
+    TILED,
     VECTOR,
     VECTOR_STRIDE,
     WEIGHTS,
     WINOGRAD,
     Layout,
 )
+from engine.nets.numba_tiles import DEPTH, POINTS, SUMS, in_tiles
 from engine.nets.numba_vectors import ACTIVATIONS, WIDEST_PANEL
 from engine.nets.spec import Activation, Array, Conv, Linear, Norm
 from engine.nets.winograd import outputs_at_once, transformed
@@ -76,10 +82,15 @@ class Model:
 
 
 class Points(NamedTuple):
-    """Where points lie: the place of the first one, and how many channels further the next one lies."""
+    """Where points lie: the place of the first one, and how many floats further the next one lies.
+
+    border: points between boards and their rows, in the memory of points that are `rounded` to bf16.
+    """
 
     first: int
     stride: int
+    rounded: bool = False
+    border: int = 0
 
 
 class Vectors(NamedTuple):
@@ -93,22 +104,37 @@ class Steps:
     """The steps so far, for boards of width x height.
 
     lanes: floats of a vector, a key of `numba_vectors.WIDEST_PANEL`. positions: most at a time.
-    kernels: height and width of all kernels of the network.
+    stem, kernels: height and width of the kernel that planes are convolved by, and of all others.
+    rounded: compute convolutions in bf16, by tiles, which take 16 lanes; otherwise in fp32.
     """
 
-    def __init__(self, width: int, height: int, lanes: int, positions: int, kernels: Iterable[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        width: int,
+        height: int,
+        lanes: int,
+        positions: int,
+        stem: tuple[int, int],
+        kernels: Iterable[tuple[int, int]],
+        *,
+        rounded: bool = False,
+    ) -> None:
         self.width, self.height, self.area = width, height, width * height
-        self._lanes, self._positions = lanes, positions
+        self._lanes, self._positions, self._rounded, self._stem = lanes, positions, rounded, stem
         self._border, columns, rows = 0, width, height
-        for kernel in kernels:
+        for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
             self._border = max(self._border, *(each // 2 for each in kernel))
             if side:
                 columns, rows = max(columns, _whole(width, side)), max(rows, _whole(height, side))
         self._columns, self._rows = columns + 2 * self._border, rows + 2 * self._border
+        if rounded:
+            self._rows, self._columns = self._around(self._border)
         self._steps: list[NDArray[np.int64]] = []
         self._weights: list[Array] = []
+        self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
         self._weights_end = self._memory_end = 0
+        self._tables: dict[int, int] = {}
         self._free: dict[int, list[Points]] = defaultdict(list)
         self._tiles = self._products = self._row = self._most_channels = 0
 
@@ -128,14 +154,17 @@ class Steps:
         for each in self._weights:
             weights[end : end + each.size] = each.ravel()
             end += _whole(each.size, _LINE)
-        layout = Layout(self._lanes, self.width, self.height, self._rows, self._columns, tiles, products, row)
+        board = self.width, self.height, self._rows, self._columns
+        layout = Layout(self._lanes, *board, tiles, products, row, self._spare())
         return Model(layout, steps, weights, self._memory_end, self._positions)
 
-    def planes(self, count: int, kernel: tuple[int, int]) -> Points:
-        """Return the input planes, to be convolved by kernels of that height and width."""
-        stride = self._filled(count) if self._side(*kernel) else count
-        points = self._new_points(stride)
-        self._add(READ_PLANES, inner=count, post=points)
+    def planes(self, count: int) -> Points:
+        """Return the input planes."""
+        channels = self._filled(count) if self._rounded or self._side(*self._stem) else count
+        points = self._new_points(channels, rounded=self._rounded, border=max(self._stem) // 2)
+        self._row = max(self._row, self.width * channels)
+        step = self._add(READ_PLANES, inner=count, channels=channels, post=points)
+        step[[ROWS, COLUMNS]] = self._around(points.border) if self._rounded else (self._rows, self._columns)
         return points
 
     def globals(self, count: int) -> Vectors:
@@ -151,10 +180,20 @@ class Steps:
         return raw
 
     def activated(
-        self, source: Points, conv: Conv, norm: Norm, activation: Activation, *, vector: Vectors | None = None
+        self,
+        source: Points,
+        conv: Conv,
+        norm: Norm,
+        activation: Activation,
+        *,
+        vector: Vectors | None = None,
+        exact: bool = False,
     ) -> Points:
-        """Return new points: the activation of the norm of `convolved`."""
-        post = self._new_points(self._filled(conv.outputs))
+        """Return new points: the activation of the norm of `convolved`.
+
+        exact: in float32 wherever they were computed, for what is not a convolution by tiles.
+        """
+        post = self._new_points(self._filled(conv.outputs), rounded=self._rounded and not exact)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
 
@@ -168,15 +207,16 @@ class Steps:
 
     def normalized(self, points: Points, norm: Norm, activation: Activation) -> Points:
         """Return new points: the activation of the norm of points, computed with these where they were just made."""
-        post = self._new_points(points.stride)
-        step, factors = self._steps[-1], self._weights[-1]
-        made_them = step[KIND] in (CONVOLVE, WINOGRAD) and step[RAW] == points.first and step[RAW_STRIDE] != 0
-        # Rows of a higher kernel are read after rows above them are written, perhaps to where the source was.
-        if not made_them or (step[KIND] == CONVOLVE and step[KERNEL_HEIGHT] > 1):
+        step, factors = self._steps[-1], self._factors
+        # Rows of a higher kernel are read after rows above them are written: not to where the source is.
+        post = self._new_points(points.stride, rounded=self._rounded, besides=int(step[SOURCE]))
+        made_them = step[KIND] in (CONVOLVE, WINOGRAD, TILED) and step[RAW] == points.first and step[RAW_STRIDE] != 0
+        if not made_them:
+            self._row = max(self._row, self.width * points.stride)
             factors = _factors(points.stride, None, None)
             step = self._add(NORMALIZE, source=points, channels=points.stride, factors=factors)
         _set_norm(factors, norm)
-        step[[POST, POST_STRIDE, ACTIVATION]] = *post, ACTIVATIONS.index(activation)
+        step[[POST, POST_STRIDE, ROUNDED, ACTIVATION]] = *post[:3], ACTIVATIONS.index(activation)
         return post
 
     def multiplied(
@@ -250,8 +290,14 @@ class Steps:
     ) -> None:
         """Add the step of a convolution, see `numba_vectors.finish_row`."""
         outputs, inputs, height, width = conv.weight.shape
-        channels, side = self._filled(outputs), self._side(height, width)
-        if side:
+        channels, side = self._filled(outputs), 0 if source.rounded else self._side(height, width)
+        if source.rounded:
+            read = self._filled(inputs)
+            spaced = np.zeros((height, width, read, channels), dtype=np.float32)
+            spaced[:, :, :inputs, :outputs] = conv.weight.transpose(2, 3, 1, 0)
+            matrix = spaced.reshape(height, width * read, channels)
+            self._row = max(self._row, SUMS)
+        elif side:
             matrix = transformed(conv.weight, side)
             across, down = -(-self.width // side), -(-self.height // side)
             tiles = self._positions * across * down
@@ -265,7 +311,7 @@ class Steps:
             matrix = spaced.reshape(height, width * read, outputs)
             self._row = max(self._row, self.width * channels)
         step = self._add(
-            WINOGRAD if side else CONVOLVE,
+            TILED if source.rounded else WINOGRAD if side else CONVOLVE,
             source=source,
             inner=inputs,
             channels=channels,
@@ -278,6 +324,8 @@ class Steps:
             factors=_factors(channels, conv.bias, norm),
         )
         step[[KERNEL_HEIGHT, KERNEL_WIDTH, SIDE]] = height, width, side
+        if source.rounded:
+            step[[PLACES, ROWS, COLUMNS]] = self._places(source.border), *self._around(source.border)
 
     def _add(
         self,
@@ -294,7 +342,7 @@ class Steps:
         matrix: Array | None = None,
         factors: Array | None = None,
     ) -> NDArray[np.int64]:
-        """Add a step and return it, to be completed; its factors are the weights added last."""
+        """Add a step and return it, to be completed."""
         step = np.zeros(FIELDS, dtype=np.int64)
         step[[KIND, INNER, CHANNELS, ACTIVATION]] = kind, inner, channels, ACTIVATIONS.index(activation)
         for place, stride, what in (
@@ -305,12 +353,15 @@ class Steps:
             (POST, POST_STRIDE, post),
         ):
             if what is not None:
-                step[[place, stride]] = what
-        if matrix is not None:
+                step[[place, stride]] = what[:2]
+        step[ROUNDED] = isinstance(post, Points) and post.rounded
+        if matrix is not None and kind == TILED:
+            step[WEIGHTS] = self._keep(in_tiles(matrix))
+        elif matrix is not None:
             step[PANELS] = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
             step[WEIGHTS] = self._keep(self._in_panels(matrix, channels, int(step[PANELS]), kind == WINOGRAD))
         if factors is not None:
-            step[NORM] = self._keep(factors)
+            step[NORM], self._factors = self._keep(factors), factors
         self._most_channels = max(self._most_channels, channels)
         self._steps.append(step)
         return step
@@ -342,15 +393,56 @@ class Steps:
         return outputs_at_once(height, self.width, self.height) if height == width else 0
 
     def _filled(self, channels: int) -> int:
-        """Return the channels of whole vectors."""
-        return _whole(channels, self._lanes)
+        """Return the channels of whole vectors, or of whole tiles."""
+        return _whole(channels, DEPTH if self._rounded else self._lanes)
 
-    def _new_points(self, stride: int) -> Points:
-        """Return memory for points, with zeros around every board, where nothing is ever written."""
-        if self._free[stride]:
-            return self._free[stride].pop()
-        place = self._room(self._positions * self._rows * self._columns * stride)
-        return Points(place + self._border * (self._columns + 1) * stride, stride)
+    def _around(self, border: int) -> tuple[int, int]:
+        """Return the rows and columns of a board in memory with so many zeros around it, once between two rows."""
+        return self.height + 2 * border, self.width + border
+
+    def _beyond(self, border: int) -> int:
+        """Return the points in memory after the last board of rounded points or of points beside them.
+
+        Those that products see of the last board, whose border on the right is that on the left of the next row, as
+        for any row, and one that nobody reads.
+        """
+        return POINTS + 2 * border + 1
+
+    def _spare(self) -> int:
+        """Return the last point of all memory for points, counted from the first one of the first board."""
+        points = self._positions * self._rows * self._columns + self._beyond(self._border)
+        return points - 1 - self._border * (self._columns + 1)
+
+    def _places(self, border: int) -> int:
+        """Return the place of the table, see `numba_tiles.convolve_points`, for points with that border."""
+        if border not in self._tables:
+            height, columns = self.height, self._around(border)[1]
+            table = np.full(_whole(height * columns, POINTS), -1, dtype=np.int32)
+            on_board = table[: height * columns].reshape(height, columns)[:, : self.width]
+            on_board[:] = np.arange(height)[:, None] * self._columns + np.arange(self.width)
+            self._tables[border] = self._keep(table.view(np.float32))
+        return self._tables[border]
+
+    def _new_points(
+        self, channels: int, *, rounded: bool = False, border: int | None = None, besides: int = -1
+    ) -> Points:
+        """Return memory for points, with zeros around every board, where nothing is ever written.
+
+        border: that of other points if it is not given, or if they are not rounded. besides: where they must not begin.
+        """
+        stride = channels // 2 if rounded else channels
+        rows, columns = self._rows, self._columns
+        if border is None or not self._rounded:
+            for free in self._free[stride]:
+                if free.first != besides:
+                    self._free[stride].remove(free)
+                    return free._replace(rounded=rounded)
+            border = self._border
+        else:
+            rows, columns = self._around(border)
+        beyond = self._beyond(border) if self._rounded else 0
+        place = self._room((self._positions * rows * columns + beyond) * stride)
+        return Points(place + border * (columns + 1) * stride, stride, rounded, border)
 
     def _new_vectors(self, length: int) -> Vectors:
         return Vectors(self._room(self._positions * length), length)

@@ -8,7 +8,7 @@ Every array is followed by the place in it where a loop begins; places, strides 
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -30,8 +30,8 @@ WIDEST_PANEL = {8: 3, 16: 6}
 """Most vectors in a row of such a tile: with _ROWS of them and the operands, they fill the registers."""
 ACTIVATIONS = tuple(Activation)
 """Kernels know an activation by its place here."""
-_INTEGER, _FLOAT = ir.IntType(64), ir.FloatType()
-_FLOAT_BYTES = 4
+INTEGER, FLOAT = ir.IntType(64), ir.FloatType()
+FLOAT_BYTES = 4
 
 
 def lanes_here() -> int:
@@ -42,12 +42,12 @@ def lanes_here() -> int:
     return 8 if {"avx2", "fma"} <= found else 0
 
 
-class _Code:
+class Code:
     """Writes instructions on vectors of so many lanes."""
 
     def __init__(self, builder: Any, lanes: int) -> None:
         self.builder, self.lanes = builder, lanes
-        self._type = ir.VectorType(_FLOAT, lanes)
+        self._type = ir.VectorType(FLOAT, lanes)
         self._integers = ir.VectorType(ir.IntType(32), lanes)
 
     def number(self, value: float) -> Value:
@@ -68,26 +68,30 @@ class _Code:
 
     def times(self, left: Value, right: Value | int) -> Value:
         """Return a product of whole numbers."""
-        return self.builder.mul(left, _INTEGER(right) if isinstance(right, int) else right)
+        return self.builder.mul(left, INTEGER(right) if isinstance(right, int) else right)
 
     def load(self, pointer: Value) -> Value:
         """Return the vector at a pointer."""
         loaded = self.builder.load(self.builder.bitcast(pointer, self._type.as_pointer()))
-        loaded.align = _FLOAT_BYTES
+        loaded.align = FLOAT_BYTES
         return loaded
 
     def store(self, vector: Value, pointer: Value) -> None:
         """Write a vector to where a pointer shows."""
         stored = self.builder.store(vector, self.builder.bitcast(pointer, self._type.as_pointer()))
-        stored.align = _FLOAT_BYTES
+        stored.align = FLOAT_BYTES
 
     def fma(self, left: Value, right: Value, added: Value) -> Value:
         """Return left * right + added."""
-        name = f"llvm.fma.v{self.lanes}f32"
+        return self.call(f"llvm.fma.v{self.lanes}f32", self._type, left, right, added)
+
+    def call(self, name: str, result: Any, *operands: Value) -> Value:
+        """Return what one of LLVM's intrinsics returns, of that type."""
         function = self.builder.module.globals.get(name)
         if function is None:
-            function = ir.Function(self.builder.module, ir.FunctionType(self._type, [self._type] * 3), name)
-        return self.builder.call(function, [left, right, added])
+            kind = ir.FunctionType(result, [each.type for each in operands])
+            function = ir.Function(self.builder.module, kind, name)
+        return self.builder.call(function, operands)
 
     def variable(self, value: Value) -> Value:
         """Return a new local variable with a vector."""
@@ -95,16 +99,33 @@ class _Code:
         self.builder.store(value, pointer)
         return pointer
 
+    def whole(self, value: int) -> Value:
+        """Return a new local variable with a whole number."""
+        pointer = cgutils.alloca_once(self.builder, INTEGER)
+        self.builder.store(INTEGER(value), pointer)
+        return pointer
+
+    def load_whole(self, pointer: Value) -> Value:
+        """Return the whole number that lies in the place of a float."""
+        kind = ir.IntType(32)
+        return self.builder.sext(self.builder.load(self.builder.bitcast(pointer, kind.as_pointer())), INTEGER)
+
     @contextmanager
     def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
         """Write a loop over 0, step, ... below count: its context is the index."""
-        with cgutils.for_range_slice(self.builder, _INTEGER(0), count, _INTEGER(step), _INTEGER) as (index, _):
+        with cgutils.for_range_slice(self.builder, INTEGER(0), count, INTEGER(step), INTEGER) as (index, _):
+            yield index
+
+    @contextmanager
+    def loop_between(self, start: Value, end: Value) -> Iterator[Value]:
+        """Write a loop over start, start + 1, ... below end: its context is the index."""
+        with cgutils.for_range_slice(self.builder, start, end, INTEGER(1), INTEGER) as (index, _):
             yield index
 
     @contextmanager
     def when_equal(self, value: Value, number: int) -> Iterator[None]:
         """Write code that runs only where a whole number is the given one."""
-        with self.builder.if_then(self.builder.icmp_signed("==", value, _INTEGER(number))):
+        with self.builder.if_then(self.builder.icmp_signed("==", value, INTEGER(number))):
             yield
 
     def smaller(self, left: Value, right: Value) -> Value:
@@ -172,10 +193,10 @@ class _Code:
 
 
 Writer: TypeAlias = Callable[..., None]
-"""Writes a function's instructions: of a `_Code` and the function's arguments."""
+"""Writes a function's instructions: of a `Code` and the function's arguments."""
 
 
-def _function(module: Any, operands: Sequence[Value], lanes: int, write: Writer) -> Any:
+def _function(module: Any, operands: Sequence[Value], lanes: int, features: str, write: Writer) -> Any:
     """Return a function of a module on vectors of so many lanes, written when it is first needed."""
     name = f"keima.{write.__name__}.{lanes}"
     found = module.globals.get(name)
@@ -184,17 +205,18 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, write: Writer)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [each.type for each in operands]), name)
     function.linkage = "internal"
     # The `add` of llvmlite's own attributes refuses those that have a value.
-    set.add(function.attributes, f'"target-features"="{_FEATURES[lanes]}"')
+    set.add(function.attributes, f'"target-features"="{features}"')
     builder = ir.IRBuilder(function.append_basic_block())
-    write(_Code(builder, lanes), *function.args)
+    write(Code(builder, lanes), *function.args)
     builder.ret_void()
     return function
 
 
-def _vector_intrinsic(write: Writer, arrays: int) -> Callable[..., None]:
+def vector_intrinsic(write: Writer, arrays: int, features: Mapping[int, str] = _FEATURES) -> Callable[..., None]:
     """Return what kernels call to run what `write` writes: of the lanes and its arguments, so many of them arrays.
 
-    Each array is followed by the place in it that the function's pointer shows.
+    Each array is followed by the place in it that the function's pointer shows. features: the instructions that a
+    function is compiled for, by the lanes that there are functions for.
     """
 
     def typed(_: Any, *given: Any) -> tuple[Any, Callable[..., Value]]:
@@ -208,9 +230,9 @@ def _vector_intrinsic(write: Writer, arrays: int) -> Callable[..., None]:
                 operands.append(builder.gep(data, [next(rest)[1]]))
             else:
                 operands.append(value)
-        for lanes in _FEATURES:
-            with builder.if_then(builder.icmp_signed("==", arguments[0], _INTEGER(lanes))):
-                builder.call(_function(builder.module, operands, lanes, write), operands)
+        for lanes, enabled in features.items():
+            with builder.if_then(builder.icmp_signed("==", arguments[0], INTEGER(lanes))):
+                builder.call(_function(builder.module, operands, lanes, enabled, write), operands)
         return context.get_dummy_value()
 
     # Numba takes what it calls to have so many arguments, and no rest.
@@ -222,7 +244,7 @@ def _vector_intrinsic(write: Writer, arrays: int) -> Callable[..., None]:
 
 
 def _multiply_rows(
-    code: _Code,
+    code: Code,
     panel: Value,
     left: Value,
     left_stride: Value,
@@ -239,7 +261,7 @@ def _multiply_rows(
     Matrices by rows: left row r of part p begins at r * left_stride + p * part_stride and has k numbers; right
     [parts, k, panel * lanes], panel 1 to WIDEST_PANEL[lanes]; out row r begins at r * out_stride.
     """
-    rest = code.builder.srem(rows, _INTEGER(_ROWS))
+    rest = code.builder.srem(rows, INTEGER(_ROWS))
     whole = code.builder.sub(rows, rest)
 
     def multiply(row: Value, count: int, vectors: int) -> None:
@@ -252,7 +274,7 @@ def _multiply_rows(
             block = code.at(right, code.times(code.times(part, k), vectors * code.lanes))
             with code.loop(k) as index:
                 source = code.at(block, code.times(index, vectors * code.lanes))
-                factors = [code.load(code.at(source, _INTEGER(v * code.lanes))) for v in range(vectors)]
+                factors = [code.load(code.at(source, INTEGER(v * code.lanes))) for v in range(vectors)]
                 for line, line_sums in zip(lines, sums, strict=True):
                     value = code.spread(code.at(line, index))
                     for factor, each in zip(factors, line_sums, strict=True):
@@ -260,7 +282,7 @@ def _multiply_rows(
         result = code.at(out, code.times(row, out_stride))
         for line, line_sums in enumerate(sums):
             for v, each in enumerate(line_sums):
-                place = code.at(result, code.times(out_stride, line), _INTEGER(v * code.lanes))
+                place = code.at(result, code.times(out_stride, line), INTEGER(v * code.lanes))
                 code.store(code.builder.load(each), place)
 
     for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
@@ -273,7 +295,7 @@ def _multiply_rows(
 
 
 def _transform_tile(
-    code: _Code,
+    code: Code,
     side: Value,
     points: Value,
     row_stride: Value,
@@ -300,7 +322,7 @@ def _transform_tile(
 
 
 def _outputs_of_tile(
-    code: _Code,
+    code: Code,
     kernel: Value,
     side: Value,
     products: Value,
@@ -329,7 +351,7 @@ def _outputs_of_tile(
 
 
 def _finish_row(
-    code: _Code,
+    code: Code,
     activation: Value,
     points: Value,
     points_stride: Value,
@@ -364,7 +386,7 @@ def _finish_row(
 
 
 def _pool_points(
-    code: _Code,
+    code: Code,
     points: Value,
     row_stride: Value,
     column_stride: Value,
@@ -386,8 +408,8 @@ def _pool_points(
         code.store(builder.load(largest), code.at(out, channel, channels))
 
 
-multiply_rows = _vector_intrinsic(_multiply_rows, arrays=3)
-transform_tile = _vector_intrinsic(_transform_tile, arrays=2)
-outputs_of_tile = _vector_intrinsic(_outputs_of_tile, arrays=2)
-finish_row = _vector_intrinsic(_finish_row, arrays=6)
-pool_points = _vector_intrinsic(_pool_points, arrays=2)
+multiply_rows = vector_intrinsic(_multiply_rows, arrays=3)
+transform_tile = vector_intrinsic(_transform_tile, arrays=2)
+outputs_of_tile = vector_intrinsic(_outputs_of_tile, arrays=2)
+finish_row = vector_intrinsic(_finish_row, arrays=6)
+pool_points = vector_intrinsic(_pool_points, arrays=2)

@@ -7,6 +7,7 @@ import pytest
 from engine import jit
 from engine.errors import GoError
 from engine.evaluators import backends
+from engine.evaluators import numba as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.nets import numba_vectors
 from tests.nets.examples import EXAMPLES
@@ -21,11 +22,14 @@ VNNI, PLAIN = "avx512vnni", "avx2"
 def machine(monkeypatch: pytest.MonkeyPatch):
     """Return a function that pretends what is installed, whether there is a GPU, and what the CPU knows."""
 
-    def pretend(*installed: str, gpu: bool = False, instructions: str = VNNI, lanes: int = 8) -> None:
+    def pretend(
+        *installed: str, gpu: bool = False, instructions: str = VNNI, lanes: int = 8, tiles: bool = False
+    ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(jit, "instruction_sets", lambda: [instructions])
         monkeypatch.setattr(numba_vectors, "lanes_here", lambda: lanes)
+        monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
 
     return pretend
 
@@ -57,6 +61,15 @@ def test_what_the_kernels_do_not_compute_is_left_to_frameworks(machine) -> None:
         assert choose(spec) == choose(spec, precision="fp32") == "openvino"
         machine("torch", instructions=PLAIN, lanes=lanes)
         assert choose(spec) == "torch"
+
+
+def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
+    machine("openvino", "torch", instructions="amx-bf16", tiles=True)
+    assert [choose(SPEC, precision=each) for each in ("auto", "bf16", "int8")] == ["numba", "numba", "openvino"]
+    assert choose(EXAMPLES["transformer"]) == "openvino"
+    assert choose(EXAMPLES["leela"]) == "openvino"
+    machine("openvino", "torch", instructions="amx-bf16", tiles=True, gpu=True)
+    assert choose(SPEC) == "torch"
 
 
 def test_the_kernels_compute_where_fp32_is_asked_for(machine) -> None:
@@ -93,8 +106,9 @@ def test_torch_does_not_compute_in_int8(machine) -> None:
         network_evaluator(SPEC, "torch", "int8")
 
 
-def test_the_kernels_compute_in_fp32_alone() -> None:
-    with pytest.raises(GoError, match="numba does not compute in bf16: choose fp32, or openvino"):
+def test_without_tiles_the_kernels_compute_in_fp32_alone(machine) -> None:
+    machine("torch")
+    with pytest.raises(GoError, match=r"numba does not compute .* in bf16 here: choose fp32"):
         network_evaluator(SPEC, "numba", "bf16")
 
 
@@ -119,7 +133,7 @@ FAST = {"numba": ("fp32",), "openvino": ("fp32", "bf16"), "torch": ("fp32",)}
 def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "_full_speed", FAST.__getitem__)
+    monkeypatch.setattr(backends, "_full_speed", lambda _, name: FAST[name])
     of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
     assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
@@ -137,7 +151,8 @@ def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
 def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_comparison(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "_full_speed", {**FAST, "openvino": ("fp32", "int8")}.__getitem__)
+    fast = {**FAST, "openvino": ("fp32", "int8")}
+    monkeypatch.setattr(backends, "_full_speed", lambda _, name: fast[name])
     machine("openvino", "torch")
     assert to_compare(SPEC, precision="int8") == [("openvino", "int8")]
     assert to_compare(SPEC, precision="fp16") == [("torch", "fp16")]

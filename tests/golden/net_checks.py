@@ -5,6 +5,7 @@ from pathlib import Path
 
 from engine.evaluators.base import Evaluator
 from engine.evaluators.network import NetworkEvaluator, Precision
+from engine.evaluators.numba import precisions
 from engine.netfile.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
 from engine.nets.numba_model import computes
 from engine.nets.spec import NetSpec
@@ -25,7 +26,7 @@ def network_evaluator(spec: NetSpec, backend: str, precision: Precision) -> Eval
     if backend == "numba":
         from engine.evaluators.numba import NumbaBackend
 
-        return NetworkEvaluator(spec, NumbaBackend(spec))
+        return NetworkEvaluator(spec, NumbaBackend(spec, precision))
     from engine.evaluators.openvino import OpenVinoBackend
 
     return NetworkEvaluator(spec, OpenVinoBackend(spec, precision, emulate=True))
@@ -48,14 +49,14 @@ def networks_in(data: Golden) -> list[str]:
 def check_networks(data: Golden, backend: str = "torch", precision: Precision = "fp32", every: int = 1) -> Report:
     """Compare every output of every network in the file, or of each network's records only every so many.
 
-    Networks that the backend does not compute are left out.
+    Networks that the backend does not compute in the precision are left out.
     """
     report, files = Report(), network_files()
     differences: dict[str, Difference] = {}
     checked: set[str] = set()
     for name in networks_in(data):
         spec = load(files[name])
-        if backend == "numba" and not computes(spec):
+        if backend == "numba" and not (computes(spec) and precision in precisions(spec)):
             continue
         evaluator = network_evaluator(spec, backend, precision)
         comparison = Comparison(tolerances_for(len(spec.blocks), precision), differences=differences)
