@@ -36,9 +36,9 @@ ONLY_IMPORTER = {
     | {f"engine.train.{name}" for name in ("learning.plot", "generations.rating_plot", "data.accuracy_report")},
     "numba": {"engine.jit"},
     "llvmlite": {"engine.jit"},
-    "openvino": {"engine.nets.openvino_runtime"},
+    "openvino": {"engine.nets.openvino.runtime"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
-    "torch": {"engine.nets.torch_blocks", "engine.nets.torch_layers", "engine.nets.torch_model"}
+    "torch": {"engine.nets.torch.blocks", "engine.nets.torch.layers", "engine.nets.torch.model"}
     | {"engine.evaluators.backends", "engine.evaluators.torch"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }

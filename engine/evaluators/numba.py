@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from engine.errors import GoError
 from engine.evaluators.network import Precision, Slot, slot_memory
-from engine.nets.numba_kernels import infer
-from engine.nets.numba_model import build_model, computes_rounded, refuse_transformers
-from engine.nets.numba_steps import Model
-from engine.nets.numba_tiles import tiles_here
-from engine.nets.numba_vectors import lanes_here
+from engine.nets.numba.code import lanes_here
+from engine.nets.numba.kernels import infer
+from engine.nets.numba.model import build_model, computes_rounded, refuse_transformers
+from engine.nets.numba.steps import Model
+from engine.nets.numba.tiles import tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)

@@ -20,9 +20,9 @@ from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
 from engine.jit import BYTE_PRODUCTS, TILES, instruction_sets
 from engine.nets.blocks import attends
-from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES, build_model
-from engine.nets.openvino_quantization import quantize
-from engine.nets.openvino_runtime import openvino
+from engine.nets.openvino.model import GLOBALS, OUTPUTS, PLANES, build_model
+from engine.nets.openvino.quantization import quantize
+from engine.nets.openvino.runtime import openvino
 from engine.nets.spec import NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from engine.evaluators.calibration import calibration_inputs
 from engine.files import write_atomically
 from engine.installation import user_cache
-from engine.nets.openvino_model import GLOBALS, OUTPUTS, PLANES
-from engine.nets.openvino_quantization import Range, channels_to_round, combined, measured
+from engine.nets.openvino.model import GLOBALS, OUTPUTS, PLANES
+from engine.nets.openvino.quantization import Range, channels_to_round, combined, measured
 from engine.nets.spec import Array, NetSpec, WeightsError
 from weights.keras import DAMAGED_NPZ
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from engine.evaluators.network import Precision, RawOutputs, Slot
 from engine.nets.spec import NetSpec
-from engine.nets.torch_model import Outputs, TorchModel
+from engine.nets.torch.model import Outputs, TorchModel
 
 _LOG = logging.getLogger(__name__)
 _PREFERRED = {"cpu": 16, "cuda": 128}

@@ -9,7 +9,7 @@ from engine.errors import GoError
 from engine.evaluators import backends
 from engine.evaluators import numba as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
-from engine.nets import numba_vectors
+from engine.nets.numba import code as kernel_code
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -28,7 +28,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(jit, "instruction_sets", lambda: [instructions])
-        monkeypatch.setattr(numba_vectors, "lanes_here", lambda: lanes)
+        monkeypatch.setattr(kernel_code, "lanes_here", lambda: lanes)
         monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
 
     return pretend
@@ -117,7 +117,7 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip(backend, reason=f"{backend} is not installed")
-    if backend == "numba" and not numba_vectors.lanes_here():
+    if backend == "numba" and not kernel_code.lanes_here():
         pytest.skip("kernels are not compiled here, or the CPU has no AVX2")
     with caplog.at_level(logging.INFO, logger="engine.evaluators.backends"):
         evaluator = network_evaluator(SPEC, backend, "fp32", threads=1)

@@ -13,7 +13,7 @@ from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
-from engine.nets.numba_vectors import lanes_here
+from engine.nets.numba.code import lanes_here
 from tests.evaluators.naive_backend import NaiveBackend, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game

@@ -14,8 +14,8 @@ from engine.evaluators.numba import NumbaBackend, precisions
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
-from tests.nets.numba_lanes import needs_lanes, needs_tiles
-from tests.nets.test_numba_model import CONVOLUTIONS, ROUNDED
+from tests.nets.numba.lanes import needs_lanes, needs_tiles
+from tests.nets.numba.test_model import CONVOLUTIONS, ROUNDED
 from tests.positions import batch_of, random_game
 
 pytestmark = needs_lanes

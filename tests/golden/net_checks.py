@@ -7,7 +7,7 @@ from engine.evaluators.base import Evaluator
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.evaluators.numba import precisions
 from engine.netfile.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
-from engine.nets.numba_model import computes
+from engine.nets.numba.model import computes
 from engine.nets.spec import NetSpec
 from tests.golden.records import Golden, Report
 from tests.shared import SHARED

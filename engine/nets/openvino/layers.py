@@ -6,7 +6,7 @@ rows as [B, H * W, channels], vectors as [B, channels].
 
 import numpy as np
 
-from engine.nets.openvino_runtime import Node, ops
+from engine.nets.openvino.runtime import Node, ops
 from engine.nets.spec import Activation, Array, Conv, Linear, Norm, RmsNorm
 
 _POINT_AXES = (2, 3)

@@ -5,8 +5,8 @@ A board fills its model exactly, so that nothing is masked.
 """
 
 from engine.nets.folding import folded, global_pooled, scaled, value_pooled
-from engine.nets.openvino_blocks import Board, Trunk, add_block
-from engine.nets.openvino_layers import (
+from engine.nets.openvino.blocks import Board, Trunk, add_block
+from engine.nets.openvino.layers import (
     activate,
     activate_vector,
     add_vector,
@@ -19,7 +19,7 @@ from engine.nets.openvino_layers import (
     split,
     value_pool,
 )
-from engine.nets.openvino_runtime import Node, openvino, ops
+from engine.nets.openvino.runtime import Node, openvino, ops
 from engine.nets.spec import (
     DensePolicyHead,
     DenseValueHead,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from engine.jit import kernel
-from engine.nets.numba_tiles import DEPTH, POINTS, SUMS, convolve_points, in_tiles, round_row
-from engine.nets.numba_vectors import ACTIVATIONS
+from engine.nets.numba.code import ACTIVATIONS
+from engine.nets.numba.tiles import DEPTH, POINTS, SUMS, convolve_points, in_tiles, round_row
 from engine.nets.spec import Activation
-from tests.nets.numba_lanes import needs_tiles
-from tests.nets.test_numba_vectors import activated
+from tests.nets.numba.lanes import needs_tiles
+from tests.nets.numba.test_vectors import activated
 
 LANES = 16
 SHAPES = [(1, 1, 1, 1), (2, 3, 2, 1), (3, 2, 3, 2), (1, 6, 7, 3)]

@@ -1,6 +1,6 @@
 """A `NetSpec` as a torch module, to compute with and to train.
 
-Owns the heads and the order of things; layers and blocks are `torch_layers`' and `torch_blocks`'. Knows no
+Owns the heads and the order of things; layers and blocks have files of their own. Knows no
 encoder, no legality and no rules. Module names follow the spec's paths. Planes come in NCHW.
 """
 
@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from engine.nets.spec import DensePolicyHead, DenseValueHead, NetSpec, PolicyHead, Stem, Tip, ValueHead
-from engine.nets.torch_blocks import torch_block
-from engine.nets.torch_layers import (
+from engine.nets.torch.blocks import torch_block
+from engine.nets.torch.layers import (
     Fusible,
     PointLinear,
     TorchMetadataEncoder,

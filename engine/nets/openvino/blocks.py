@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.folding import after_norm, folded, global_pooled, scaled, times
-from engine.nets.openvino_layers import (
+from engine.nets.openvino.layers import (
     activate,
     activate_vector,
     add_vector,
@@ -26,7 +26,7 @@ from engine.nets.openvino_layers import (
     split,
     unit_rows,
 )
-from engine.nets.openvino_runtime import Node, ops
+from engine.nets.openvino.runtime import Node, ops
 from engine.nets.spec import (
     Activation,
     Array,

@@ -11,7 +11,7 @@ from tests.oracle import naive_net
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from engine.nets.torch_model import TorchModel  # noqa: E402
+from engine.nets.torch.model import TorchModel  # noqa: E402
 
 SIZES = [(1, 1), (3, 5), (9, 9)]
 DENSE_SIZES = [(5, 5)]

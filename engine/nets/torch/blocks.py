@@ -14,7 +14,7 @@ from engine.nets.spec import (
     PostActivationBlock,
     ResidualBlock,
 )
-from engine.nets.torch_layers import (
+from engine.nets.torch.layers import (
     Fusible,
     PointLinear,
     activation,

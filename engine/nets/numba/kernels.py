@@ -1,4 +1,4 @@
-"""The kernels that compute a network, step by step as `engine.nets.numba_model` has planned it.
+"""The kernels that compute a network, step by step as `engine.nets.numba.model` has planned it.
 
 A step is a row of whole numbers, named below. It reads and writes the one array `memory`, where places count floats.
 Points lie there as [position, row, column, channel], with a border of zeros around every board; vectors as
@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.jit import kernel
-from engine.nets.numba_tiles import DEPTH, POINTS, convolve_points, round_row
-from engine.nets.numba_vectors import finish_row, multiply_rows, outputs_of_tile, pool_points, transform_tile
+from engine.nets.numba.tiles import DEPTH, POINTS, convolve_points, round_row
+from engine.nets.numba.vectors import finish_row, multiply_rows, outputs_of_tile, pool_points, transform_tile
 from engine.nets.spec import Array
 
 READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, TILED, NORMALIZE, POOL, FLATTEN, GIVE_POINTS, GIVE_VECTOR = range(10)
@@ -48,7 +48,7 @@ READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, TILED, NORMALIZE, POOL, FLATTEN, 
     OUTPUT_STRIDE,
     FIELDS,
 ) = range(29)
-"""The numbers of a step: see `engine.nets.numba_vectors.finish_row` for norm, vector, old, raw and post. A place of
+"""The numbers of a step: see `engine.nets.numba.vectors.finish_row` for norm, vector, old, raw and post. A place of
 points is that of the first point of the first board."""
 
 
@@ -152,7 +152,7 @@ def _convolve(layout: Layout, step: np.ndarray, weights: Array, memory: Array, c
 
 @kernel
 def _convolve_by_winograd(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
-    """Convolve by tiles of all positions at once, see `engine.nets.winograd`."""
+    """Convolve by tiles of all positions at once, see `engine.nets.numba.winograd`."""
     lanes, channels, inner, stride = layout.lanes, step[CHANNELS], step[INNER], step[SOURCE_STRIDE]
     side, kernel_side = step[SIDE], step[KERNEL_HEIGHT]
     tile_side, border = side + kernel_side - 1, kernel_side // 2

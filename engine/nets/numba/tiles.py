@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine.jit import TILES, instruction_sets, ir
-from engine.nets.numba_vectors import ACTIVATIONS, FLOAT_BYTES, INTEGER, Code, Value, lanes_here, vector_intrinsic
+from engine.nets.numba.code import ACTIVATIONS, FLOAT_BYTES, INTEGER, Code, Value, lanes_here, vector_intrinsic
 from engine.nets.spec import Activation, Array
 
 TILE_ROWS = 16
@@ -150,7 +150,7 @@ def _convolve_points(
     post_stride: Value,
     rounded: Value,
 ) -> None:
-    """For points p: sum over parts q of left[p + q] . right[q], finished as by `numba_vectors.finish_row`.
+    """For points p: sum over parts q of left[p + q] . right[q], finished as by `vectors.finish_row`.
 
     So many groups of POINTS points, places and strides in floats: point p of part q, in bf16, begins at p * left_stride
     + q * part_stride and has `depth` times DEPTH numbers; right as `in_tiles` returns it, with `pairs` times DEPTH

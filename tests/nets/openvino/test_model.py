@@ -12,8 +12,8 @@ from tests.oracle import naive_net
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
-from engine.nets.openvino_model import OUTPUTS, build_model
-from engine.nets.openvino_runtime import openvino
+from engine.nets.openvino.model import OUTPUTS, build_model
+from engine.nets.openvino.runtime import openvino
 
 SIZES = [(1, 1), (3, 5), (9, 9)]
 FP32 = {"INFERENCE_PRECISION_HINT": "f32"}
@@ -56,7 +56,7 @@ def test_the_model_equals_the_naive_network(name: str, height: int, width: int) 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_model_equals_torch(name: str) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    from engine.nets.torch_model import TorchModel
+    from engine.nets.torch.model import TorchModel
 
     spec = EXAMPLES[name]
     planes, globals_ = random_inputs(spec, *boards(spec)[-1], 8)
@@ -81,10 +81,10 @@ def test_a_model_can_be_reshaped_to_another_batch(name: str) -> None:
 
 
 def test_importing_openvino_through_its_one_importer_loads_no_telemetry() -> None:
-    code = "import sys, engine.nets.openvino_runtime; print([name for name in sys.modules if 'telemetry' in name])"
+    code = "import sys, engine.nets.openvino.runtime; print([name for name in sys.modules if 'telemetry' in name])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_a_model_needs_no_torch() -> None:
-    code = "import sys, engine.nets.openvino_model; print('torch' in sys.modules)"
+    code = "import sys, engine.nets.openvino.model; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,4 +1,4 @@
-"""A `NetSpec` as steps for `engine.nets.numba_kernels`, for boards of one size.
+"""A `NetSpec` as steps for `engine.nets.numba.kernels`, for boards of one size.
 
 Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. A board fills its points exactly, so
 that nothing is masked.
@@ -8,7 +8,8 @@ from types import UnionType
 
 from engine.errors import GoError
 from engine.nets.folding import folded, global_pooled, value_pooled
-from engine.nets.numba_steps import Model, Points, Steps, Vectors
+from engine.nets.numba.memory import Points, Vectors
+from engine.nets.numba.steps import Model, Steps
 from engine.nets.spec import (
     AttentionBlock,
     Block,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from engine.nets.numba_tiles import tiles_here
-from engine.nets.numba_vectors import WIDEST_PANEL, lanes_here
+from engine.nets.numba.code import lanes_here
+from engine.nets.numba.tiles import tiles_here
+from engine.nets.numba.vectors import WIDEST_PANEL
 
 LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
 needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")

@@ -34,10 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.nets.openvino_blocks import WIDENED
-from engine.nets.openvino_layers import constant, integers
-from engine.nets.openvino_model import TRUNK
-from engine.nets.openvino_runtime import Node, openvino, ops
+from engine.nets.openvino.blocks import WIDENED
+from engine.nets.openvino.layers import constant, integers
+from engine.nets.openvino.model import TRUNK
+from engine.nets.openvino.runtime import Node, openvino, ops
 from engine.nets.spec import Array
 
 INPUT_STEPS = 255

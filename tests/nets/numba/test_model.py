@@ -7,13 +7,13 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.nets.numba_kernels import infer
-from engine.nets.numba_model import build_model, computes, computes_rounded
-from engine.nets.numba_steps import Model
+from engine.nets.numba.kernels import infer
+from engine.nets.numba.model import build_model, computes, computes_rounded
+from engine.nets.numba.steps import Model
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
-from tests.nets.numba_lanes import LANES, needs_lanes, needs_tiles
+from tests.nets.numba.lanes import LANES, needs_lanes, needs_tiles
 from tests.oracle import naive_net
 
 pytestmark = needs_lanes
@@ -88,7 +88,7 @@ def test_in_bf16_the_network_is_close_to_the_naive_network(name: str, size: tupl
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_the_network_equals_torch(name: str, lanes: int) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    from engine.nets.torch_model import TorchModel
+    from engine.nets.torch.model import TorchModel
 
     spec = CONVOLUTIONS[name]
     size = boards(spec)[-1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.nets.winograd import OUTPUTS, TILES, matrices, outputs_at_once, transformed
+from engine.nets.numba.winograd import OUTPUTS, TILES, matrices, outputs_at_once, transformed
 
 KERNELS = [(m, side) for side, choices in OUTPUTS.items() for m in choices]
 

@@ -1,18 +1,17 @@
-"""Collects the steps of `engine.nets.numba_kernels` for boards of one size.
+"""Collects the steps of `engine.nets.numba.kernels` for boards of one size.
 
-Owns where in memory everything lies and in which precision, the order of the weights, how a convolution is computed,
-and which norm is computed along with the convolution before it.
+Owns the order of the steps, in which precision and how a convolution is computed, and which norm is computed along with
+the convolution before it. Where everything lies, `engine.nets.numba.memory` does.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.nets.numba_kernels import (
+from engine.nets.numba.code import ACTIVATIONS
+from engine.nets.numba.kernels import (
     ACTIVATION,
     CHANNELS,
     COLUMNS,
@@ -54,13 +53,11 @@ from engine.nets.numba_kernels import (
     WINOGRAD,
     Layout,
 )
-from engine.nets.numba_tiles import DEPTH, POINTS, SUMS, in_tiles
-from engine.nets.numba_vectors import ACTIVATIONS, WIDEST_PANEL
+from engine.nets.numba.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
+from engine.nets.numba.tiles import DEPTH, POINTS, SUMS, in_tiles
+from engine.nets.numba.vectors import WIDEST_PANEL
+from engine.nets.numba.winograd import outputs_at_once, transformed
 from engine.nets.spec import Activation, Array, Conv, Linear, Norm
-from engine.nets.winograd import outputs_at_once, transformed
-
-_LINE = 16
-"""Floats of a line of the cache, where every piece of memory begins."""
 
 
 @dataclass(frozen=True)
@@ -78,32 +75,13 @@ class Model:
 
     def new_memory(self) -> Array:
         """Return memory to compute in; no two threads may use it at a time."""
-        return _aligned(self.memory)
-
-
-class Points(NamedTuple):
-    """Where points lie: the place of the first one, and how many floats further the next one lies.
-
-    border: points between boards and their rows, in the memory of points that are `rounded` to bf16.
-    """
-
-    first: int
-    stride: int
-    rounded: bool = False
-    border: int = 0
-
-
-class Vectors(NamedTuple):
-    """Where the vectors of all positions lie: the place of the first one, and how far away the next one."""
-
-    first: int
-    stride: int
+        return aligned(self.memory)
 
 
 class Steps:
     """The steps so far, for boards of width x height.
 
-    lanes: floats of a vector, a key of `numba_vectors.WIDEST_PANEL`. positions: most at a time.
+    lanes: floats of a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
     stem, kernels: height and width of the kernel that planes are convolved by, and of all others.
     rounded: compute convolutions in bf16, by tiles, which take 16 lanes; otherwise in fp32.
     """
@@ -120,28 +98,24 @@ class Steps:
         rounded: bool = False,
     ) -> None:
         self.width, self.height, self.area = width, height, width * height
-        self._lanes, self._positions, self._rounded, self._stem = lanes, positions, rounded, stem
-        self._border, columns, rows = 0, width, height
+        self._lanes, self._rounded, self._stem = lanes, rounded, stem
+        border, columns, rows = 0, width, height
         for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
-            self._border = max(self._border, *(each // 2 for each in kernel))
+            border = max(border, *(each // 2 for each in kernel))
             if side:
-                columns, rows = max(columns, _whole(width, side)), max(rows, _whole(height, side))
-        self._columns, self._rows = columns + 2 * self._border, rows + 2 * self._border
-        if rounded:
-            self._rows, self._columns = self._around(self._border)
+                columns, rows = max(columns, whole(width, side)), max(rows, whole(height, side))
+        grid = self._tight_grid(border) if rounded else Grid(rows + 2 * border, columns + 2 * border, border)
+        self._memory, self._weights = Memory(positions, grid, shares_borders=rounded), Weights()
         self._steps: list[NDArray[np.int64]] = []
-        self._weights: list[Array] = []
         self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
-        self._weights_end = self._memory_end = 0
-        self._tables: dict[int, int] = {}
-        self._free: dict[int, list[Points]] = defaultdict(list)
+        self._tables: dict[Grid, int] = {}
         self._tiles = self._products = self._row = self._most_channels = 0
 
     def model(self) -> Model:
         """Return what was collected."""
         sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
-        zeros, unread, tiles, products, row = (self._room(size) for size in sizes)
+        zeros, unread, tiles, products, row = (self._memory.room(size) for size in sizes)
         steps = np.array(self._steps)
         for place, stride, instead in (
             (VECTOR, VECTOR_STRIDE, zeros),
@@ -150,32 +124,29 @@ class Steps:
             (POST, POST_STRIDE, unread),
         ):
             steps[steps[:, stride] == 0, place] = instead
-        weights, end = _aligned(self._weights_end), 0
-        for each in self._weights:
-            weights[end : end + each.size] = each.ravel()
-            end += _whole(each.size, _LINE)
-        board = self.width, self.height, self._rows, self._columns
-        layout = Layout(self._lanes, *board, tiles, products, row, self._spare())
-        return Model(layout, steps, weights, self._memory_end, self._positions)
+        board = self.width, self.height, *self._memory.grid[:2]
+        layout = Layout(self._lanes, *board, tiles, products, row, self._memory.spare)
+        return Model(layout, steps, self._weights.array(), self._memory.floats, self._memory.positions)
 
     def planes(self, count: int) -> Points:
         """Return the input planes."""
         channels = self._filled(count) if self._rounded or self._side(*self._stem) else count
-        points = self._new_points(channels, rounded=self._rounded, border=max(self._stem) // 2)
+        grid = self._tight_grid(max(self._stem) // 2) if self._rounded else None
+        points = self._memory.points(channels, rounded=self._rounded, grid=grid)
         self._row = max(self._row, self.width * channels)
         step = self._add(READ_PLANES, inner=count, channels=channels, post=points)
-        step[[ROWS, COLUMNS]] = self._around(points.border) if self._rounded else (self._rows, self._columns)
+        step[[ROWS, COLUMNS]] = points.grid[:2]
         return points
 
     def globals(self, count: int) -> Vectors:
         """Return the global inputs."""
-        vectors = self._new_vectors(count)
+        vectors = self._memory.vectors(count)
         self._add(READ_GLOBALS, inner=count, post=vectors)
         return vectors
 
     def convolved(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
         """Return new points: a convolution, with a vector added to all points of its position."""
-        raw = self._new_points(self._filled(conv.outputs))
+        raw = self._memory.points(self._filled(conv.outputs))
         self._convolve(source, conv, vector=vector, raw=raw)
         return raw
 
@@ -193,7 +164,7 @@ class Steps:
 
         exact: in float32 wherever they were computed, for what is not a convolution by tiles.
         """
-        post = self._new_points(self._filled(conv.outputs), rounded=self._rounded and not exact)
+        post = self._memory.points(self._filled(conv.outputs), rounded=self._rounded and not exact)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
 
@@ -209,14 +180,15 @@ class Steps:
         """Return new points: the activation of the norm of points, computed with these where they were just made."""
         step, factors = self._steps[-1], self._factors
         # Rows of a higher kernel are read after rows above them are written: not to where the source is.
-        post = self._new_points(points.stride, rounded=self._rounded, besides=int(step[SOURCE]))
+        post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step[SOURCE]))
         made_them = step[KIND] in (CONVOLVE, WINOGRAD, TILED) and step[RAW] == points.first and step[RAW_STRIDE] != 0
         if not made_them:
             self._row = max(self._row, self.width * points.stride)
             factors = _factors(points.stride, None, None)
             step = self._add(NORMALIZE, source=points, channels=points.stride, factors=factors)
         _set_norm(factors, norm)
-        step[[POST, POST_STRIDE, ROUNDED, ACTIVATION]] = *post[:3], ACTIVATIONS.index(activation)
+        step[[POST, POST_STRIDE, ROUNDED]] = post.first, post.stride, post.rounded
+        step[ACTIVATION] = ACTIVATIONS.index(activation)
         return post
 
     def multiplied(
@@ -230,8 +202,8 @@ class Steps:
         """Return new vectors: the activation of a layer, to which others are added before."""
         inputs, outputs = layer.weight.shape
         channels = self._filled(outputs)
-        post = self._new_vectors(channels)
-        self._row = max(self._row, self._positions * channels)
+        post = self._memory.vectors(channels)
+        self._row = max(self._row, self._memory.positions * channels)
         step = self._add(
             CONVOLVE,
             source=source,
@@ -248,7 +220,7 @@ class Steps:
 
     def pooled(self, points: Points) -> Vectors:
         """Return the sum of each channel, and `points.stride` numbers further its maximum."""
-        post = self._new_vectors(2 * points.stride)
+        post = self._memory.vectors(2 * points.stride)
         self._add(POOL, source=points, channels=points.stride, post=post)
         return post
 
@@ -263,7 +235,7 @@ class Steps:
 
     def flat(self, points: Points, channels: int) -> Vectors:
         """Return the first channels of points as vectors, channel by channel."""
-        post = self._new_vectors(channels * self.area)
+        post = self._memory.vectors(channels * self.area)
         self._add(FLATTEN, source=points, inner=channels, post=post)
         return post
 
@@ -274,7 +246,7 @@ class Steps:
 
     def release(self, points: Points) -> None:
         """Let later steps have the memory of points."""
-        self._free[points.stride].append(points)
+        self._memory.release(points)
 
     def _convolve(
         self,
@@ -288,7 +260,7 @@ class Steps:
         norm: Norm | None = None,
         activation: Activation = Activation.IDENTITY,
     ) -> None:
-        """Add the step of a convolution, see `numba_vectors.finish_row`."""
+        """Add the step of a convolution, see `vectors.finish_row`."""
         outputs, inputs, height, width = conv.weight.shape
         channels, side = self._filled(outputs), 0 if source.rounded else self._side(height, width)
         if source.rounded:
@@ -300,7 +272,7 @@ class Steps:
         elif side:
             matrix = transformed(conv.weight, side)
             across, down = -(-self.width // side), -(-self.height // side)
-            tiles = self._positions * across * down
+            tiles = self._memory.positions * across * down
             self._tiles = max(self._tiles, len(matrix) * (tiles * source.stride + self._lanes))
             self._products = max(self._products, len(matrix) * (tiles * channels + self._lanes))
             self._row = max(self._row, across * side * side * channels)
@@ -325,7 +297,7 @@ class Steps:
         )
         step[[KERNEL_HEIGHT, KERNEL_WIDTH, SIDE]] = height, width, side
         if source.rounded:
-            step[[PLACES, ROWS, COLUMNS]] = self._places(source.border), *self._around(source.border)
+            step[[PLACES, ROWS, COLUMNS]] = self._places(source.grid), *source.grid[:2]
 
     def _add(
         self,
@@ -356,12 +328,12 @@ class Steps:
                 step[[place, stride]] = what[:2]
         step[ROUNDED] = isinstance(post, Points) and post.rounded
         if matrix is not None and kind == TILED:
-            step[WEIGHTS] = self._keep(in_tiles(matrix))
+            step[WEIGHTS] = self._weights.keep(in_tiles(matrix))
         elif matrix is not None:
             step[PANELS] = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
-            step[WEIGHTS] = self._keep(self._in_panels(matrix, channels, int(step[PANELS]), kind == WINOGRAD))
+            step[WEIGHTS] = self._weights.keep(self._in_panels(matrix, channels, int(step[PANELS]), kind == WINOGRAD))
         if factors is not None:
-            step[NORM], self._factors = self._keep(factors), factors
+            step[NORM], self._factors = self._weights.keep(factors), factors
         self._most_channels = max(self._most_channels, channels)
         self._steps.append(step)
         return step
@@ -381,81 +353,30 @@ class Steps:
             return np.concatenate([piece.reshape(parts, -1) for piece in pieces], axis=1)
         return np.concatenate([piece.ravel() for piece in pieces])
 
-    def _keep(self, weights: Array) -> int:
-        """Return the place of new weights."""
-        place = self._weights_end
-        self._weights.append(weights)
-        self._weights_end += _whole(weights.size, _LINE)
-        return place
-
     def _side(self, height: int, width: int) -> int:
         """Return Winograd's m for a kernel, 0 where rows of the kernel are multiplied."""
         return outputs_at_once(height, self.width, self.height) if height == width else 0
 
     def _filled(self, channels: int) -> int:
         """Return the channels of whole vectors, or of whole tiles."""
-        return _whole(channels, DEPTH if self._rounded else self._lanes)
+        return whole(channels, DEPTH if self._rounded else self._lanes)
 
-    def _around(self, border: int) -> tuple[int, int]:
-        """Return the rows and columns of a board in memory with so many zeros around it, once between two rows."""
-        return self.height + 2 * border, self.width + border
+    def _tight_grid(self, border: int) -> Grid:
+        """Return how boards lie where the border on the right of a row is that on the left of the next one."""
+        return Grid(self.height + 2 * border, self.width + border, border)
 
-    def _beyond(self, border: int) -> int:
-        """Return the points in memory after the last board of rounded points or of points beside them.
-
-        Those that products see of the last board, whose border on the right is that on the left of the next row, as
-        for any row, and one that nobody reads.
-        """
-        return POINTS + 2 * border + 1
-
-    def _spare(self) -> int:
-        """Return the last point of all memory for points, counted from the first one of the first board."""
-        points = self._positions * self._rows * self._columns + self._beyond(self._border)
-        return points - 1 - self._border * (self._columns + 1)
-
-    def _places(self, border: int) -> int:
-        """Return the place of the table, see `numba_tiles.convolve_points`, for points with that border."""
-        if border not in self._tables:
-            height, columns = self.height, self._around(border)[1]
-            table = np.full(_whole(height * columns, POINTS), -1, dtype=np.int32)
-            on_board = table[: height * columns].reshape(height, columns)[:, : self.width]
-            on_board[:] = np.arange(height)[:, None] * self._columns + np.arange(self.width)
-            self._tables[border] = self._keep(table.view(np.float32))
-        return self._tables[border]
-
-    def _new_points(
-        self, channels: int, *, rounded: bool = False, border: int | None = None, besides: int = -1
-    ) -> Points:
-        """Return memory for points, with zeros around every board, where nothing is ever written.
-
-        border: that of other points if it is not given, or if they are not rounded. besides: where they must not begin.
-        """
-        stride = channels // 2 if rounded else channels
-        rows, columns = self._rows, self._columns
-        if border is None or not self._rounded:
-            for free in self._free[stride]:
-                if free.first != besides:
-                    self._free[stride].remove(free)
-                    return free._replace(rounded=rounded)
-            border = self._border
-        else:
-            rows, columns = self._around(border)
-        beyond = self._beyond(border) if self._rounded else 0
-        place = self._room((self._positions * rows * columns + beyond) * stride)
-        return Points(place + border * (columns + 1) * stride, stride, rounded, border)
-
-    def _new_vectors(self, length: int) -> Vectors:
-        return Vectors(self._room(self._positions * length), length)
-
-    def _room(self, floats: int) -> int:
-        """Return the place of new memory."""
-        place = self._memory_end
-        self._memory_end += _whole(floats, _LINE)
-        return place
+    def _places(self, grid: Grid) -> int:
+        """Return the place of the table, see `tiles.convolve_points`, for points that lie so."""
+        if grid not in self._tables:
+            table = np.full(whole(self.height * grid.columns, POINTS), -1, dtype=np.int32)
+            on_board = table[: self.height * grid.columns].reshape(self.height, -1)[:, : self.width]
+            on_board[:] = np.arange(self.height)[:, None] * self._memory.grid.columns + np.arange(self.width)
+            self._tables[grid] = self._weights.keep(table.view(np.float32))
+        return self._tables[grid]
 
 
 def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
-    """Return bias, scale and shift [3, channels], see `numba_vectors.finish_row`."""
+    """Return bias, scale and shift [3, channels], see `vectors.finish_row`."""
     factors = np.zeros((3, channels), dtype=np.float32)
     factors[1] = 1.0
     if bias is not None:
@@ -468,15 +389,3 @@ def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
 def _set_norm(factors: Array, norm: Norm) -> None:
     scale, shift = norm.affine()
     factors[1, : len(scale)], factors[2, : len(shift)] = scale, shift
-
-
-def _whole(number: int, step: int) -> int:
-    """Return the next multiple of a step."""
-    return -(-number // step) * step
-
-
-def _aligned(floats: int) -> Array:
-    """Return zeros that begin at a line of the cache."""
-    whole = np.zeros(floats + _LINE, dtype=np.float32)
-    start = -(whole.ctypes.data // whole.itemsize) % _LINE
-    return whole[start : start + floats]

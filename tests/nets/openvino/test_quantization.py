@@ -13,8 +13,8 @@ from tests.nets.examples import EXAMPLES, Draw, stirred
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
-from engine.nets.openvino_model import build_model
-from engine.nets.openvino_quantization import (
+from engine.nets.openvino.model import build_model
+from engine.nets.openvino.quantization import (
     INPUT_STEPS,
     WEIGHT_STEPS,
     Range,
@@ -26,7 +26,7 @@ from engine.nets.openvino_quantization import (
     rounded_weights,
     two_byte_weights,
 )
-from engine.nets.openvino_runtime import Node, openvino
+from engine.nets.openvino.runtime import Node, openvino
 
 FP32 = {"INFERENCE_PRECISION_HINT": "f32"}
 SIDE, COUNT = 7, 8
@@ -109,8 +109,8 @@ def naive_rounded(points: np.ndarray, conv: Conv, seen: Range) -> np.ndarray:
 
 @pytest.mark.parametrize("activation", [Activation.RELU, Activation.MISH])
 def test_a_convolution_is_computed_in_whole_steps(activation: Activation) -> None:
-    from engine.nets.openvino_layers import activate, convolve
-    from engine.nets.openvino_runtime import ops
+    from engine.nets.openvino.layers import activate, convolve
+    from engine.nets.openvino.runtime import ops
 
     generator = np.random.default_rng(8)
     conv = Conv(generator.normal(0, 0.3, (16, 12, 3, 3)).astype(np.float32))
@@ -131,9 +131,9 @@ def test_a_convolution_is_computed_in_whole_steps(activation: Activation) -> Non
 
 
 def test_a_product_of_rows_that_widens_them_is_computed_in_whole_steps() -> None:
-    from engine.nets.openvino_blocks import WIDENED
-    from engine.nets.openvino_layers import activate, multiply
-    from engine.nets.openvino_runtime import ops
+    from engine.nets.openvino.blocks import WIDENED
+    from engine.nets.openvino.layers import activate, multiply
+    from engine.nets.openvino.runtime import ops
 
     generator = np.random.default_rng(8)
     layer = Linear(generator.normal(0, 0.3, (12, 40)).astype(np.float32))
@@ -212,8 +212,8 @@ def test_heads_stay_exact_and_all_other_convolutions_are_rounded() -> None:
 
 def stem_model(weight: np.ndarray) -> "openvino.Model":
     """Return a model of one convolution of planes."""
-    from engine.nets.openvino_layers import convolve
-    from engine.nets.openvino_runtime import ops
+    from engine.nets.openvino.layers import convolve
+    from engine.nets.openvino.runtime import ops
 
     parameter = ops.parameter([COUNT, weight.shape[1], SIDE, SIDE], name="planes")
     parameter.get_output_tensor(0).set_names({"planes"})

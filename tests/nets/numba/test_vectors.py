@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 from engine.jit import kernel
-from engine.nets.numba_vectors import (
-    ACTIVATIONS,
-    WIDEST_PANEL,
-    finish_row,
-    lanes_here,
-    multiply_rows,
-    pool_points,
-)
+from engine.nets.numba.code import ACTIVATIONS, lanes_here
+from engine.nets.numba.vectors import WIDEST_PANEL, finish_row, multiply_rows, pool_points
 from engine.nets.spec import Activation
-from tests.nets.numba_lanes import LANES, needs_lanes
+from tests.nets.numba.lanes import LANES, needs_lanes
 
 pytestmark = needs_lanes
 

@@ -1,0 +1,1 @@
+"""Networks computed by kernels of Keima's own."""

@@ -1,0 +1,1 @@
+"""Networks as graphs of OpenVINO's."""

@@ -1,0 +1,1 @@
+"""Networks as modules of torch's."""
