@@ -164,6 +164,13 @@ class Code:
                 power = self.exp(builder.fneg(x))
                 return builder.fdiv(x, builder.fadd(power, self.number(1.0)))
 
+    def finish(
+        self, number: Value, old: Value, added: Value, scale: Value, shift: Value, kind: Activation
+    ) -> tuple[Value, Value]:
+        """Return raw = number + old + added, and the activation of raw * scale + shift."""
+        raw = self.builder.fadd(self.builder.fadd(number, old), added)
+        return raw, self.activate(self.fma(raw, scale, shift), kind)
+
     def combine(self, factors: Sequence[float], vectors: Sequence[Value]) -> Value:
         """Return the sum of vectors times constants, of which one at least is not 0."""
         result = None

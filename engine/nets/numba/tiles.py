@@ -170,7 +170,9 @@ def _convolve_points(
 
     def convolve(kind: Activation, is_rounded: bool) -> None:
         """Write it all for an activation."""
-        first, channel, begun, waiting = (code.whole(0) for _ in range(4))
+        # What was multiplied last: its first point and channel, how many of its points are to be finished and how many
+        # are, and in which half of `sums` it lies; the next results go into the other.
+        first, channel, waiting, done = (code.whole(0) for _ in range(4))
         there, here = code.whole(0), code.whole(POINTS * DEPTH)
 
         def finish(start: Value, end: Value) -> None:
@@ -196,19 +198,18 @@ def _convolve_points(
                 posts = code.at(post, half_begin if is_rounded else begin, code.times(place, post_stride))
                 for half, (_, scale, shift) in enumerate(numbers):
                     further = INTEGER(TILE_ROWS * half)
-                    number = builder.fadd(code.load(code.at(line, further)), code.load(code.at(olds, further)))
-                    number = builder.fadd(number, added[half])
+                    number, before = code.load(code.at(line, further)), code.load(code.at(olds, further))
+                    number, activated = code.finish(number, before, added[half], scale, shift, kind)
                     code.store(number, code.at(raws, further))
-                    number = code.activate(code.fma(number, scale, shift), kind)
                     if is_rounded:
-                        write.store_rounded(number, code.at(posts, INTEGER(TILE_ROWS // 2 * half)))
+                        write.store_rounded(activated, code.at(posts, INTEGER(TILE_ROWS // 2 * half)))
                     else:
-                        code.store(number, code.at(posts, further))
+                        code.store(activated, code.at(posts, further))
 
         with code.loop(groups) as group, code.loop(pairs) as pair:
             for tile in range(TOGETHER * TOGETHER):
                 write.zero(tile)
-            builder.store(INTEGER(0), begun)
+            builder.store(INTEGER(0), done)
             lines = code.at(left, code.times(code.times(group, POINTS), left_stride))
             block = code.at(right, code.times(code.times(pair, steps), TOGETHER * _TILE_FLOATS))
             with code.loop(parts) as part, code.loop(depth) as index:
@@ -221,11 +222,11 @@ def _convolve_points(
                     write.load(tile, code.at(points, code.times(below, row)), left_stride)
                     for column, result in zip(columns, in_tile[row], strict=True):
                         write.multiply(result, tile, column)
-                start, most = builder.load(begun), builder.load(waiting)
+                start, most = builder.load(done), builder.load(waiting)
                 end = builder.add(start, at_once)
                 end = builder.select(builder.icmp_signed("<", end, most), end, most)
                 finish(start, end)
-                builder.store(end, begun)
+                builder.store(end, done)
             results = builder.load(here)
             for row, line in enumerate(in_tile):
                 for column, tile in enumerate(line):

@@ -149,11 +149,10 @@ def _finish_row(
             added = builder.fadd(bias, code.load(code.at(vector, channel)))
             with code.loop(columns) as column:
                 number = code.load(code.at(points, channel, code.times(column, points_stride)))
-                number = builder.fadd(number, code.load(code.at(old, channel, code.times(column, old_stride))))
-                number = builder.fadd(number, added)
+                before = code.load(code.at(old, channel, code.times(column, old_stride)))
+                number, activated = code.finish(number, before, added, scale, shift, kind)
                 code.store(number, code.at(raw, channel, code.times(column, raw_stride)))
-                number = code.activate(code.fma(number, scale, shift), kind)
-                code.store(number, code.at(post, channel, code.times(column, post_stride)))
+                code.store(activated, code.at(post, channel, code.times(column, post_stride)))
 
 
 def _pool_points(
