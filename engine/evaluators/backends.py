@@ -112,10 +112,7 @@ def _installed(name: str) -> bool:
 
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
     """Return whether Keima's own kernels compute a network here, in a precision."""
-    from engine.nets.numba.code import lanes_here
-    from engine.nets.numba.model import computes
-
-    return computes(spec) and lanes_here() > 0 and precision in _full_speed(spec, "numba")
+    return precision in _full_speed(spec, "numba")
 
 
 def _rounding_is_fast() -> bool:

@@ -16,7 +16,7 @@ from engine.errors import GoError
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.nets.numba.code import lanes_here
 from engine.nets.numba.kernels import infer
-from engine.nets.numba.model import build_model, computes_rounded, refuse_transformers
+from engine.nets.numba.model import build_model, computes, computes_rounded, refuse_transformers
 from engine.nets.numba.steps import Model
 from engine.nets.numba.tiles import tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
@@ -27,7 +27,7 @@ _ROWS = 8
 _TOGETHER = 4
 """Positions computed at a time."""
 _PREFERRED = 2
-"""Positions of a slot at which a thread's throughput is about full."""
+"""Positions of a slot at which the kernels' speed is about full, what a call costs besides not counted."""
 _SLOTS = 2
 """Slots a thread: while one is computed, another is encoded or read."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
@@ -37,7 +37,9 @@ _WEIGHTS_MEMORY = 512 * 2**20
 
 
 def precisions(spec: NetSpec) -> tuple[Precision, ...]:
-    """Return what the kernels compute a network in on this machine, the fastest last."""
+    """Return what the kernels compute a network in on this machine, the fastest last; nothing if they do not."""
+    if not (computes(spec) and lanes_here()):
+        return ()
     return ("fp32", "bf16") if computes_rounded(spec) and tiles_here() else ("fp32",)
 
 

@@ -9,7 +9,6 @@ from engine.errors import GoError
 from engine.evaluators import backends
 from engine.evaluators import numba as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
-from engine.nets.numba import code as kernel_code
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -28,7 +27,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(jit, "instruction_sets", lambda: [instructions])
-        monkeypatch.setattr(kernel_code, "lanes_here", lambda: lanes)
+        monkeypatch.setattr(kernels, "lanes_here", lambda: lanes)
         monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
 
     return pretend
@@ -117,7 +116,7 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip(backend, reason=f"{backend} is not installed")
-    if backend == "numba" and not kernel_code.lanes_here():
+    if backend == "numba" and not kernels.lanes_here():
         pytest.skip("kernels are not compiled here, or the CPU has no AVX2")
     with caplog.at_level(logging.INFO, logger="engine.evaluators.backends"):
         evaluator = network_evaluator(SPEC, backend, "fp32", threads=1)
@@ -127,13 +126,14 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
     evaluator.close()
 
 
-FAST = {"numba": ("fp32",), "openvino": ("fp32", "bf16"), "torch": ("fp32",)}
+FAST = {"openvino": ("fp32", "bf16"), "torch": ("fp32",)}
+FULL_SPEED = backends._full_speed
 
 
 def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "_full_speed", lambda _, name: FAST[name])
+    monkeypatch.setattr(backends, "_full_speed", lambda spec, name: FAST.get(name) or FULL_SPEED(spec, name))
     of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
     assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
@@ -152,7 +152,7 @@ def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_compari
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = {**FAST, "openvino": ("fp32", "int8")}
-    monkeypatch.setattr(backends, "_full_speed", lambda _, name: fast[name])
+    monkeypatch.setattr(backends, "_full_speed", lambda spec, name: fast.get(name) or FULL_SPEED(spec, name))
     machine("openvino", "torch")
     assert to_compare(SPEC, precision="int8") == [("openvino", "int8")]
     assert to_compare(SPEC, precision="fp16") == [("torch", "fp16")]

@@ -1,8 +1,8 @@
 """Products of matrices of bf16 by AMX: a CPU's registers that hold tiles, and its instruction that multiplies them.
 
-A tile has 16 rows of 64 bytes. One instruction adds the products of 16 points with 32 channels and of these with 16
-channels of the result, 8,192 products, in the time of 16 multiplications of vectors (Intel Architecture Instruction
-Set Extensions Programming Reference, chapter 3). Sums are float32.
+A tile has 16 rows of 64 bytes. One instruction multiplies 32 channels of 16 points by their weights for 16 channels of
+the result and adds the 8,192 products to sums in float32 (Intel Architecture Instruction Set Extensions Programming
+Reference, chapter 3).
 """
 
 import ctypes
