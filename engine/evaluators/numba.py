@@ -1,18 +1,22 @@
 """Networks computed by Keima's own kernels on the CPU, in fp32 and, where it has AMX, in bf16.
 
-Owns the threads that compute, and the models, one for each board size. Each thread computes whole positions, a few at
-a time, in memory of its own.
+Owns the models, one for each board size, and the memory to compute in. Each thread of the crew, or whoever waits for
+it, computes whole positions, a few at a time.
 """
 
 import logging
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from engine.errors import GoError
+from engine.evaluators.crew import Crew, Job
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.nets.numba.code import lanes_here
 from engine.nets.numba.kernels import infer
@@ -45,9 +49,19 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
 
 @dataclass(eq=False)
 class NumbaSlot(Slot):
-    """A slot, and the call that computes it."""
+    """A slot, its model, and what computes it. arrays: planes and outputs, flat beyond the rows."""
 
-    running: Future[None] | None = None
+    arrays: tuple[Array, tuple[Array, Array, Array, Array]]
+    model: Future[Model] | None = None
+    running: Job | None = None
+
+
+class _Memory(NamedTuple):
+    """Memory that a thread computed a model in."""
+
+    model: Model
+    thread: int
+    numbers: Array
 
 
 class NumbaBackend:
@@ -79,11 +93,12 @@ class NumbaBackend:
         self.parallel = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
         self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
-        self._computers = ThreadPoolExecutor(self.parallel, thread_name_prefix="network")
+        self._crew = Crew(self.parallel, "network")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()
-        self._memories: list[tuple[Model, Array]] = []
+        self._memories: list[_Memory] = []
+        self._seconds = 0.0
         self._size, self._slots = (0, 0), list[NumbaSlot]()
         _LOG.info("network %s on %s in %d threads, %d lanes", spec.name, self.name, self.parallel, self._lanes)
 
@@ -106,42 +121,51 @@ class NumbaBackend:
         """Return the model of a board size, once computed, so that its kernel is loaded."""
         rounded = self._precision == "bf16"
         model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
-        self._compute(model, self._slot(width, height), 1)
+        for _ in range(2):  # the second time tells how long it takes
+            self._compute(model, self._slot(width, height), 1)
         return model
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return some slots a thread. A model that is not built yet is waited for when it is needed."""
-        self.prepare(width, height)
+        model = self._model(width, height)
         if (width, height) != self._size:
             self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
             self._size = (width, height)
+        for slot in self._slots:
+            slot.model = model
         return self._slots
 
     def _slot(self, width: int, height: int) -> NumbaSlot:
-        return NumbaSlot(*slot_memory(self._spec, _ROWS, width, height))
+        planes, globals_, outputs = slot_memory(self._spec, _ROWS, width, height)
+        policy, result, score, ownership = (each.reshape(_ROWS, -1) for each in outputs)
+        return NumbaSlot(planes, globals_, outputs, (planes.reshape(_ROWS, -1), (policy, result, score, ownership)))
 
     def start(self, slot: Slot, count: int) -> None:
         """Begin to compute rows 0..count-1."""
         assert isinstance(slot, NumbaSlot)
-        height, width = slot.planes.shape[2:]
-        model = self._model(width, height).result()
-        slot.running = self._computers.submit(self._compute, model, slot, count)
+        assert slot.model is not None
+        slot.running = self._crew.send(partial(self._compute, slot.model.result(), slot, count), count * self._seconds)
 
-    def _compute(self, model: Model, slot: Slot, count: int) -> None:
-        memory = self._take_memory(model)
-        planes, policy, result, score, ownership = (each.reshape(_ROWS, -1) for each in (slot.planes, *slot.outputs))
-        outputs = policy, result, score, ownership
+    def _compute(self, model: Model, slot: NumbaSlot, count: int) -> None:
+        start, memory = time.perf_counter(), self._take_memory(model)
+        planes, outputs = slot.arrays
         for first in range(0, count, model.positions):
             together = min(model.positions, count - first)
             infer(model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, first, together)
+        seconds = time.perf_counter() - start
         with self._lock:
-            self._memories.append((model, memory))
+            self._memories.append(_Memory(model, threading.get_ident(), memory))
+            self._seconds = seconds / count
 
     def _take_memory(self, model: Model) -> Array:
-        """Return memory for a model: what was used last, which the cache still holds, if it was for the same model."""
+        """Return memory for a model that nobody uses: what this thread used last, which its core may still hold."""
+        thread = threading.get_ident()
         with self._lock:
-            known, memory = self._memories.pop() if self._memories else (None, None)
-        return memory if memory is not None and known is model else model.new_memory()
+            self._memories = [each for each in self._memories if each.model is model]
+            if self._memories:
+                places = range(len(self._memories))
+                return self._memories.pop(max(places, key=lambda place: self._memories[place].thread == thread)).numbers
+        return model.new_memory()
 
     def is_prompt(self, width: int, height: int, count: int) -> bool:
         """Whether the model is built."""
@@ -150,24 +174,20 @@ class NumbaBackend:
     def ready(self, slot: Slot, seconds: float) -> bool:
         """Wait so many seconds at most; return whether the outputs are there."""
         assert isinstance(slot, NumbaSlot)
-        if slot.running is not None:
-            try:
-                slot.running.result(seconds)
-            except TimeoutError:
-                return False
-        return True
+        return slot.running is None or self._crew.wait(slot.running, seconds)
 
     def wait(self, slot: Slot) -> None:
         """Return when the outputs are there."""
         assert isinstance(slot, NumbaSlot)
         running, slot.running = slot.running, None
         if running is not None:
-            running.result()
+            self._crew.wait(running)
+            running.future.result()
 
     def close(self) -> None:
         """Stop the threads and release the models; the backend must not be used again."""
         self._builder.shutdown(cancel_futures=True)
-        self._computers.shutdown()
+        self._crew.close()
         self._models.clear()
         self._memories.clear()
         self._slots.clear()

@@ -25,6 +25,17 @@ from engine.vertex import PASS
 
 
 @kernel
+def _count_visit(tree: Tree, path: NDArray[np.int32], links: NDArray[np.int32], length: int) -> None:
+    """Turn a walk's pending visits into finished ones on every node above its end, which has its own."""
+    tree.nodes[path[length]].pending -= 1
+    for i in range(length):
+        node = tree.nodes[path[i]]
+        tree.links[links[i]].visits += 1
+        node.visits += 1
+        node.pending -= 1
+
+
+@kernel
 def finish_walk(
     tree: Tree,
     values: Values,
@@ -34,14 +45,28 @@ def finish_walk(
     work: NDArray[np.float64],
 ) -> None:
     """Count a visit on every node above the end of a walk, which has its own, and compute them anew."""
-    tree.nodes[path[length]].pending -= 1
+    _count_visit(tree, path, links, length)
     for i in range(length - 1, -1, -1):
-        number = path[i]
-        node = tree.nodes[number]
-        tree.links[links[i]].visits += 1
-        node.visits += 1
-        node.pending -= 1
-        recompute(values, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
+        recompute(values, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
+
+
+@kernel
+def _recompute_above(tree: Tree, values: Values, batch: Batch, rows: int, work: NDArray[np.float64]) -> None:
+    """Compute every node above the ends of a batch's walks anew, once, those below before those above.
+
+    A node is met at one depth only, whichever way it is reached.
+    """
+    nodes, length, deepest = batch.nodes, batch.length, 0
+    for row in range(rows):
+        deepest = max(deepest, length[row])
+    for depth in range(deepest - 1, -1, -1):
+        for row in range(rows):
+            is_met = depth >= length[row]
+            for earlier in range(row):
+                is_met = is_met or (depth < length[earlier] and nodes[earlier, depth] == nodes[row, depth])
+            if not is_met:
+                number = nodes[row, depth]
+                recompute(values, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
 
 
 @kernel
@@ -153,7 +178,7 @@ def back_up(
         color = tree.nodes[leaf].to_play
         expand(tree, leaf, batch.legal[row], answers.policy[row], width, sorting)
         _take_answer(tree, values, answers, row, leaf)
-        finish_walk(tree, values, path, links, length, work)
+        _count_visit(tree, path, links, length)
         for index in range(ownership_sum.shape[0] - 1):
             ownership_sum[index] += black_value(answers.ownership[row, index], color)
         ownership_sum[ownership_sum.shape[0] - 1] += 1.0
@@ -162,6 +187,7 @@ def back_up(
             for i in range(length):
                 moves[i] = _move_of(tree, path[i], links[i])
             _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)
+    _recompute_above(tree, values, batch, rows, work)
 
 
 @kernel
