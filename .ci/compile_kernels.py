@@ -17,6 +17,7 @@ from engine.nets.random import random_spec
 from weights import native
 
 OPTIONS = ["gtp", "--set", "resign_threshold=0"]
+BENCH = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
 
 
 def games() -> Iterator[str]:
@@ -68,13 +69,14 @@ def main() -> int:
         for network in networks(Path(folder)):
             is_complete &= play(keima, environment, games(), "--visits", "4", "--net", str(network))
         if lanes_here():
-            of_network = ["--visits", "4", "--net", str(network), "--backend", "numba"]
-            is_complete &= play(keima, environment, iter(("boardsize 6", "genmove b")), *of_network)
+            of_network = ["--net", f"{folder}/katago-v7", "--backend", "numba"]
+            commands = ("boardsize 6", "genmove b", "time_settings 0 1 1", "genmove w")
+            is_complete &= play(keima, environment, iter(commands), *of_network)
+            subprocess.run([keima, *BENCH, *of_network], env=environment, stdout=subprocess.DEVNULL, check=True)
         selfplay = ["selfplay", f"{folder}/games", "--net", "none", "--size", "7", "--games", "4", "--processes", "1"]
         selfplay += ["--set", "full_visits=100"]  # so many fill the table of biases, which is then made anew
         subprocess.run([keima, *selfplay], env=environment, stdout=subprocess.DEVNULL, check=True)
-    bench = ["bench", "--size", "5", "--runs", "1", "--seconds", "0.01", "--json"]
-    subprocess.run([keima, *bench], env=environment, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([keima, *BENCH], env=environment, stdout=subprocess.DEVNULL, check=True)
     return 0 if is_complete else 1
 
 

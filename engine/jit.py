@@ -102,6 +102,7 @@ _choose_processor()
 
 import numba  # noqa: E402  (the processor must be chosen before numba reads its configuration)
 from llvmlite import ir  # noqa: E402
+from numba import typeof  # noqa: E402
 from numba.core import caching, cgutils, event, types  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.types import Integer, int64, uint64  # noqa: E402
@@ -113,6 +114,7 @@ __all__ = [
     "TILES",
     "cache_directory",
     "cgutils",
+    "code_address",
     "compilations",
     "compiles",
     "instruction_sets",
@@ -122,6 +124,7 @@ __all__ = [
     "kernel",
     "remove_old_caches",
     "source_key",
+    "typeof",
     "types",
 ]
 
@@ -321,6 +324,22 @@ def kernel(function: F) -> F:
     if cache_directory() and not numba.config.DISABLE_JIT:
         compiled._cache = _KernelCache(function)
     return compiled  # type: ignore[no-any-return]
+
+
+def code_address(function: Callable[..., Any], *given: Any) -> tuple[int, object]:
+    """Compile a function as a kernel that only kernels call; return where its machine code is, and what keeps it there.
+
+    given: numba's types of its arguments. The code's first argument is where to write what it returns, the second one
+    nobody reads, and it returns 0 unless a check of bounds failed.
+    """
+    compiled: Any = numba.njit(
+        nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False
+    )(function)
+    if cache_directory():
+        compiled._cache = _KernelCache(function)
+    compiled.compile(given)
+    result = compiled.overloads[given]
+    return result.library.get_pointer_to_function(result.fndesc.llvm_func_name), compiled
 
 
 def compilations() -> int:

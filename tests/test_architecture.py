@@ -10,7 +10,15 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"}
     | {"engine.files", "engine.memory", "engine.installation", "engine.stopping", "engine.logs", "engine.levels"},
-    {"engine.jit", "engine.board", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads", "engine.nets.spec"},
+    {
+        "engine.jit",
+        "engine.native",
+        "engine.board",
+        "engine.nets.layers",
+        "engine.nets.blocks",
+        "engine.nets.heads",
+        "engine.nets.spec",
+    },
     {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
     | {"engine.picture", "engine.picture.svg"},
     {"engine.sgf", "engine.sgf_source", "engine.sgf_writer"},

@@ -104,7 +104,8 @@ def measure(
     evaluators = {names: make() for names, make in factories.items()}
     figures["calls_in_flight"] = {}
     for (backend, precision), each in evaluators.items():
-        figures["calls_in_flight"].setdefault(backend, {})[precision] = each.attributes.concurrent
+        calls = each.attributes.threads or each.attributes.concurrent
+        figures["calls_in_flight"].setdefault(backend, {})[precision] = calls
     try:
         for name, size in per_size.items():
             rival = KataGo(katago, searched_positions(*size)) if katago else None
@@ -141,10 +142,14 @@ def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
 
 @dataclass
 class _Samples:
-    """What was measured of one evaluator in each run, a second: positions by batch, and visits."""
+    """What was measured of one evaluator in each run, a second: positions by batch, and visits.
+
+    alike: positions in batches as large as the search's were on average.
+    """
 
     evaluations: dict[int, list[float]] = field(default_factory=dict)
     visits: list[float] = field(default_factory=list)
+    alike: list[float] = field(default_factory=list)
 
 
 def measure_board(
@@ -173,16 +178,17 @@ def measure_board(
                 for batch, rates in sample.evaluations.items():
                     rates.append(raw[names].per_second(effort.seconds, batch))
                 sample.visits.append(searches[names].per_second(effort.seconds))
+                sample.alike.append(raw[names].per_second(effort.seconds, raw[names].nearest(searches[names].batch())))
     finally:
         for search in searches.values():
             search.close()
     for (backend, precision), sample in samples.items():
         search = searches[backend, precision]
-        batch = evaluators[backend, precision].attributes.preferred_batch
+        batch = raw[backend, precision].nearest(search.batch())
         told = {
             "evaluations_per_s": {str(each): round(median(rates)) for each, rates in sample.evaluations.items()},
             "visits_per_s": round(median(sample.visits)),
-            "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.evaluations[batch])},
+            "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.alike)},
             "search_share": search.shares(),
             "bytes_per_node": search.bytes_per_node,
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine.search.search as search_module
 from engine.bench.positions import Searched
-from engine.evaluators.base import Begun, Evaluation, Evaluator, PositionBatch, asynchronous
+from engine.evaluators.base import Begun, Evaluation, Evaluator, PositionBatch, Program, asynchronous, native
 from engine.evaluators.network import NetworkEvaluator
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.search import Search
@@ -20,21 +20,24 @@ _STEPS = {"select": "collect", "backup": "back_up"}
 
 
 class _Watched:
-    """An evaluator that adds up the time during which at least one call is in flight."""
+    """An evaluator that adds up its calls, their rows, and the time during which at least one is in flight."""
 
     def __init__(self, inner: Evaluator) -> None:
         self.attributes = inner.attributes
-        self._inner, self._beginner = inner, asynchronous(inner)
+        self._inner, self._beginner, self._native = inner, asynchronous(inner), native(inner)
         self._lock = threading.Lock()
         self._inside, self._since, self._seconds = 0, 0.0, 0.0
+        self.calls = self.rows = 0
 
     def busy(self) -> float:
         """Return the seconds so far."""
         with self._lock:
             return self._seconds + (time.perf_counter() - self._since if self._inside else 0.0)
 
-    def _enter(self) -> None:
+    def _enter(self, rows: int) -> None:
         with self._lock:
+            self.calls += 1
+            self.rows += rows
             if self._inside == 0:
                 self._since = time.perf_counter()
             self._inside += 1
@@ -47,7 +50,7 @@ class _Watched:
                 self._seconds += time.perf_counter() - self._since
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        self._enter()
+        self._enter(count)
         try:
             self._inner.evaluate(positions, count, out)
         finally:
@@ -57,8 +60,11 @@ class _Watched:
         begun = None if self._beginner is None else self._beginner.begin(positions, count, out)
         if begun is None:
             return None
-        self._enter()
+        self._enter(count)
         return _WatchedCall(begun, self.leave)
+
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+        return None if self._native is None else self._native.program(positions, out)
 
     def close(self) -> None:
         self._inner.close()
@@ -142,14 +148,25 @@ class MeasuredSearch:
         return self._evaluator.encode_seconds if isinstance(self._evaluator, NetworkEvaluator) else 0.0
 
     def shares(self) -> dict[str, float]:
-        """Return each step's share of the wall time.
+        """Return each step's share of the wall time or, where threads search without Python, of all threads' time.
 
         evaluate: at least one call was in flight; encode, of networks only, is a part of it. The other steps go
-        on meanwhile, so that the shares may exceed 1 together.
+        on meanwhile, so that the shares may exceed 1 together. Without Python each thread does one thing at a time,
+        evaluate includes encode, and what lacks is time in which threads waited for each other.
         """
+        pump = self._search.pump
+        if pump is not None and pump.seconds["all"] > 0.0:
+            spent = pump.seconds | {"evaluate": pump.seconds["encode"] + pump.seconds["evaluate"]}
+            return {step: round(spent[step] / spent["all"], 3) for step in ("select", "encode", "evaluate", "backup")}
         encodes = isinstance(self._evaluator, NetworkEvaluator)
         steps = ("select", *(("encode",) if encodes else ()), "evaluate", "backup")
         return {step: round(self._spent[step] / self._wall, 3) for step in steps}
+
+    def batch(self) -> int:
+        """Return how many positions were evaluated at a time, on average, rounded."""
+        pump = self._search.pump
+        calls, rows = (self._watched.calls, self._watched.rows) if pump is None else pump.answered()
+        return round(rows / calls)
 
     def close(self) -> None:
         """Stop the search's threads; the evaluator stays."""

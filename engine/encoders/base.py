@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluators.base import PositionBatch
+from engine.native import Closure
 
 Inputs: TypeAlias = NDArray[np.float32]
 
@@ -28,6 +29,8 @@ class Encoder:
     write: the format's own function; call `encode` instead, which checks the buffers.
     new_scratch: makes the working memory of `write` for boards of a width and height, None for formats that need none.
     signed: planes hold -1 besides 0 and 1.
+    closure: makes the closure that writes so many first rows and returns their number, of positions, planes, globals
+        and working memory, which it uses while it holds a lock; None for formats that no closure writes.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Encoder:
     write: Callable[[PositionBatch, int, Inputs, Inputs, Any], None]
     new_scratch: Callable[[int, int], object] = _no_scratch
     signed: bool = False
+    closure: Callable[[PositionBatch, Inputs, Inputs, Any, NDArray[np.int64]], Closure] | None = None
 
     @property
     def planes(self) -> int:

@@ -5,13 +5,23 @@ to 17 "katago-v7", or "katago-v7-alive" if it wants pass-alive chains found as i
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.board.area import new_scratch
 from engine.board.ladders import new_ladder_scratch
 from engine.board.layout import new_board
 from engine.encoders.base import Encoder, Inputs
-from engine.encoders.katago_kernels import TURNS, WAYS, KatagoScratch, RuleNumbers, encode_katago
+from engine.encoders.katago_kernels import (
+    TURNS,
+    WAYS,
+    KatagoScratch,
+    Rows,
+    RuleNumbers,
+    encode_first_rows,
+    encode_katago,
+)
 from engine.evaluators.base import PositionBatch
+from engine.native import Closure
 from engine.rules import Ko, Tax
 
 _MEMO_BYTES = 8 << 20
@@ -67,34 +77,48 @@ def new_katago_scratch(width: int, height: int) -> KatagoScratch:
     )
 
 
+def _rows(positions: PositionBatch) -> Rows:
+    p = positions
+    return (p.boards, p.colors, p.board_hashes, p.moves, p.to_play, p.facts, p.marks, p.second_start, p.white_bonus)
+
+
+def _numbers(positions: PositionBatch, *, suicide_for_life: bool) -> RuleNumbers:
+    rules = positions.rules
+    return RuleNumbers(
+        has_superko=rules.ko is not Ko.SIMPLE,
+        is_positional=rules.ko is Ko.POSITIONAL,
+        suicide=rules.suicide,
+        suicide_for_life=rules.suicide or suicide_for_life,
+        is_area=rules.is_area,
+        tax=_TAX_NUMBERS[rules.tax],
+        friendly_pass=rules.friendly_pass,
+        playout_doubling=float(positions.playout_doubling),
+    )
+
+
 def _encoder(version: int, *, suicide_for_life: bool = False) -> Encoder:
     def write(
         positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: KatagoScratch | None
     ) -> None:
-        p, rules = positions, positions.rules
-        numbers = RuleNumbers(
-            has_superko=rules.ko is not Ko.SIMPLE,
-            is_positional=rules.ko is Ko.POSITIONAL,
-            suicide=rules.suicide,
-            suicide_for_life=rules.suicide or suicide_for_life,
-            is_area=rules.is_area,
-            tax=_TAX_NUMBERS[rules.tax],
-            friendly_pass=rules.friendly_pass,
-            playout_doubling=float(p.playout_doubling),
-        )
         encode_katago(
             version,
-            *(p.boards, p.colors, p.board_hashes, p.moves, p.to_play, p.facts, p.marks, p.second_start, p.white_bonus),
-            numbers,
+            *_rows(positions),
+            _numbers(positions, suicide_for_life=suicide_for_life),
             count,
-            new_katago_scratch(p.width, p.height) if scratch is None else scratch,
+            new_katago_scratch(positions.width, positions.height) if scratch is None else scratch,
             planes,
             globals_,
         )
 
+    def closure(
+        positions: PositionBatch, planes: Inputs, globals_: Inputs, scratch: KatagoScratch, lock: NDArray[np.int64]
+    ) -> Closure:
+        numbers = _numbers(positions, suicide_for_life=suicide_for_life)
+        return Closure(encode_first_rows, lock, version, _rows(positions), numbers, scratch, planes, globals_)
+
     planes, globals_ = _FORMATS[version]
     name = f"katago-v{version}{'-alive' if suicide_for_life else ''}"
-    return Encoder(name, planes, globals_, write, new_katago_scratch)
+    return Encoder(name, planes, globals_, write, new_katago_scratch, closure=closure)
 
 
 ENCODERS = (*(_encoder(version) for version in _FORMATS), _encoder(7, suicide_for_life=True))

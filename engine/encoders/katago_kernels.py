@@ -5,7 +5,7 @@ decides where a part goes, and what little differs in its meaning.
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from engine.facts import (
     PHASE_TURNS,
 )
 from engine.jit import kernel
+from engine.native import acquire, release
 from engine.vertex import NO_POINT, PASS
 
 TURNS = 5
@@ -40,6 +41,20 @@ WAYS = 4
 _LADDERED = 1
 """Bit of a point in a remembered row; the color of the chain that a working ladder attacks stands above it."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+Rows: TypeAlias = tuple[
+    NDArray[np.int16],
+    NDArray[np.int8],
+    NDArray[np.uint64],
+    NDArray[np.int16],
+    NDArray[np.int8],
+    NDArray[np.int16],
+    NDArray[np.int8],
+    NDArray[np.int8],
+    NDArray[np.float32],
+]
+"""Of a `PositionBatch`: boards, colors, board_hashes, moves, to_play, facts, marks, second_start, white_bonus."""
 
 
 class RuleNumbers(NamedTuple):
@@ -326,3 +341,37 @@ def encode_katago(
         if phase == 2:
             _write_colors(second_start[i], own, rows[second : second + 2])
         _write_globals(version, facts[i], own, white_bonus[i], points, rules, globals_[i])
+
+
+@kernel
+def encode_first_rows(
+    lock: NDArray[np.int64],
+    version: int,
+    rows: Rows,
+    rules: RuleNumbers,
+    scratch: KatagoScratch,
+    planes: Inputs,
+    globals_: Inputs,
+    count: int,
+) -> int:
+    """Write rows 0..count-1 as `encode_katago` does, with the scratch under a lock; return their number."""
+    acquire(lock)
+    encode_katago(
+        version,
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        rows[4],
+        rows[5],
+        rows[6],
+        rows[7],
+        rows[8],
+        rules,
+        count,
+        scratch,
+        planes,
+        globals_,
+    )
+    release(lock)
+    return count

@@ -6,7 +6,7 @@ heads do; `black_value` is the one place where that turns into the tree's Black-
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from engine.board.layout import COLOR, HEADER, HEADER_LENGTH, HEIGHT, KO_POINT, 
 from engine.facts import BANNED, FACTS, KO_NOW, PHASE
 from engine.game import Game
 from engine.jit import kernel
+from engine.native import Closure
 from engine.rules import Ko, Rules
 from engine.vertex import NO_POINT, array_length, from_policy_index
 
@@ -37,6 +38,8 @@ class Attributes:
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
     begins: whether `AsynchronousEvaluator.begin`, where there is one, costs less than a thread for each call.
+    threads: of the caller's that are worth running programs of a `NativeEvaluator` at the same time; 0 where there are
+        none.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Attributes:
     has_symmetries: bool = False
     concurrent: int = 1
     begins: bool = False
+    threads: int = 0
 
 
 class PositionBatch:
@@ -195,6 +199,41 @@ class AsynchronousEvaluator(Evaluator, Protocol):
 def asynchronous(evaluator: Evaluator) -> AsynchronousEvaluator | None:
     """Return an evaluator as one whose calls are to be begun, None if a thread is to wait for each."""
     return evaluator if evaluator.attributes.begins and isinstance(evaluator, AsynchronousEvaluator) else None
+
+
+class Step(NamedTuple):
+    """A part of a `Program`. name: what it does, by which its time is told: "encode" or "evaluate"."""
+
+    name: str
+    closure: Closure
+
+
+class Program(NamedTuple):
+    """An evaluation that threads run without Python.
+
+    steps: called one after the other, the first with a number of rows, every other with what the one before returned.
+        The last returns a negative number if the evaluation failed; why is what `evaluate` raises.
+    rows: positions that it is worth being run with at most.
+    """
+
+    steps: tuple[Step, ...]
+    rows: int
+
+
+@runtime_checkable
+class NativeEvaluator(Evaluator, Protocol):
+    """An evaluator that kernels call."""
+
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+        """Return what writes the evaluation of the first rows, of positions like these, by one thread at a time.
+
+        What a batch has in common is what it is now. None where only `evaluate` can. Raises as `evaluate`.
+        """
+
+
+def native(evaluator: Evaluator) -> NativeEvaluator | None:
+    """Return an evaluator as one that kernels call, None if they cannot."""
+    return evaluator if evaluator.attributes.threads > 0 and isinstance(evaluator, NativeEvaluator) else None
 
 
 @kernel

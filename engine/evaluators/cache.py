@@ -4,11 +4,7 @@ Owns a table of fixed size for one board size. Its key is the batch's hash of th
 else mixed in that an answer depends on: White's bonus, optimism, symmetry, and what the whole batch has in
 common. Answers are stored as they came, so a hit equals a fresh evaluation bit by bit.
 
-The table is open-addressed within buckets of WAYS slots: a key can lie in any slot of the one
-bucket that its low bits name, and a full bucket replaces its oldest entry. Key 0 marks a free slot;
-a position whose key is 0 is never found, which costs an evaluation and no error.
-
-Calls hold the table's lock while they look up and copy, never while the inner evaluator works. Two calls that
+Calls and programs hold the table's lock while they look up and copy, never while the inner evaluator works. Two that
 miss the same position at the same time both have it evaluated: that is rare, and waiting would cost as much.
 """
 
@@ -20,7 +16,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import copy_row
 from engine.evaluators.base import (
     DETAILS,
     Attributes,
@@ -28,105 +23,13 @@ from engine.evaluators.base import (
     Evaluation,
     Evaluator,
     PositionBatch,
+    Program,
+    Step,
     asynchronous,
+    native,
 )
-from engine.jit import kernel
-
-WAYS = 8
-"""Slots of a bucket: their keys fill one cache line."""
-MISS = -1
-
-Floats = NDArray[np.float32]
-
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def find(
-    keys: NDArray[np.uint64],
-    hashes: NDArray[np.uint64],
-    bonuses: NDArray[np.uint32],
-    optimism: NDArray[np.uint32],
-    symmetry: NDArray[np.int8],
-    common: int,
-    count: int,
-    row_keys: NDArray[np.uint64],
-    slots: NDArray[np.int64],
-    sources: NDArray[np.int64],
-    misses: NDArray[np.int64],
-) -> int:
-    """Look up rows 0..count-1 and return how many distinct positions are unknown.
-
-    bonuses, optimism: the bits of these numbers of each row. common: 63 bits of what all rows have in
-    common. row_keys: receives each row's key.
-    slots: receives the table's slot of each row, or MISS. sources: for each missing row its index
-    among the misses, the same for rows of one key. misses: the first row of each missing key.
-    """
-    buckets = keys.shape[0]
-    unknown = 0
-    for i in range(count):
-        key = (hashes[i] ^ np.uint64(bonuses[i]) ^ (np.uint64(common) << np.uint64(1))) * _MIX
-        key ^= key >> np.uint64(29)
-        key = (key ^ (np.uint64(optimism[i]) << np.uint64(3)) ^ np.uint64(symmetry[i])) * _MIX
-        key ^= key >> np.uint64(32)
-        row_keys[i] = key
-        bucket = np.int64(key & np.uint64(buckets - 1))
-        slots[i] = sources[i] = MISS
-        for way in range(WAYS):
-            if keys[bucket, way] == key and key != np.uint64(0):
-                slots[i] = bucket * WAYS + way
-        if slots[i] == MISS:
-            sources[i] = unknown
-            for earlier in range(unknown):
-                if row_keys[misses[earlier]] == key:
-                    sources[i] = earlier
-            if sources[i] == unknown:
-                misses[unknown] = i
-                unknown += 1
-    return unknown
-
-
-@kernel
-def copy_rows(rows: NDArray[np.int64], count: int, source: Floats, out: Floats) -> None:
-    """Write row i of out [B, k] from row rows[i] of source [S, k], unless that is MISS."""
-    for i in range(count):
-        if rows[i] != MISS:
-            copy_row(source[rows[i]], out[i])
-
-
-@kernel
-def claim(
-    keys: NDArray[np.uint64],
-    oldest: NDArray[np.uint8],
-    row_keys: NDArray[np.uint64],
-    misses: NDArray[np.int64],
-    unknown: int,
-    slots: NDArray[np.int64],
-) -> None:
-    """Give each miss a slot of its bucket, and write the slots in miss order.
-
-    It is the one that has the key already, from a call at the same time, or else the free or oldest one.
-    """
-    buckets = keys.shape[0]
-    for j in range(unknown):
-        key = row_keys[misses[j]]
-        bucket = np.int64(key & np.uint64(buckets - 1))
-        way = np.int64(oldest[bucket])
-        for other in range(WAYS):
-            if keys[bucket, other] == key and key != np.uint64(0):
-                way = np.int64(other)
-        if way == np.int64(oldest[bucket]):
-            oldest[bucket] = (way + 1) % WAYS
-        keys[bucket, way] = key
-        slots[j] = bucket * WAYS + way
-
-
-@kernel
-def store_rows(slots: NDArray[np.int64], count: int, fresh: Floats, stored: Floats) -> None:
-    """Copy rows 0..count-1 of fresh [M, k] into their slots of the table [entries, k]."""
-    for j in range(count):
-        copy_row(fresh[j], stored[slots[j]])
+from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
+from engine.native import Closure, holding, new_lock
 
 
 class _Table:
@@ -145,7 +48,7 @@ class _Table:
         self.keys = np.zeros((buckets, WAYS), dtype=np.uint64)
         self.oldest = np.zeros(buckets, dtype=np.uint8)
         self.columns = [np.zeros((buckets * WAYS, count), dtype=np.float32) for count in columns]
-        self.lock = threading.Lock()
+        self.lock = new_lock()
 
     def columns_of(self, evaluation: Evaluation) -> list[Floats]:
         """Return the parts of an evaluation that are remembered, each as [B, k], in the table's order."""
@@ -174,8 +77,6 @@ class CachedEvaluator:
     megabytes: bound of the table's memory (MiB); the table takes the largest power of two of
         buckets that fits (at least one), and another board size starts an empty one. An entry on 19x19
         takes 1.4 KiB, with ownership 2.9 KiB.
-    hits, misses: rows answered from memory or from an equal row of the same batch, and positions
-        passed on, since the evaluator was made.
 
     Raises ValueError for an evaluator that plays out games: its answers are samples, not facts about a position.
     """
@@ -186,10 +87,20 @@ class CachedEvaluator:
         self.attributes = replace(inner.attributes, name=f"cached {inner.attributes.name}")
         self._inner, self._limit = inner, int(megabytes * 2**20)
         self._beginner = asynchronous(inner)
-        self.hits = self.misses = 0
+        self._native, self._counts = native(inner), np.zeros(2, dtype=np.int64)
         self._table: _Table | None = None
         self._unused: list[_Buffers] = []
         self._lock = threading.Lock()
+
+    @property
+    def hits(self) -> int:
+        """Rows answered from memory or from an equal row of the same batch, since the evaluator was made."""
+        return int(self._counts[0])
+
+    @property
+    def misses(self) -> int:
+        """Positions passed on, since the evaluator was made."""
+        return int(self._counts[1])
 
     @property
     def entries(self) -> int:
@@ -235,6 +146,32 @@ class CachedEvaluator:
                 self._leave(call)
         return call if is_begun else None
 
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+        """Return what looks positions up and has the others evaluated by the inner evaluator's program."""
+        if self._native is None:
+            return None
+        table, buffers = self._enter(positions.width, positions.height)
+        batch, fresh = buffers.batch, buffers.fresh
+        batch.rules, batch.playout_doubling, batch.metadata = (
+            positions.rules,
+            positions.playout_doubling,
+            positions.metadata,
+        )
+        inner = self._native.program(batch, fresh)
+        if inner is None:
+            return None
+        places = buffers.slots, buffers.sources, buffers.missing, buffers.claimed
+        stored, told, answers = (
+            tuple(each) for each in (table.columns, table.columns_of(out), table.columns_of(fresh))
+        )
+        numbers = positions.hashes, *_bits(positions)
+        shared, asked = (table.lock, table.keys), np.zeros(1, dtype=np.int64)
+        bytes_of = _rows_as_bytes(positions), _rows_as_bytes(batch)
+        known = stored, told, *bytes_of, self._counts, asked
+        look_up = Closure(look_up_rows, *shared, numbers, _common(positions), buffers.row_keys, places, *known)
+        keep = Closure(keep_rows, *shared, table.oldest, buffers.row_keys, places, stored, answers, told, asked)
+        return Program((Step("evaluate", look_up), *inner.steps, Step("evaluate", keep)), inner.rows)
+
     def _call(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call":
         """Look positions up."""
         if count > self.attributes.max_batch:
@@ -246,9 +183,9 @@ class CachedEvaluator:
         """Take back a call's buffers, and count what it found."""
         with self._lock:
             self._unused.append(call.buffers)
-            if call.is_kept:
-                self.hits += call.count - call.unknown
-                self.misses += call.unknown
+        if call.is_kept:
+            with holding(call.table.lock):
+                self._counts += call.count - call.unknown, call.unknown
 
     def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
         """Return the table of a board size, a new one if there is another, and buffers that no call uses."""
@@ -284,11 +221,11 @@ class _Call:
     ) -> None:
         self.count, self.buffers, self.is_kept = count, buffers, False
         self.begun: Begun | None = None
-        self._out, self._table, self._leave = out, table, leave
+        self._out, self.table, self._leave = out, table, leave
         row_keys, slots, sources, missing = buffers.row_keys, buffers.slots, buffers.sources, buffers.missing
-        numbers = (positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry)
+        numbers = _bits(positions)
         common = _common(positions)
-        with table.lock:
+        with holding(table.lock):
             self.unknown = find(
                 table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing
             )
@@ -302,7 +239,7 @@ class _Call:
 
     def keep(self) -> None:
         """Remember the answers, which are there, and write the rows that wanted them."""
-        buffers, table, unknown = self.buffers, self._table, self.unknown
+        buffers, table, unknown = self.buffers, self.table, self.unknown
         self.is_kept = True
         if unknown == 0:
             return
@@ -310,7 +247,7 @@ class _Call:
         if unknown < self.count:
             for new, column in zip(fresh, table.columns_of(self._out), strict=True):
                 copy_rows(buffers.sources, self.count, new, column)
-        with table.lock:
+        with holding(table.lock):
             claim(table.keys, table.oldest, buffers.row_keys, buffers.missing, unknown, buffers.claimed)
             for stored, new in zip(table.columns, fresh, strict=True):
                 store_rows(buffers.claimed, unknown, new, stored)
@@ -335,6 +272,20 @@ def _common(positions: PositionBatch) -> int:
     # The hash of the number itself is the same for -1.0 and -2.0.
     doubling = struct.pack("<d", positions.playout_doubling)
     return hash((positions.rules, doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
+
+
+def _bits(positions: PositionBatch) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int8]]:
+    """Return bonuses, optimism and symmetry as `find` takes them."""
+    return positions.white_bonus.view(np.uint32), positions.optimism.view(np.uint32), positions.symmetry
+
+
+def _rows_as_bytes(positions: PositionBatch) -> tuple[NDArray[np.uint8], ...]:
+    """Return views [B, bytes] of all that differs from row to row."""
+    return tuple(
+        value.reshape(positions.capacity, -1).view(np.uint8)
+        for name, value in vars(positions).items()
+        if isinstance(value, np.ndarray) and name != "metadata"
+    )
 
 
 def _compact(positions: PositionBatch, rows: NDArray[np.int64], batch: PositionBatch) -> None:

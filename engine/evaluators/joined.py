@@ -39,7 +39,7 @@ class JoinedEvaluator:
     """
 
     def __init__(self, inner: Evaluator) -> None:
-        self.attributes = replace(inner.attributes, name=f"joined {inner.attributes.name}")
+        self.attributes = replace(inner.attributes, name=f"joined {inner.attributes.name}", threads=0)
         self.calls = self.rows = 0
         self._inner = inner
         self._waiting: deque[_Call] = deque()

@@ -12,22 +12,23 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from engine.encoders import ENCODERS, Encoder
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluators.base import Attributes, Evaluation, PositionBatch, Program, Step
 from engine.evaluators.postprocess import (
+    Reading,
     counts_no_result,
     meaning_of,
     symmetry_table,
+    turn_first_rows,
     turn_planes,
-    write_ownership,
-    write_policy,
-    write_scores,
-    write_values,
+    write_evaluation,
+    write_first_rows,
 )
+from engine.native import Closure, holding, new_lock, runs_closures
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
@@ -120,18 +121,32 @@ class Backend(Protocol):
         """Free threads, memory and devices."""
 
 
+@runtime_checkable
+class NativeBackend(Backend, Protocol):
+    """A backend that kernels call, in as many threads as `parallel` says."""
+
+    def program(self, width: int, height: int) -> tuple[Slot, Closure]:
+        """Return a slot of its own, and what computes its first rows in the caller's thread; it returns their number.
+
+        Waits until the network is compiled.
+        """
+
+
 class _Board:
     """What the calls for one board size share: the slots that no call uses, and the encoder.
 
-    table: see `engine.evaluators.postprocess`. encoding: held by the call that encodes. All calls share one
+    reading: see `engine.evaluators.postprocess`. encoding: held by the call that encodes. All calls share one
     encoder's memory of earlier boards, which saves more time than encoding side by side would: most positions
     are children of a position that another call has encoded.
     """
 
-    def __init__(self, spec: NetSpec, encoder: Encoder, slots: Sequence[Slot], width: int, height: int) -> None:
+    def __init__(
+        self, spec: NetSpec, encoder: Encoder, temperature: float, slots: Sequence[Slot], width: int, height: int
+    ) -> None:
         self.size, self.rows = (width, height), len(slots[0].planes)
-        self.table = symmetry_table(width, height)
-        self.encoding = threading.Lock()
+        table = symmetry_table(width, height)
+        self.reading = Reading(meaning_of(spec), table, spec.policy.optimistic, float(temperature))
+        self.encoding = new_lock()
         self.encoder_scratch = encoder.new_scratch(width, height)
         self.scratch = np.empty(width * height, dtype=np.float32)
         # With metadata the encoder's part of a row is not contiguous, and kernels take contiguous arrays only.
@@ -179,7 +194,8 @@ class NetworkEvaluator:
         if not temperature > 0.0:
             raise ValueError(f"policy temperature {temperature}, expected more than 0")
         self._spec, self._backend, self._temperature = spec, backend, temperature
-        self._encoder, self._meaning = encoder_for(spec), meaning_of(spec)
+        self._encoder = encoder_for(spec)
+        is_native = self._encoder.closure is not None and not spec.metadata and isinstance(backend, NativeBackend)
         self.attributes = Attributes(
             name=backend.name,
             preferred_batch=backend.preferred_batch,
@@ -190,6 +206,7 @@ class NetworkEvaluator:
             has_symmetries=True,
             concurrent=backend.parallel + 1,
             begins=backend.goes_on and backend.parallel <= _FEW_SLOTS,
+            threads=backend.parallel if is_native and runs_closures() else 0,
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None
@@ -203,16 +220,40 @@ class NetworkEvaluator:
 
     def _enter(self, positions: PositionBatch, count: int) -> tuple[_Board, int]:
         """Count a call in; return what it shares with others of its board size, and how many rows a slot gets."""
-        width, height = positions.width, positions.height
         with self._lock:
-            board = self._board
-            if board is None or board.size != (width, height):
-                check_board(self._spec, width, height)
-                board = _Board(self._spec, self._encoder, self._backend.slots(width, height), width, height)
-                self._board = board
+            board = self._board_of(positions.width, positions.height)
             self._calls += 1
             parts = max(1, self._backend.parallel // self._calls)
         return board, max(1, min(board.rows, -(-count // parts)))
+
+    def _board_of(self, width: int, height: int) -> _Board:
+        """Return what calls of a board size share. To be called with the lock held."""
+        board = self._board
+        if board is None or board.size != (width, height):
+            check_board(self._spec, width, height)
+            slots = self._backend.slots(width, height)
+            board = self._board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
+        return board
+
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+        """Return what evaluates the first rows without Python, see `NativeEvaluator`. Raises as `evaluate`."""
+        make, backend = self._encoder.closure, self._backend
+        if make is None or not isinstance(backend, NativeBackend) or not self.attributes.threads:
+            return None
+        width, height = positions.width, positions.height
+        with self._lock:
+            board = self._board_of(width, height)
+        slot, infer = backend.program(width, height)
+        planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
+        asked = positions.optimism, positions.legal, positions.symmetry, positions.to_play
+        answers = out.policy, out.value, out.score, out.ownership, out.details
+        third = counts_no_result(self._spec, positions.rules)
+        scratch = np.empty(width * height, dtype=np.float32)
+        encode = make(positions, slot.planes, slot.globals, board.encoder_scratch, board.encoding)
+        turn = Closure(turn_first_rows, planes, board.reading.table, positions.symmetry, scratch)
+        write = Closure(write_first_rows, tuple(slot.outputs), board.reading, third, asked, answers)
+        steps = (Step("encode", encode), Step("encode", turn), Step("evaluate", infer), Step("evaluate", write))
+        return Program(steps, len(slot.planes))
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1; a call that is alone divides them to be inferred in parallel.
@@ -241,14 +282,14 @@ class NetworkEvaluator:
     def _encode(self, board: _Board, positions: PositionBatch, slot: Slot, first: int, rows: int) -> None:
         """Write the inputs of rows first..first+rows-1 of the positions into a slot."""
         chosen = positions if first == 0 else _from_row(positions, first)
-        with board.encoding:
+        with holding(board.encoding):
             start = time.perf_counter()
             globals_ = board.globals if self._spec.metadata else slot.globals
             self._encoder.encode(chosen, rows, slot.planes, globals_, board.encoder_scratch)
             if self._spec.metadata:
                 self._write_profile(chosen, rows, globals_, slot)
             planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
-            turn_planes(planes, board.table, positions.symmetry, first, rows, board.scratch)
+            turn_planes(planes, board.reading.table, positions.symmetry, first, rows, board.scratch)
             self.encode_seconds += time.perf_counter() - start
 
     def _write_profile(self, positions: PositionBatch, rows: int, globals_: Array, slot: Slot) -> None:
@@ -267,28 +308,10 @@ class NetworkEvaluator:
         self, board: _Board, positions: PositionBatch, raw: RawOutputs, first: int, rows: int, out: Evaluation
     ) -> bool:
         """Write the evaluation of rows first..first+rows-1; return True if the network's numbers are finite."""
-        meaning, table = self._meaning, board.table
-        finite = write_policy(
-            raw.policy,
-            self._spec.policy.optimistic,
-            self._temperature,
-            positions.optimism,
-            positions.legal,
-            table,
-            positions.symmetry,
-            first,
-            rows,
-            out.policy,
-        )
         third = counts_no_result(self._spec, positions.rules)
-        finite &= write_values(raw.result, meaning.kind, third, positions.to_play, first, rows, out.value, out.details)
-        area = table.shape[1] - 1
-        finite &= write_scores(
-            raw.score, meaning.columns, meaning.scales, meaning.form, area, first, rows, out.score, out.details
-        )
-        if self.attributes.has_ownership:
-            write_ownership(raw.ownership, table, positions.symmetry, first, rows, out.ownership)
-        return bool(finite)
+        asked = positions.optimism, positions.legal, positions.symmetry, positions.to_play
+        answers = out.policy, out.value, out.score, out.ownership, out.details
+        return bool(write_evaluation(*raw, board.reading, third, *asked, first, rows, *answers))
 
     def close(self) -> None:
         """Free the backend; the evaluator must not be used again."""

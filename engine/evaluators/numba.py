@@ -18,8 +18,9 @@ from typing import NamedTuple
 from engine.errors import GoError
 from engine.evaluators.crew import Crew, Job
 from engine.evaluators.network import Precision, Slot, slot_memory
+from engine.native import Closure
 from engine.nets.numba.code import lanes_here
-from engine.nets.numba.kernels import infer
+from engine.nets.numba.kernels import infer_rows
 from engine.nets.numba.model import build_model, computes, computes_rounded, refuse_transformers
 from engine.nets.numba.steps import Model
 from engine.nets.numba.tiles import tiles_here
@@ -149,9 +150,8 @@ class NumbaBackend:
     def _compute(self, model: Model, slot: NumbaSlot, count: int) -> None:
         start, memory = time.perf_counter(), self._take_memory(model)
         planes, outputs = slot.arrays
-        for first in range(0, count, model.positions):
-            together = min(model.positions, count - first)
-            infer(model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, first, together)
+        fixed = model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, model.positions
+        infer_rows(*fixed, count)
         seconds = time.perf_counter() - start
         with self._lock:
             self._memories.append(_Memory(model, threading.get_ident(), memory))
@@ -166,6 +166,13 @@ class NumbaBackend:
                 places = range(len(self._memories))
                 return self._memories.pop(max(places, key=lambda place: self._memories[place].thread == thread)).numbers
         return model.new_memory()
+
+    def program(self, width: int, height: int) -> tuple[Slot, Closure]:
+        """Return a slot of its own, and what computes its first rows in the caller's thread, one at a time."""
+        model, slot = self._model(width, height).result(), self._slot(width, height)
+        planes, outputs = slot.arrays
+        fixed = model.layout, model.steps, model.weights, model.new_memory(), planes, slot.globals, outputs
+        return slot, Closure(infer_rows, *fixed, model.positions)
 
     def is_prompt(self, width: int, height: int, count: int) -> bool:
         """Whether the model is built."""

@@ -24,6 +24,7 @@ from engine.evaluators.base import (
     VARIANCE_TIME,
 )
 from engine.jit import kernel
+from engine.native import FAILED
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
 from engine.rules import Ko, Rules
 from engine.symmetry import COUNT, TRANSPOSE, map_planes
@@ -83,6 +84,15 @@ def meaning_of(spec: NetSpec) -> Meaning:
     return Meaning(kind, columns, np.array(numbers), _FORMS.index(head.error_form))
 
 
+class Reading(NamedTuple):
+    """How a network's numbers are read on boards of one size. table: see above. optimistic, temperature: see there."""
+
+    meaning: Meaning
+    table: NDArray[np.int64]
+    optimistic: int
+    temperature: float
+
+
 def counts_no_result(spec: NetSpec, rules: Rules) -> bool:
     """True if the third value logit counts: a game under these rules can end in no result, or the network is old."""
     head = spec.value
@@ -122,6 +132,7 @@ def turn_planes(
                     planes[row, plane, point] = scratch[point]
 
 
+@kernel
 def write_policy(
     logits: Array,
     optimistic: int,
@@ -139,14 +150,15 @@ def write_policy(
     logits: [rows, P, area + 1] as the network saw the board. optimistic: the channel that `optimism` [B]
     mixes with channel 0 before the softmax, 0 for none. legal: [B, area + 1], in each row at least one True.
     """
-    legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
-    rows = policy[first : first + count]
-    np.exp(rows, out=rows)  # numpy computes eight at a time, a kernel one
-    return divide_by_sums(rows)
+    _legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
+    for row in range(first, first + count):
+        for move in range(policy.shape[1]):
+            policy[row, move] = math.exp(policy[row, move])
+    return _divide_by_sums(policy[first : first + count])
 
 
 @kernel
-def legal_logits(
+def _legal_logits(
     logits: Array,
     optimistic: int,
     temperature: float,
@@ -177,7 +189,7 @@ def legal_logits(
 
 
 @kernel
-def divide_by_sums(policy: Array) -> bool:
+def _divide_by_sums(policy: Array) -> bool:
     """Divide each row by its sum; return True if all sums are finite."""
     finite = True
     for row in range(policy.shape[0]):
@@ -191,24 +203,15 @@ def divide_by_sums(policy: Array) -> bool:
     return finite
 
 
+@kernel
 def write_ownership(
     logits: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, ownership: Array
 ) -> None:
     """Write ownership [B, area] of logits [rows, area] as the network saw the board."""
-    turn_back(logits, table, symmetry, first, count, ownership)
-    rows = ownership[first : first + count]
-    np.tanh(rows, out=rows)
-
-
-@kernel
-def turn_back(
-    seen: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, points: Array
-) -> None:
-    """Write points [B, area] of what the network said of the points [rows, area] that it saw."""
     for row in range(count):
         where = table[symmetry[first + row]]
-        for point in range(points.shape[1]):
-            points[first + row, point] = seen[row, where[point]]
+        for point in range(ownership.shape[1]):
+            ownership[first + row, point] = math.tanh(logits[row, where[point]])
 
 
 @kernel
@@ -311,3 +314,92 @@ def write_scores(
             target[SCORE_ERROR] = short_term_error(x[columns[OF_SCORE]], scales[OF_SCORE], form, _LINEAR_SCORE_ERROR)
         finite = finite and np.isfinite(lead) and np.isfinite(variance)
     return finite
+
+
+@kernel
+def write_evaluation(
+    policy_logits: Array,
+    result: Array,
+    raw_score: Array,
+    ownership_logits: Array,
+    reading: Reading,
+    third: bool,
+    optimism: Array,
+    legal: NDArray[np.bool_],
+    symmetry: NDArray[np.int8],
+    to_play: NDArray[np.int8],
+    first: int,
+    count: int,
+    policy: Array,
+    value: Array,
+    score: Array,
+    ownership: Array,
+    details: Array,
+) -> bool:
+    """Write rows first..first+count-1 of an `Evaluation` from the first rows of `RawOutputs`.
+
+    third: see `counts_no_result`. Returns True if all numbers are finite.
+    """
+    meaning, table = reading.meaning, reading.table
+    finite = write_policy(
+        policy_logits,
+        reading.optimistic,
+        reading.temperature,
+        optimism,
+        legal,
+        table,
+        symmetry,
+        first,
+        count,
+        policy,
+    )
+    finite &= write_values(result, meaning.kind, third, to_play, first, count, value, details)
+    area = policy.shape[1] - 1
+    finite &= write_scores(raw_score, meaning.columns, meaning.scales, meaning.form, area, first, count, score, details)
+    if ownership_logits.shape[1] > 0:
+        write_ownership(ownership_logits, table, symmetry, first, count, ownership)
+    return finite
+
+
+@kernel
+def write_first_rows(
+    raw: tuple[Array, Array, Array, Array],
+    reading: Reading,
+    third: bool,
+    asked: tuple[Array, NDArray[np.bool_], NDArray[np.int8], NDArray[np.int8]],
+    answers: tuple[Array, Array, Array, Array, Array],
+    count: int,
+) -> int:
+    """Write rows 0..count-1 as `write_evaluation` does; return their number, or FAILED if one has a wrong number.
+
+    asked: optimism, legal, symmetry, to_play. answers: policy, value, score, ownership, details.
+    """
+    finite = write_evaluation(
+        raw[0],
+        raw[1],
+        raw[2],
+        raw[3],
+        reading,
+        third,
+        asked[0],
+        asked[1],
+        asked[2],
+        asked[3],
+        0,
+        count,
+        answers[0],
+        answers[1],
+        answers[2],
+        answers[3],
+        answers[4],
+    )
+    return count if finite else FAILED
+
+
+@kernel
+def turn_first_rows(
+    planes: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], scratch: Array, count: int
+) -> int:
+    """Turn rows 0..count-1 as `turn_planes` does; return their number."""
+    turn_planes(planes, table, symmetry, 0, count, scratch)
+    return count

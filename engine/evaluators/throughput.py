@@ -151,6 +151,20 @@ class Throughput:
         return full * _LACKING_A_CALL * load.calls / (self._concurrent - 1)
 
 
+def repeatable_load(attributes: Attributes, batch: int, visits: int | None, *, most: int) -> Load | None:
+    """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes.
+
+    batch: positions a call, 0 to choose. visits: those that end the search, None if something else does.
+    most: positions a call that the search has room for.
+    """
+    if batch > 0:
+        return Load(attributes.concurrent, min(batch, attributes.max_batch))
+    if attributes.has_first_play:
+        # Play-outs are so cheap and so noisy that nothing is lost by picking many positions at once.
+        return Load(attributes.concurrent, attributes.preferred_batch)
+    return None if visits is None else Throughput(attributes, most=most).load(visits, timed=False)
+
+
 def _distance(known: Load, load: Load) -> float:
     """Return how far a measured load is from another: batches by doublings, then calls."""
     return abs(math.log2(known.batch / load.batch)) + abs(known.calls - load.calls)

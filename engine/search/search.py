@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.evaluators.base import Evaluation, Evaluator
-from engine.evaluators.throughput import Load, Pace, Throughput
+from engine.evaluators.base import Evaluation, Evaluator, native
+from engine.evaluators.throughput import Load, Pace, Throughput, repeatable_load
 from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.expansion import new_sorting
@@ -21,6 +21,7 @@ from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, new_scratch
 from engine.search.pruning import make_room, prune
+from engine.search.pump import IDLE_STEPS, Pump, playouts_without_evaluation
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
     drop_root_moves,
@@ -52,8 +53,6 @@ from engine.symmetry import applicable
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
-_IDLE_STEPS = 2
-"""Steps in a row without any progress after which no playout is possible, or the visits are reached."""
 _PATIENCE = 0.01
 """Seconds that the loop waits for an evaluation before it asks the stoppers again."""
 _LARGEST_BATCH = 64
@@ -69,7 +68,8 @@ class Search:
     params may be replaced between searches. share: asked before each batch how many positions this search may have
     evaluated at a time, None if it has the evaluator for itself. mirrored: root moves that are not
     searched because they mirror another one, each with that one. root_evaluation: row 0 is what the evaluator said
-    of the last root that was new. doubts_counts: whether by territory rules the evaluator is believed rather than a
+    of the last root that was new. pump: what searches where time alone ends a search and the evaluator has programs.
+    doubts_counts: whether by territory rules the evaluator is believed rather than a
     count within the tree that differs much from it: for an analysis, in which stones that nobody bothered to capture
     must not count as alive. A move that is to be played is found by counts.
     """
@@ -81,7 +81,8 @@ class Search:
         self.root_evaluation: Evaluation | None = None
         self._share = share or _everything
         self._evaluator = evaluator
-        self._in_flight = InFlight(evaluator)
+        self._in_flight, self._native = InFlight(evaluator), native(evaluator)
+        self.pump: Pump | None = None
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
@@ -155,6 +156,10 @@ class Search:
         capacity = min(attributes.max_batch, max(_LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
         slots = attributes.concurrent + 1
         self._slots = [Slot(capacity, game, has_details=has_details) for _ in range(slots)]
+        if self._native is not None:
+            if self.pump is not None:
+                self.pump.close()
+            self.pump = Pump(self._native, self._slots)
         self._scratch = new_scratch(game.board, self._slots[0].evaluation.first_play.shape[1])
         self._sorting = new_sorting(area + 1)
         self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
@@ -203,20 +208,22 @@ class Search:
         self._figures = Figures()
         self._pace = Pace(self._throughput)
         self._evaluated = 0
-        self._fixed_load = self._load_for(max_visits)
+        attributes, batch = self._evaluator.attributes, self.params.batch_size
+        self._fixed_load = repeatable_load(attributes, batch, max_visits, most=_LARGEST_BATCH)
         try:
             self._settle()
             if self.tree.nodes[ROOT]["stage"] == NEW:
                 self._evaluate_root()
             self._prepare()
-            self._loop(stoppers, max_visits, watch)
+            if max_visits is not None or not self._pump_along(stoppers, watch):
+                self._loop(stoppers, max_visits, watch)
         finally:
             self._abandon()
         return self._stats()
 
     def _loop(self, stoppers: Sequence[Stopper], max_visits: int | None, watch: Watch | None) -> None:
         idle = 0
-        while idle < _IDLE_STEPS:
+        while idle < IDLE_STEPS:
             stats = self._stats()
             if watch is not None:
                 watch(stats)
@@ -232,10 +239,32 @@ class Search:
                 progressed = True
             idle = 0 if progressed else idle + 1
 
+    def _pump_along(self, stoppers: Sequence[Stopper], watch: Watch | None) -> bool:
+        """Search without Python until it is over; return False if there is no way, or the evaluator is shared."""
+        pump, params = self.pump, self.params
+        if pump is None or self._share() is not None:
+            return False
+        for slot in self._slots:
+            self._set_up(slot, slot.positions.capacity, params.policy_optimism)
+        numbers = self._exploration, self._values, self._conduct
+        backing = self._sorting, self._moves, self.ownership_sum
+        seed = self._seed if params.random_symmetries and self._evaluator.attributes.has_symmetries else None
+        if not pump.prepare(self.tree, self.root, self._scratch, *numbers, backing, seed=seed, batch=params.batch_size):
+            return False
+
+        def is_over() -> bool:
+            stats = self._stats()
+            if watch is not None:
+                watch(stats)
+            return _is_over(stoppers, stats) or self._share() is not None
+
+        pump.run(is_over)
+        self._abandon()
+        return self._share() is None
+
     def _fill(self, max_visits: int | None) -> bool:
         """Collect batches for the free slots and send them off; return whether anything came of it."""
-        counters = self.tree.counters
-        before = int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+        counters, before = self.tree.counters, playouts_without_evaluation(self.tree.counters)
         load = self._load()
         found = 0
         while len(self._in_flight) < load.calls and not counters[IS_FULL]:
@@ -251,7 +280,7 @@ class Search:
                 found += rows
             if rows < wanted:
                 break
-        return found > 0 or int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS]) > before
+        return found > 0 or playouts_without_evaluation(self.tree.counters) > before
 
     def _load(self) -> Load:
         """Return the load of the next batch."""
@@ -259,18 +288,6 @@ class Search:
         most = self._share()
         # Other searches fill the evaluator while this one waits for its only call.
         return load if most is None else Load(1, max(1, min(load.calls * load.batch, most)))
-
-    def _load_for(self, max_visits: int | None) -> Load | None:
-        """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes."""
-        attributes = self._evaluator.attributes
-        if self.params.batch_size > 0:
-            return Load(attributes.concurrent, min(self.params.batch_size, attributes.max_batch))
-        if attributes.has_first_play:
-            # Play-outs are so cheap and so noisy that nothing is lost by picking many positions at once.
-            return Load(attributes.concurrent, attributes.preferred_batch)
-        if max_visits is None:
-            return None
-        return Throughput(attributes, most=_LARGEST_BATCH).load(max_visits, timed=False)
 
     def _collect(self, slot: Slot, wanted: int) -> int:
         slot.finish()
@@ -300,12 +317,16 @@ class Search:
 
     def _ask(self, slot: Slot, count: int, optimism: float) -> None:
         """Have rows 0..count-1 of a slot evaluated, whose positions and symmetries are written."""
+        self._set_up(slot, count, optimism)
+        # A search that shares its evaluator has nothing to do meanwhile.
+        self._in_flight.send(slot, count, waits=self._share() is not None)
+
+    def _set_up(self, slot: Slot, count: int, optimism: float) -> None:
+        """Write what rows 0..count-1 of a slot have in common."""
         positions, advantage = slot.positions, self.params.playout_doubling_advantage
         positions.rules = self._rules
         positions.playout_doubling = advantage if self.root.color == BLACK else -advantage
         positions.optimism[:count] = optimism
-        # A search that shares its evaluator has nothing to do meanwhile.
-        self._in_flight.send(slot, count, waits=self._share() is not None)
 
     def _await(self, stoppers: Sequence[Stopper]) -> bool:
         """Wait for the oldest evaluation; return False if the search is to end before."""
@@ -381,7 +402,7 @@ class Search:
 
     def _abandon(self) -> None:
         """Give up the batches in flight: their leaves are new again, their slots busy until the evaluator is done."""
-        for slot in self._in_flight.give_up():
+        for slot in (*self._in_flight.give_up(), *(self.pump.stop() if self.pump is not None else ())):
             reopen(self.tree, slot.batch, slot.rows)
 
     def _settle(self) -> None:
@@ -417,6 +438,8 @@ class Search:
     def close(self) -> None:
         """Stop the evaluation threads."""
         self._in_flight.close()
+        if self.pump is not None:
+            self.pump.close()
 
 
 def _everything() -> None:

@@ -3,9 +3,11 @@
 from concurrent.futures import Future, wait
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.evaluators.base import Evaluation, PositionBatch
 from engine.game import Game
+from engine.jit import kernel
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
 from engine.symmetry import applicable
@@ -14,6 +16,15 @@ _SYMMETRY_BITS = 48
 _HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
 _WALK = ((MAX_DEPTH,), (MAX_DEPTH,), ())
 """Shapes of a row of the last fields of a `Batch`, which are not those of a `PositionBatch`."""
+
+
+@kernel
+def draw_symmetries(hashes: NDArray[np.uint64], symmetry: NDArray[np.int8], choices: int, seed: int, count: int) -> int:
+    """Write one of so many symmetries for each of the first rows, which hash and seed decide; return their number."""
+    for row in range(count):
+        mixed = (hashes[row] ^ np.uint64(seed)) * _HASH_MIX
+        symmetry[row] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(choices)
+    return count
 
 
 class Slot:
@@ -37,9 +48,8 @@ class Slot:
     def draw_symmetries(self, rows: int, seed: int) -> None:
         """Let the evaluator see each of the first rows under a symmetry that position and seed decide."""
         positions = self.positions
-        mixed = (positions.hashes[:rows] ^ np.uint64(seed)) * _HASH_MIX
-        count = len(applicable(positions.width, positions.height))
-        positions.symmetry[:rows] = (mixed >> np.uint64(_SYMMETRY_BITS)) % np.uint64(count)
+        choices = len(applicable(positions.width, positions.height))
+        draw_symmetries(positions.hashes, positions.symmetry, choices, seed, rows)
 
     def finish(self) -> None:
         """Wait until nothing writes to the slot any more."""

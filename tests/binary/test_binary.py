@@ -145,8 +145,10 @@ def test_a_network_of_any_encoder_plays(place: Path, encoder: str) -> None:
 def test_its_own_kernels_compute_a_network(place: Path) -> None:
     network = place / "empty" / "pools.net"
     native.write(random_spec(3, 20, ENCODERS["katago-v7"], 1, pool_every=2), network)
-    process = start(place, "gtp", "--net", str(network), "--visits", "20", "--backend", "numba")
-    for command in ("boardsize 9", "genmove b", "genmove w", "boardsize 19", "clear_board", "genmove b"):
+    process = start(place, "gtp", "--net", str(network), "--backend", "numba")
+    for command in ("time_settings 0 1 1", "boardsize 9", "genmove b", "boardsize 19", "clear_board", "genmove b"):
+        ask(process, command)
+    for command in ("kata-set-rules japanese", "genmove w", "kata-set-param maxVisits 20", "genmove b"):
         ask(process, command)
     leave(process)
 

@@ -115,7 +115,7 @@ def test_a_call_is_ready_when_it_is_computed_and_not_before(monkeypatch: pytest.
     slot = backend.slots(5, 5)[0]
     backend.start(slot, 1)
     backend.wait(slot)
-    monkeypatch.setattr(backend_module, "infer", lambda *_: go_on.wait(20))
+    monkeypatch.setattr(backend_module, "infer_rows", lambda *_: go_on.wait(20))
     backend._seconds = 1.0
     assert backend.ready(slot, 0.0)
     backend.start(slot, 1)

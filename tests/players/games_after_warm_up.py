@@ -2,12 +2,14 @@
 
     python -m tests.players.games_after_warm_up [NETWORK]
 
+Another network than Keima's own is computed by Keima's own kernels.
 Every kernel counts with the types that it is called with, whether compiled or read from disk.
 """
 
 import gc
 import json
 import sys
+from pathlib import Path
 
 from numba.core.registry import CPUDispatcher
 
@@ -16,6 +18,7 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.netfile.network import Computing, open_network
+from engine.netfile.options import DEFAULT_NETWORK
 from engine.players import SearchPlayer, at_level
 from engine.players.base import Limits
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND, Rules
@@ -35,7 +38,8 @@ def make_player(network: str | None) -> SearchPlayer:
     """Return a player that searches by a network, or by play-outs."""
     if network is None:
         return SearchPlayer(RolloutEvaluator(1), ROLLOUT_PARAMS)
-    opened = open_network(network, Computing(threads=1))
+    backend = "auto" if Path(network) == DEFAULT_NETWORK else "numba"
+    opened = open_network(network, Computing(backend, threads=1))
     return SearchPlayer(CachedEvaluator(opened.evaluator), SearchParams(), network=opened)
 
 
@@ -46,6 +50,7 @@ def play_out(player: SearchPlayer, rules: Rules) -> None:
     while not game.is_over and game.move_number < 3 * SIZE * SIZE:
         game.play(game.to_play, player.genmove(game, game.to_play, Limits(visits=VISITS)).vertex)
     player.genmove(game, BLACK, at_level(Limits(), 1))
+    player.genmove(game, BLACK, Limits(seconds=0.05))
     final_score(game, [vertex for chain in player.dead_stones(game) for vertex in chain])
     player.seki_stones(game)
     player.expected_score(game)

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from engine.netfile.options import DEFAULT_NETWORK
+from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
+from tests.nets.numba.lanes import needs_lanes
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("network", [(), (DEFAULT_NETWORK,)], ids=["play-outs", "network"])
-def test_no_move_and_no_score_needs_a_kernel_that_the_warm_up_did_not_load(network: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "network",
+    [(), (DEFAULT_NETWORK,), pytest.param((SHIPPED_NETWORKS / "keima-b6c96.safetensors",), marks=needs_lanes)],
+    ids=["play-outs", "network", "kernels"],
+)
+def test_no_move_and_no_score_needs_a_kernel_that_the_warm_up_did_not_load(network: tuple[Path, ...]) -> None:
     command = [sys.executable, "-m", "tests.players.games_after_warm_up", *network]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
     told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300)

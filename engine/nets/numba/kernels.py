@@ -116,6 +116,24 @@ def infer(
 
 
 @kernel
+def infer_rows(
+    layout: Layout,
+    steps: np.ndarray,
+    weights: Array,
+    memory: Array,
+    planes: Array,
+    globals_: Array,
+    outputs: tuple[Array, Array, Array, Array],
+    together: int,
+    count: int,
+) -> int:
+    """Compute a network for the positions 0..count-1 as `infer` does, so many at a time; return their number."""
+    for first in range(0, count, together):
+        infer(layout, steps, weights, memory, planes, globals_, outputs, first, min(together, count - first))
+    return count
+
+
+@kernel
 def _convolve(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
     """Convolve row by row: each row of a kernel is one product with points that lie side by side."""
     lanes, channels, stride = layout.lanes, step[CHANNELS], step[SOURCE_STRIDE]

@@ -1,0 +1,187 @@
+"""Threads that search without Python: the tree that one thread builds, and nothing lost, left or waited for."""
+
+import time
+
+import numpy as np
+import pytest
+
+from engine.game import Game
+from engine.search.backup import reopen
+from engine.search.params import SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import SearchStats, TimeStopper
+from engine.search.tree import EXPANDED, ROOT, SIZE, TERMINAL, links_of
+from tests.native_fakes import NativeFake, needs_closures
+from tests.positions import game_from_diagram, random_game
+from tests.search.test_search import subtree
+
+pytestmark = needs_closures
+_SLOW = 20_000_000
+"""Pauses of a second and more."""
+
+
+class AtVisits:
+    """Ends a search at so many visits or a little later; without that it could only be ended by time."""
+
+    def __init__(self, visits: int) -> None:
+        self.visits = visits
+
+    def should_stop(self, stats: SearchStats) -> bool:
+        return stats.visits >= self.visits
+
+
+def begun(game: Game, evaluator: NativeFake, **params: float) -> Search:
+    search = Search(evaluator, SearchParams(random_symmetries=False, **params))  # type: ignore[arg-type]
+    search.begin(game, game.to_play, game.legal_vertices())
+    return search
+
+
+def assert_whole(search: Search) -> None:
+    """Assert that nothing is under way, and that the visits of every node are its own and its links'."""
+    search._settle()
+    nodes = search.tree.nodes[: search.tree.counters[SIZE]]
+    assert not nodes["pending"].any()
+    for number in np.flatnonzero((nodes["stage"] == EXPANDED) & (nodes["visits"] > 0)).tolist():
+        links = sum(int(search.tree.links[link]["visits"]) for link in links_of(search.tree, number))
+        assert nodes[number]["visits"] >= 1 + links if number != ROOT else nodes[number]["visits"] == 1 + links
+
+
+@pytest.mark.parametrize("game", [Game(9), random_game(3, 7, 7, moves=20)], ids=["9x9", "7x7"])
+def test_one_thread_builds_the_tree_that_python_builds(game: Game) -> None:
+    search = begun(game, NativeFake(threads=1), batch_size=1)
+    visits = search.run([AtVisits(300)]).visits
+    assert visits >= 300
+    assert_whole(search)
+    other = begun(game, NativeFake(threads=1), batch_size=1)
+    assert other.run([], visits).visits == visits
+    if other.size() < search.size():
+        # The evaluation that was under way at the stop was given up; its leaf is in the tree, and new.
+        reopen(other.tree, other._slots[0].batch, other._collect(other._slots[0], 1))
+    assert other.pump is not None and search.pump is not None
+    assert other.pump.answered() == (0, 0) != search.pump.answered()
+    assert subtree(other.tree) == subtree(search.tree)
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3, 8])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_leaf_is_evaluated_once_and_counted(threads: int, batch: int) -> None:
+    evaluator = NativeFake(threads)
+    search = begun(Game(9), evaluator, batch_size=batch)
+    for visits in (400, 800):
+        search.run([AtVisits(visits)])
+        assert_whole(search)
+    nodes = search.tree.nodes[: search.tree.counters[SIZE]]
+    expanded = int(np.count_nonzero(nodes["stage"] == EXPANDED))
+    # What was under way when the search was stopped is evaluated in vain, and once more by the next.
+    assert expanded <= evaluator.positions <= expanded + 2 * 8 * threads
+    assert nodes[ROOT]["visits"] >= 800
+
+
+def test_whoever_watches_sees_a_tree_that_nobody_changes() -> None:
+    search = begun(Game(9), NativeFake(2, pauses=3000))
+    seen = []
+
+    def watch(stats: SearchStats) -> None:
+        before = subtree(search.tree)
+        time.sleep(0.002)
+        assert subtree(search.tree) == before
+        links = sum(int(search.tree.links[link]["visits"]) for link in links_of(search.tree, ROOT))
+        assert search.tree.nodes[ROOT]["visits"] == stats.visits == 1 + links
+        seen.append(stats.visits)
+
+    search.run([AtVisits(5000)], watch=watch)
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+
+
+def test_a_stop_waits_for_no_evaluation_and_the_next_search_for_all() -> None:
+    evaluator = NativeFake(2)
+    search = begun(Game(9), evaluator)
+    search.run([AtVisits(1)])
+    evaluator.pauses = _SLOW
+    start = time.monotonic()
+    stats = search.run([TimeStopper(0.02)])
+    stopped = time.monotonic() - start
+    search._settle()
+    assert stopped < time.monotonic() - start
+    assert stats.visits == search.tree.nodes[ROOT]["visits"]
+    assert_whole(search)
+    evaluator.pauses = 0
+    assert search.run([AtVisits(stats.visits + 200)]).visits >= stats.visits + 200
+    assert_whole(search)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_failure_is_raised_as_evaluate_raises_it_and_leaves_nothing_under_way(threads: int) -> None:
+    evaluator = NativeFake(threads, fail_at=20)
+    search = begun(Game(9), evaluator)
+    with pytest.raises(ArithmeticError, match="made to fail"):
+        search.run([AtVisits(100_000)])
+    assert_whole(search)
+    evaluator.fail_at = 0
+    visits = int(search.tree.nodes[ROOT]["visits"])
+    assert search.run([AtVisits(visits + 100)]).visits >= visits + 100
+    assert_whole(search)
+
+
+def test_a_full_tree_forgets_what_it_visited_least_and_goes_on() -> None:
+    search = begun(Game(9), NativeFake(2), max_memory_mib=1)
+    capacity = len(search.tree.nodes)
+    assert search.run([AtVisits(3 * capacity), TimeStopper(60)]).visits >= 3 * capacity
+    assert search.tree.counters[SIZE] <= capacity
+    assert_whole(search)
+
+
+def test_playouts_that_end_the_game_need_no_evaluation_and_no_end() -> None:
+    game = game_from_diagram(
+        """
+        . X .
+        X X X
+        . X .
+        """
+    )
+    evaluator = NativeFake(2)
+    search = begun(game, evaluator)
+    search.run([AtVisits(5000), TimeStopper(60)])
+    nodes = search.tree.nodes[: search.tree.counters[SIZE]]
+    assert nodes[ROOT]["visits"] >= 5000 > evaluator.positions
+    assert (nodes["stage"] == TERMINAL).any()
+    assert_whole(search)
+
+
+def test_a_search_without_anything_to_find_ends_by_itself() -> None:
+    game = Game(5)
+    avoid = np.full((3, game.board.shape[1]), 10, dtype=np.int16)
+    search = Search(NativeFake(2), SearchParams())
+    search.begin(game, game.to_play, [], avoid=avoid)
+    assert search.run([]).visits == 1
+    assert_whole(search)
+
+
+def test_a_search_goes_on_in_python_once_others_share_its_evaluator() -> None:
+    game, asked = Game(9), 0
+
+    def share() -> int | None:
+        nonlocal asked
+        asked += 1
+        return None if asked < 5 else 2
+
+    search = Search(NativeFake(2), SearchParams(random_symmetries=False), share)
+    search.begin(game, game.to_play, game.legal_vertices())
+    search.run([AtVisits(1)])
+    asked = 0
+    without_python = search.run([AtVisits(20_000), TimeStopper(0.5)])
+    assert search.pump is not None
+    answers = search.pump.answered()[1]
+    assert 0 < answers < without_python.visits
+    assert_whole(search)
+
+
+def test_time_is_told_by_parts() -> None:
+    search = begun(Game(9), NativeFake(2, pauses=200))
+    search.run([TimeStopper(0.2)])
+    assert search.pump is not None
+    seconds = search.pump.seconds
+    assert 0.3 < seconds["all"] < 2.0
+    assert all(seconds[part] > 0 for part in ("select", "backup", "evaluate"))
+    assert sum(seconds[part] for part in ("select", "backup", "encode", "evaluate")) < 1.05 * seconds["all"]
