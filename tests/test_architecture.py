@@ -12,7 +12,7 @@ LAYERS = [
     | {"engine.files", "engine.memory", "engine.installation", "engine.stopping", "engine.logs", "engine.levels"},
     {
         "engine.jit",
-        "engine.native",
+        "engine.closures",
         "engine.board",
         "engine.nets.layers",
         "engine.nets.blocks",

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from engine.bench.effort import Effort
 from engine.bench.positions import positions_to_evaluate
+from engine.closures import invoke
 from engine.color import BLACK
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, Program, native
 from engine.evaluators.playout_kernels import run_light_rollouts, seed_generator
 from engine.game import Game
 from engine.jit import kernel
-from engine.native import invoke
 from engine.search.in_flight import InFlight
 from engine.search.slot import Slot
 

@@ -14,6 +14,7 @@ from engine.board.area import area, independent_life, pass_alive
 from engine.board.ladders import LadderScratch, find_ladders
 from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
 from engine.board.setup import build_board
+from engine.closures import acquire, release
 from engine.color import BLACK, EMPTY, WHITE
 from engine.encoders.base import Inputs
 from engine.facts import (
@@ -31,7 +32,6 @@ from engine.facts import (
     PHASE_TURNS,
 )
 from engine.jit import kernel
-from engine.native import acquire, release
 from engine.vertex import NO_POINT, PASS
 
 TURNS = 5

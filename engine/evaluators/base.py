@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import is_legal, is_suicide, position_hash
 from engine.board.layout import COLOR, HEADER, HEADER_LENGTH, HEIGHT, KO_POINT, ROWS, STRIDE, TO_PLAY, WIDTH
+from engine.closures import Closure
 from engine.facts import BANNED, FACTS, KO_NOW, PHASE
 from engine.game import Game
 from engine.jit import kernel
-from engine.native import Closure
 from engine.rules import Ko, Rules
 from engine.vertex import NO_POINT, array_length, from_policy_index
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.closures import Closure, holding, new_lock
 from engine.evaluators.base import (
     DETAILS,
     Attributes,
@@ -29,7 +30,6 @@ from engine.evaluators.base import (
     native,
 )
 from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
-from engine.native import Closure, holding, new_lock
 
 
 class _Table:

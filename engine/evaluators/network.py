@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from engine.closures import Closure, holding, new_lock, runs_closures
 from engine.encoders import ENCODERS, Encoder
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch, Program, Step
 from engine.evaluators.postprocess import (
@@ -28,7 +29,6 @@ from engine.evaluators.postprocess import (
     write_evaluation,
     write_first_rows,
 )
-from engine.native import Closure, holding, new_lock, runs_closures
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from engine.closures import Closure
 from engine.errors import GoError
 from engine.evaluators.crew import Crew, Job
 from engine.evaluators.network import Precision, Slot, slot_memory
-from engine.native import Closure
 from engine.nets.numba.code import lanes_here
 from engine.nets.numba.kernels import infer_rows
 from engine.nets.numba.model import build_model, computes, computes_rounded, refuse_transformers

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.closures import FAILED
 from engine.color import WHITE
 from engine.evaluators.base import (
     NO_RESULT,
@@ -24,7 +25,6 @@ from engine.evaluators.base import (
     VARIANCE_TIME,
 )
 from engine.jit import kernel
-from engine.native import FAILED
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
 from engine.rules import Ko, Rules
 from engine.symmetry import COUNT, TRANSPOSE, map_planes

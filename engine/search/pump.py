@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
 from engine.evaluators.base import NativeEvaluator
 from engine.evaluators.throughput import Throughput
 from engine.jit import kernel
-from engine.native import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
 from engine.search.backup import Answers, back_up
 from engine.search.expansion import Sorting
 from engine.search.position import Batch, Root, Scratch
@@ -178,7 +178,7 @@ class Pump:
         self.seconds = dict.fromkeys(("select", "backup", "encode", "evaluate", "all"), 0.0)
         self._slots = slots[: self._threads]
         self._control = np.zeros(len(_CONTROL), dtype=np.int64)
-        # A cache line of its own for each thread, however many steps there are.
+        # Longer than what is used of them, so that no two threads write to one cache line.
         self._lanes = np.zeros((self._threads, _TICKS + _FIRST_STEP + _MOST_STEPS), dtype=np.int64)
         self._members = ThreadPoolExecutor(self._threads, thread_name_prefix="search")
         self._running: list[Future[None]] = []

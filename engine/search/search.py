@@ -201,7 +201,7 @@ class Search:
         Stoppers are asked from the first visit on: a move always has an evaluation behind it. A stop does not
         wait for evaluations that are under way.
         max_visits: never collect more leaves than the root lacks to this number.
-        watch: called with the figures between batches, in this thread; may read the tree.
+        watch: called with the figures now and then, in this thread; may read the tree, which nobody changes meanwhile.
         """
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.closures import FAILED
 from engine.color import BLACK, WHITE
 from engine.encoders import ENCODERS
 from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, Program, native
@@ -13,7 +14,6 @@ from engine.evaluators.joined import JoinedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.evaluators.numba import NumbaBackend
 from engine.evaluators.profile import ProfiledEvaluator
-from engine.native import FAILED
 from engine.nets.random import random_spec
 from engine.nets.spec import Activation, NetSpec, Score, ValueHead, ValueKind, WeightsError
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from engine.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, release, runs_closures
 from engine.jit import kernel
-from engine.native import FAILED, Closure, Held, acquire, holding, invoke, new_lock, release, runs_closures
 
 pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,7 +137,7 @@ def test_a_closure_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
         """
 import numpy as np
 from engine.jit import compilations, kernel
-from engine.native import Closure, invoke
+from engine.closures import Closure, invoke
 
 @kernel
 def scaled(numbers, factor, number):
