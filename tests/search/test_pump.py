@@ -182,6 +182,6 @@ def test_time_is_told_by_parts() -> None:
     search.run([TimeStopper(0.2)])
     assert search.pump is not None
     seconds = search.pump.seconds
-    assert 0.3 < seconds["all"] < 2.0
+    assert 0.05 < seconds["all"] < 20.0
     assert all(seconds[part] > 0 for part in ("select", "backup", "evaluate"))
     assert sum(seconds[part] for part in ("select", "backup", "encode", "evaluate")) < 1.05 * seconds["all"]
