@@ -43,7 +43,7 @@ class Held:
 
 
 def _kind_of(value: Any) -> Any:
-    """Return what the type of a value depends on: to ask numba for the type takes ten times as long."""
+    """Return what the type of a value depends on; to ask numba for the type takes longer."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
@@ -216,7 +216,7 @@ def _without_arguments(builder: Any, name: str, returned: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pause(typing_context: Any) -> Any:
-    """Wait for some 50 ns, where the CPU can."""
+    """Wait a moment, where the CPU can."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if _IS_X86:

@@ -53,8 +53,7 @@ class Measured:
         if self._programs:
             self.batches = [each for each in self.batches if each <= self._programs[0].rows]
         for batch in self.batches:
-            evaluator.evaluate(positions, batch, self._slots[0].evaluation)  # compiles
-            self.per_second(0.001, batch)
+            self.per_second(0.001, batch)  # compiles
 
     def nearest(self, batch: int) -> int:
         """Return the batch that can be measured and is nearest to one."""

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from engine.closures import Closure, holding, new_lock, runs_closures
+from engine.closures import FAILED, Closure, holding, new_lock, runs_closures
 from engine.encoders import ENCODERS, Encoder
 from engine.evaluators.base import Attributes, Evaluation, PositionBatch, Program, Step
 from engine.evaluators.postprocess import (
@@ -24,10 +24,8 @@ from engine.evaluators.postprocess import (
     counts_no_result,
     meaning_of,
     symmetry_table,
-    turn_first_rows,
     turn_planes,
     write_evaluation,
-    write_first_rows,
 )
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
@@ -250,8 +248,8 @@ class NetworkEvaluator:
         third = counts_no_result(self._spec, positions.rules)
         scratch = np.empty(width * height, dtype=np.float32)
         encode = make(positions, slot.planes, slot.globals, board.encoder_scratch, board.encoding)
-        turn = Closure(turn_first_rows, planes, board.reading.table, positions.symmetry, scratch)
-        write = Closure(write_first_rows, tuple(slot.outputs), board.reading, third, asked, answers)
+        turn = Closure(turn_planes, planes, board.reading.table, positions.symmetry, 0, scratch)
+        write = Closure(write_evaluation, *slot.outputs, board.reading, third, *asked, 0, *answers)
         steps = (Step("encode", encode), Step("encode", turn), Step("evaluate", infer), Step("evaluate", write))
         return Program(steps, len(slot.planes))
 
@@ -289,7 +287,7 @@ class NetworkEvaluator:
             if self._spec.metadata:
                 self._write_profile(chosen, rows, globals_, slot)
             planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
-            turn_planes(planes, board.reading.table, positions.symmetry, first, rows, board.scratch)
+            turn_planes(planes, board.reading.table, positions.symmetry, first, board.scratch, rows)
             self.encode_seconds += time.perf_counter() - start
 
     def _write_profile(self, positions: PositionBatch, rows: int, globals_: Array, slot: Slot) -> None:
@@ -311,7 +309,7 @@ class NetworkEvaluator:
         third = counts_no_result(self._spec, positions.rules)
         asked = positions.optimism, positions.legal, positions.symmetry, positions.to_play
         answers = out.policy, out.value, out.score, out.ownership, out.details
-        return bool(write_evaluation(*raw, board.reading, third, *asked, first, rows, *answers))
+        return write_evaluation(*raw, board.reading, third, *asked, first, *answers, rows) != FAILED
 
     def close(self) -> None:
         """Free the backend; the evaluator must not be used again."""

@@ -115,9 +115,9 @@ def symmetry_table(width: int, height: int) -> NDArray[np.int64]:
 
 @kernel
 def turn_planes(
-    planes: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, scratch: Array
-) -> None:
-    """Turn planes [rows, planes, area] of rows 0..count-1 in place, as rows first.. of symmetry [B] say.
+    planes: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, scratch: Array, count: int
+) -> int:
+    """Turn planes [rows, planes, area] of rows 0..count-1 in place, as rows first.. of symmetry [B] say; return count.
 
     scratch: [area].
     """
@@ -130,6 +130,7 @@ def turn_planes(
                     scratch[turned[point]] = planes[row, plane, point]
                 for point in range(area):
                     planes[row, plane, point] = scratch[point]
+    return count
 
 
 @kernel
@@ -329,16 +330,16 @@ def write_evaluation(
     symmetry: NDArray[np.int8],
     to_play: NDArray[np.int8],
     first: int,
-    count: int,
     policy: Array,
     value: Array,
     score: Array,
     ownership: Array,
     details: Array,
-) -> bool:
+    count: int,
+) -> int:
     """Write rows first..first+count-1 of an `Evaluation` from the first rows of `RawOutputs`.
 
-    third: see `counts_no_result`. Returns True if all numbers are finite.
+    third: see `counts_no_result`. Returns count, or FAILED if not all numbers are finite.
     """
     meaning, table = reading.meaning, reading.table
     finite = write_policy(
@@ -358,48 +359,4 @@ def write_evaluation(
     finite &= write_scores(raw_score, meaning.columns, meaning.scales, meaning.form, area, first, count, score, details)
     if ownership_logits.shape[1] > 0:
         write_ownership(ownership_logits, table, symmetry, first, count, ownership)
-    return finite
-
-
-@kernel
-def write_first_rows(
-    raw: tuple[Array, Array, Array, Array],
-    reading: Reading,
-    third: bool,
-    asked: tuple[Array, NDArray[np.bool_], NDArray[np.int8], NDArray[np.int8]],
-    answers: tuple[Array, Array, Array, Array, Array],
-    count: int,
-) -> int:
-    """Write rows 0..count-1 as `write_evaluation` does; return their number, or FAILED if one has a wrong number.
-
-    asked: optimism, legal, symmetry, to_play. answers: policy, value, score, ownership, details.
-    """
-    finite = write_evaluation(
-        raw[0],
-        raw[1],
-        raw[2],
-        raw[3],
-        reading,
-        third,
-        asked[0],
-        asked[1],
-        asked[2],
-        asked[3],
-        0,
-        count,
-        answers[0],
-        answers[1],
-        answers[2],
-        answers[3],
-        answers[4],
-    )
     return count if finite else FAILED
-
-
-@kernel
-def turn_first_rows(
-    planes: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], scratch: Array, count: int
-) -> int:
-    """Turn rows 0..count-1 as `turn_planes` does; return their number."""
-    turn_planes(planes, table, symmetry, 0, count, scratch)
-    return count

@@ -156,7 +156,6 @@ def _take_answer(tree: Tree, values: Values, answers: Answers, row: int, number:
 def back_up(
     tree: Tree,
     batch: Batch,
-    rows: int,
     answers: Answers,
     values: Values,
     width: int,
@@ -165,8 +164,9 @@ def back_up(
     amaf: NDArray[np.int8],
     moves: NDArray[np.int16],
     ownership_sum: NDArray[np.float64],
-) -> None:
-    """Expand the leaves of a batch with their evaluations and bring these to all above them.
+    rows: int,
+) -> int:
+    """Expand the leaves of a batch with their evaluations and bring these to all above them; return their number.
 
     sorting, work: [3, area + 1], amaf: [n], moves: [MAX_DEPTH], working memory.
     ownership_sum: [area + 1] float64, Black-positive sums over all evaluations; the last is their number.
@@ -188,6 +188,7 @@ def back_up(
                 moves[i] = _move_of(tree, path[i], links[i])
             _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)
     _recompute_above(tree, values, batch, rows, work)
+    return rows
 
 
 @kernel

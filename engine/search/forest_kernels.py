@@ -15,7 +15,7 @@ from engine.search.backup import Answers, back_up
 from engine.search.expansion import Sorting
 from engine.search.position import Batch, Root, Scratch, put_in_set
 from engine.search.selection import Exploration
-from engine.search.tree import IS_FULL, ROOT, SHARED_PLAYOUTS, TERMINAL_PLAYOUTS, Tree
+from engine.search.tree import IS_FULL, ROOT, Tree, playouts_without_evaluation
 from engine.search.values import Values
 from engine.search.walk import Conduct, collect
 
@@ -226,7 +226,7 @@ def collect_forest(
                 status[place] = FULL
                 break
             wanted = min(leaves, searches.visits[tree_number] - tree.nodes[ROOT].visits)
-            before = tree.counters[TERMINAL_PLAYOUTS] + tree.counters[SHARED_PLAYOUTS]
+            before = playouts_without_evaluation(tree.counters)
             rows = collect(
                 tree,
                 root,
@@ -235,8 +235,8 @@ def collect_forest(
                 exploration,
                 values,
                 conduct,
-                wanted,
                 searches.evaluated[tree_number],
+                wanted,
             )
             if rows > 0:
                 searches.evaluated[tree_number] += rows
@@ -244,7 +244,7 @@ def collect_forest(
                 row += rows
                 status[place] = GOING
                 break
-            progress = tree.counters[TERMINAL_PLAYOUTS] + tree.counters[SHARED_PLAYOUTS] - before
+            progress = playouts_without_evaluation(tree.counters) - before
             if progress == 0 and not tree.counters[IS_FULL]:
                 break
             ended += progress
@@ -279,7 +279,6 @@ def back_up_forest(
         back_up(
             tree_at(trees, owners[row]),
             _batch_from(batch, row),
-            end - row,
             _answers_from(answers, row),
             _values_at(searches.values, searches.score_table, owners[row]),
             width,
@@ -288,5 +287,6 @@ def back_up_forest(
             amaf,
             moves,
             evaluations,
+            end - row,
         )
         row = end

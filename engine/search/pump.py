@@ -1,9 +1,9 @@
 """A search by as many threads as there are cores, each of which walks, evaluates and backs up, without Python.
 
 Where an evaluator can be called by kernels, nobody has to be woken or waited for: a thread that has its evaluation
-takes the tree's lock, backs up, collects its next leaves, and evaluates them. Half as many leaves are under way as when
-one thread walks for all, and so less is chosen in ignorance of what others find. Who comes first is a matter of chance:
-a search that shall be repeatable goes another way.
+takes the tree's lock, backs up, collects its next leaves, and evaluates them. With batches of a size, fewer leaves are
+under way than when one thread walks for all, and so less is chosen in ignorance of what others find. Who comes first is
+a matter of chance: a search that shall be repeatable goes another way.
 """
 
 import time
@@ -19,13 +19,13 @@ from engine.closures import FAILED, Closure, Held, acquire, holding, invoke, new
 from engine.evaluators.base import NativeEvaluator
 from engine.evaluators.throughput import Throughput
 from engine.jit import kernel
-from engine.search.backup import Answers, back_up
+from engine.search.backup import back_up
 from engine.search.expansion import Sorting
-from engine.search.position import Batch, Root, Scratch
+from engine.search.position import Root, Scratch
 from engine.search.pruning import make_room
 from engine.search.selection import Exploration
 from engine.search.slot import Slot, draw_symmetries
-from engine.search.tree import IS_FULL, ROOT, SHARED_PLAYOUTS, TERMINAL_PLAYOUTS, Tree
+from engine.search.tree import IS_FULL, ROOT, Tree, playouts_without_evaluation
 from engine.search.values import Values
 from engine.search.walk import Conduct, collect
 from engine.symmetry import applicable
@@ -52,43 +52,9 @@ _FULL = 0.9
 
 
 @kernel
-def collect_rows(
-    tree: Tree,
-    root: Root,
-    scratch: Scratch,
-    batch: Batch,
-    exploration: Exploration,
-    values: Values,
-    conduct: Conduct,
-    wanted: int,
-) -> int:
-    """Collect leaves; see `engine.search.walk.collect`."""
-    return collect(tree, root, scratch, batch, exploration, values, conduct, wanted, 0)
-
-
-@kernel
-def back_up_rows(
-    tree: Tree,
-    batch: Batch,
-    answers: Answers,
-    values: Values,
-    width: int,
-    sorting: Sorting,
-    work: NDArray[np.float64],
-    amaf: NDArray[np.int8],
-    moves: NDArray[np.int16],
-    ownership_sum: NDArray[np.float64],
-    rows: int,
-) -> int:
-    """Back up a batch and return its rows; see `engine.search.backup.back_up`."""
-    back_up(tree, batch, rows, answers, values, width, sorting, work, amaf, moves, ownership_sum)
-    return rows
-
-
-@kernel
-def playouts_without_evaluation(counters: NDArray[np.int64]) -> int:
-    """Return how many playouts of this search ended at a node that other paths know, or with the game."""
-    return int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+def ticks_now() -> int:
+    """Return the CPU's clock in its own units."""
+    return int(ticks())
 
 
 @kernel
@@ -118,8 +84,9 @@ def pump(
                 control[_STOP] = 1
             elif invoke(back_up_address, rows) == FAILED:
                 control[_STOP], lane[_STATE] = 1, _IS_BROKEN
-            control[_ANSWERS] += 1
-            control[_ROWS_ANSWERED] += rows
+            else:
+                control[_ANSWERS] += 1
+                control[_ROWS_ANSWERED] += rows
         if control[_STOP] != 0:
             break
         between, before = ticks(), playouts_without_evaluation(counters)
@@ -220,11 +187,11 @@ class Pump:
             width, choices = positions.width, len(applicable(positions.width, positions.height))
             closures = [
                 Closure(
-                    back_up_rows,
+                    back_up,
                     *(position[0], held_batch, self._hold(slot.answers), values, width),
                     *(sorting, scratch.work, scratch.amaf, moves, ownership_sum),
                 ),
-                Closure(collect_rows, *position, held_batch, *told),
+                Closure(collect, *position, held_batch, *told, 0),
             ]
             names = [step.name for step in program.steps]
             if seed is not None:
@@ -276,7 +243,7 @@ class Pump:
         """Set all threads to work."""
         assert not self._running
         self._control[_STOP] = self._control[_ROWS_UNDER_WAY] = 0
-        self._lanes[:, _STATE] = _WALKING
+        self._lanes[:] = 0  # what given up evaluations took after the stop is told by nobody
         self._set_batch()
         for slot, lane, closures in zip(self._slots, self._lanes, self._closures, strict=True):
             future = self._members.submit(_work, closures, self.lock, self._tree.counters, self._control, lane)
@@ -339,14 +306,7 @@ class Pump:
         for name, seconds in zip(("select", "backup", *self._names), spent, strict=False):
             self.seconds[name] += float(seconds)
         self.seconds["all"] += elapsed * self._threads
-        self._lanes[:, _TICKS:] = 0
 
     def close(self) -> None:
         """Stop the threads for good."""
         self._members.shutdown()
-
-
-@kernel
-def ticks_now() -> int:
-    """Return the CPU's clock in its own units."""
-    return int(ticks())

@@ -21,7 +21,7 @@ from engine.search.numbers import exploration_of, values_of
 from engine.search.params import SearchParams
 from engine.search.position import MAX_DEPTH, Root, new_scratch
 from engine.search.pruning import make_room, prune
-from engine.search.pump import IDLE_STEPS, Pump, playouts_without_evaluation
+from engine.search.pump import IDLE_STEPS, Pump
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
     drop_root_moves,
@@ -46,6 +46,7 @@ from engine.search.tree import (
     bytes_per_node,
     clear,
     new_tree,
+    playouts_without_evaluation,
 )
 from engine.search.walk import Conduct, collect, plant
 from engine.symmetry import applicable
@@ -291,19 +292,8 @@ class Search:
 
     def _collect(self, slot: Slot, wanted: int) -> int:
         slot.finish()
-        slot.rows = int(
-            collect(
-                self.tree,
-                self.root,
-                self._scratch,
-                slot.batch,
-                self._exploration,
-                self._values,
-                self._conduct,
-                wanted,
-                self._evaluated,
-            )
-        )
+        numbers = self._exploration, self._values, self._conduct
+        slot.rows = int(collect(self.tree, self.root, self._scratch, slot.batch, *numbers, self._evaluated, wanted))
         self._evaluated += slot.rows
         return slot.rows
 
@@ -389,7 +379,6 @@ class Search:
         back_up(
             self.tree,
             slot.batch,
-            slot.rows,
             slot.answers,
             self._values,
             slot.positions.width,
@@ -398,6 +387,7 @@ class Search:
             self._scratch.amaf,
             self._moves,
             self.ownership_sum,
+            slot.rows,
         )
 
     def _abandon(self) -> None:

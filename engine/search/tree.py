@@ -146,6 +146,12 @@ def clear(tree: Tree) -> None:
 
 
 @kernel
+def playouts_without_evaluation(counters: NDArray[np.int64]) -> int:
+    """Return how many playouts of this search ended at a node that other paths know, or with the game."""
+    return int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+
+
+@kernel
 def find_node(nodes: NDArray[np.void], index: NDArray[np.int32], key: np.uint64) -> int:
     """Return the node of a key, or NO_NODE."""
     mask = index.shape[0] - 1

@@ -177,8 +177,8 @@ def collect(
     exploration: Exploration,
     values: Values,
     conduct: Conduct,
-    wanted: int,
     started: int,
+    wanted: int,
 ) -> int:
     """Walk down until `wanted` leaves wait for evaluation; return how many do.
 

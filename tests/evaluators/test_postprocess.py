@@ -191,7 +191,7 @@ def test_planes_are_turned_row_by_row() -> None:
     generator = np.random.default_rng(1)
     planes = generator.normal(size=(COUNT + 1, 3, 5, 5)).astype(np.float32)
     before, symmetry = planes.copy(), np.arange(-1, COUNT + 1, dtype=np.int8) % COUNT
-    turn_planes(planes.reshape(COUNT + 1, 3, 25), symmetry_table(5, 5), symmetry, 1, COUNT, np.empty(25, np.float32))
+    turn_planes(planes.reshape(COUNT + 1, 3, 25), symmetry_table(5, 5), symmetry, 1, np.empty(25, np.float32), COUNT)
     for row in range(COUNT):
         assert np.array_equal(planes[row], map_planes(before[row], row))
     assert np.array_equal(planes[COUNT], before[COUNT])
