@@ -36,7 +36,7 @@ test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as pla
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
 
 test-bounds: $(VENV)/installed-dev ## run the tests of all kernels with every array index checked
-	@NUMBA_BOUNDSCHECK=1 $(PYTEST) --timeout=1800 $(or $(ARGS),tests/board tests/search tests/encoders tests/nets tests/evaluators tests/players tests/solve)
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) --timeout=1800 $(or $(ARGS),tests/board tests/search tests/encoders tests/nets tests/evaluators tests/players tests/apps/solve)
 
 test-golden: $(VENV)/installed-dev ## check every file of golden records in $$KEIMA_SHARED/golden
 	@$(BIN)/python -m tests.golden $(ARGS)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import __version__
-from engine.levels import FULL_LEVEL
-from engine.logs import start_logging
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import network_options, refuse_unused, threads_option
-from engine.option_types import (
+from engine.apps.solve.options import SolveSettings, solve_options
+from engine.players.levels import FULL_LEVEL
+from engine.rules import parse_rules
+from engine.settings.network_options import network_options, refuse_unused, threads_option
+from engine.settings.one_line_errors import one_line_errors
+from engine.settings.option_types import (
     KOMI,
     SECONDS,
     BoardSize,
@@ -28,14 +29,13 @@ from engine.option_types import (
     search_params,
     seed_option,
 )
-from engine.rules import parse_rules
-from engine.solve.options import SolveSettings, solve_options
+from engine.support.logs import start_logging
 from gtp.options import controller_options
 
 if TYPE_CHECKING:
+    from engine.apps.solve.cli import Judge
     from engine.players import Player
     from engine.search.params import SearchParams
-    from engine.solve.cli import Judge
 
 LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "web", "zero")
 """Commands with options of their own."""
@@ -49,7 +49,7 @@ def load_command(name: str) -> click.Command | None:
 
             return analysis
         case "bench":
-            from engine.bench.cli import bench
+            from engine.apps.bench.cli import bench
 
             return bench
         case "distill":
@@ -57,15 +57,15 @@ def load_command(name: str) -> click.Command | None:
 
             return distill
         case "draw":
-            from engine.picture.cli import draw
+            from engine.apps.picture.cli import draw
 
             return draw
         case "match":
-            from engine.match.command import match
+            from engine.apps.match.command import match
 
             return match
         case "net":
-            from engine.netfile.cli import net
+            from engine.apps.net.cli import net
 
             return net
         case "selfplay":
@@ -81,7 +81,7 @@ def load_command(name: str) -> click.Command | None:
 
             return train
         case "web":
-            from engine.web.cli import web
+            from engine.apps.web.cli import web
 
             return web
         case "zero":
@@ -137,8 +137,8 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
-    from engine.memory import return_large_blocks
     from engine.players import ReflexPlayer, SearchPlayer
+    from engine.support.memory import return_large_blocks
 
     return_large_blocks()
     kind = ReflexPlayer if options["reflexes"] else SearchPlayer
@@ -150,7 +150,7 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 
 def make_judge(net: str | None, options: dict[str, Any]) -> "Judge":
     """Return what judges positions for `keima solve`. Raises GoError or WeightsError, one line."""
-    from engine.solve.cli import Judge
+    from engine.apps.solve.cli import Judge
 
     evaluator, network = open_evaluator(net, options)
     if network is None:
@@ -253,7 +253,7 @@ def gtp(**options: Any) -> None:
 @click.option("--sgf", type=click.Path(dir_okay=False, path_type=Path), help="Where the game is saved.")
 def play(**options: Any) -> None:
     """Play against the engine at the terminal."""
-    from engine.play import cli_play
+    from engine.apps.play import cli_play
     from engine.players import Limits
 
     start_logging(options["log_level"])
@@ -279,7 +279,7 @@ def solve(net: str | None, changes: dict[str, str], out: Path | None, as_json: b
     its stones, once, and asked for its move at each count of visits. A run stopped at any moment goes on with the
     same command and --out; a larger --limit adds problems.
     """
-    from engine.solve.cli import cli_solve
+    from engine.apps.solve.cli import cli_solve
 
     refuse_unused(net, *(options[name] for name in ("backend", "precision", "profile")))
     params = search_params(net, {}, changes, seed=options["seed"])

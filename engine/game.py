@@ -11,11 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
-from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
-from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
-from engine.errors import IllegalMove
-from engine.facts import (
+from engine.board.facts import (
     ALTERNATING,
     BANNED,
     BUTTON,
@@ -32,6 +28,10 @@ from engine.facts import (
     PHASE,
     PHASE_TURNS,
 )
+from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
+from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
+from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
+from engine.errors import IllegalMove
 from engine.history import (
     WHITE_TO_PLAY_KEY,
     State,
@@ -213,7 +213,7 @@ class Game:
         return self._states[-1] if color == self.to_play else restarted(self._states[-1])
 
     def facts(self, color: int) -> NDArray[np.int16]:
-        """Return the row of facts [FACTS] of the present position, `color` to play, see `engine.facts`."""
+        """Return the row of facts [FACTS] of the present position, `color` to play, see `engine.board.facts`."""
         state = self._state_for(color)
         row = np.zeros(FACTS, dtype=np.int16)
         row[[KO_NOW, KO_BEFORE, KO_EARLIER]] = NO_POINT

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.facts import PASS_ENDS_GAME, PASS_ENDS_PHASE, PASS_GOES_ON, PASS_REPEATS
 from engine.board.kernels import neighbor_offset, position_hash, zobrist
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, SIZE, STRIDE, Board
 from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
-from engine.facts import PASS_ENDS_GAME, PASS_ENDS_PHASE, PASS_GOES_ON, PASS_REPEATS
 from engine.rules import Ko, Rules
 from engine.vertex import NO_POINT
 
@@ -35,7 +35,7 @@ class State:
     keys_start: index of the first of the game's keys that a repetition is looked for among.
     marks, ko_captures: clean-up phases only, the marked stones, and (board's hash, point, color) of
         each capture of a ko.
-    turns, legal_turns, alternating: as in `engine.facts`, but not bounded.
+    turns, legal_turns, alternating: as in `engine.board.facts`, but not bounded.
     """
 
     board: Board
@@ -207,7 +207,7 @@ def _passes_clear_history(state: State, rules: Rules) -> bool:
 
 
 def pass_effect(state: State, color: int, rules: Rules) -> int:
-    """Return what a pass of this color, now, would do: one of the constants of `engine.facts`."""
+    """Return what a pass of this color, now, would do: one of the constants of `engine.board.facts`."""
     if state.button:
         return PASS_GOES_ON
     repeated = _passes_clear_history(state, rules) and situation(state, color) in state.passes

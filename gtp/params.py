@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.levels import FULL_LEVEL
+from engine.players.levels import FULL_LEVEL
 from engine.search.params import RANGES
 from gtp.args import parse_bool, parse_float, parse_int
 from gtp.errors import GtpError

@@ -21,11 +21,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from engine.elo import elo_from_score, wilson_interval
-from engine.evaluators.base import Evaluator
-from engine.files import append_line, whole_lines
-from engine.netfile.network import Computing, open_network
+from engine.evaluation.base import Evaluator
+from engine.evaluators.factory import Computing, open_network
 from engine.search.params import SearchParams
+from engine.support.elo import elo_from_score, wilson_interval
+from engine.support.files import append_line, whole_lines
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.workers import become_worker, shared_out
 

@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.board.layout import COLOR
-from engine.closures import FAILED, Closure, invoke, pause, runs_closures
 from engine.color import BLACK, EMPTY, WALL
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch, Program, Step
-from engine.jit import kernel
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch, Program, Step
+from engine.native.closures import FAILED, Closure, invoke, pause, runs_closures
+from engine.native.jit import kernel
 
 needs_closures = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
 CALLS, POSITIONS, FAIL_AT, PAUSES = range(4)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from engine.color import BLACK, opponent
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
 from engine.symmetry import map_vertex

@@ -2,7 +2,7 @@
 
     python -m tests.replay [--games N] [NAME ...]
 
-Games are read by `engine.sgf` and played by `engine.game` under the rules of each record; as in any
+Games are read by `engine.records.sgf` and played by `engine.game` under the rules of each record; as in any
 record, superko and multi-stone suicide are accepted, an occupied point or a retaken ko is not.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.errors import BadSgf
-from engine.sgf import iterate_sgfl, load_sgf
+from engine.records.sgf import iterate_sgfl, load_sgf
 from engine.vertex import PASS
 from tests.shared import SHARED
 

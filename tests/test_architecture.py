@@ -8,49 +8,49 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
-    {"engine.facts", "engine.color", "engine.errors", "engine.vertex", "engine.rules", "engine.elo", "engine.clock"}
-    | {"engine.files", "engine.memory", "engine.installation", "engine.stopping", "engine.logs", "engine.levels"},
-    {
-        "engine.jit",
-        "engine.closures",
-        "engine.board",
-        "engine.nets.layers",
-        "engine.nets.blocks",
-        "engine.nets.heads",
-        "engine.nets.spec",
-    },
-    {"engine.history", "engine.game", "engine.scoring", "engine.diagram", "engine.symmetry", "engine.handicap"}
-    | {"engine.picture", "engine.picture.svg"},
-    {"engine.sgf", "engine.sgf_source", "engine.sgf_writer"},
-    {"engine.evaluators.base"},  # the interface only: the positions that encoders read and evaluators judge
+    {"engine.errors"},
+    {"engine.support", "weights.shipped"},
+    {"engine.native"},
+    {"engine.color", "engine.vertex", "engine.rules", "engine.clock", "engine.board.facts"},
+    {"engine.board", "engine.symmetry", "engine.handicap"},
+    {"engine.nets.spec", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads"},
+    {"engine.history", "engine.game", "engine.scoring"},
+    {"engine.records"},
+    {"engine.evaluation"},
     {"engine.encoders", "weights"},
-    {"engine.nets", "engine.evaluators"},
+    {"engine.nets"},
+    {"engine.evaluators"},
     {"engine.search"},
+    {"engine.players.levels"},
     {"engine.players", "engine.programs"},
-    {"gtp", "engine.match", "engine.solve", "engine.netfile", "engine.play", "engine.bench", "engine.option_types"}
-    | {"engine.train.toml_settings", "engine.train.workers", "engine.analysis_server"}
-    | {"engine.picture.cli", "engine.web"},
+    {"engine.match"},
+    {"engine.settings"},
+    {"engine.train.toml_settings", "engine.train.workers"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},
     {"engine.train.generations", "engine.train.study"},
     {"engine.train"},
+    {"engine.apps.picture"},
+    {"engine.apps"},
+    {"gtp"},
     {"keima"},
 ]
+"""Rooms from the lowest to the highest: each imports only from its own and from those before it."""
 TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
 TRAINS_WITH_TORCH |= {"train", "bench"}
 ONLY_IMPORTER = {
-    "matplotlib": {"engine.solve.plot"}
+    "matplotlib": {"engine.apps.solve.plot"}
     | {f"engine.train.{name}" for name in ("learning.plot", "generations.rating_plot", "data.accuracy_report")},
-    "numba": {"engine.jit"},
-    "llvmlite": {"engine.jit"},
-    "openvino": {"engine.nets.openvino.runtime"},
+    "numba": {"engine.native.jit"},
+    "llvmlite": {"engine.native.jit"},
+    "openvino": {"engine.nets.openvino_graph.runtime"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
-    "torch": {"engine.nets.torch.blocks", "engine.nets.torch.layers", "engine.nets.torch.model"}
-    | {"engine.evaluators.backends", "engine.evaluators.torch"}
+    "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}
+    | {"engine.evaluators.backends", "engine.evaluators.torch_backend"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }
-WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors", "engine.files"}
+WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors", "engine.support.files"}
 
 
 def modules() -> dict[str, ast.Module]:
@@ -120,7 +120,7 @@ def test_the_search_knows_evaluators_by_their_interface_only() -> None:
     for name in TREES:
         if name.startswith("engine.search"):
             known = {each for each in imports(name) if each.startswith(("engine.evaluators", "engine.nets"))}
-            assert known <= {"engine.evaluators.base", "engine.evaluators.throughput"}, name
+            assert known <= {"engine.evaluation.base", "engine.search.throughput"}, name
 
 
 def test_weights_know_only_the_specification_of_a_network() -> None:
@@ -128,3 +128,9 @@ def test_weights_know_only_the_specification_of_a_network() -> None:
         if name.split(".")[0] == "weights":
             known = {each for each in imports(name) if each.split(".")[0] in {"engine", "gtp", "keima"}}
             assert known <= WEIGHTS_MAY_IMPORT, name
+
+
+def test_the_library_does_not_import_applications() -> None:
+    for name in TREES:
+        if name != "keima" and not name.startswith(("engine.apps", "gtp")):
+            assert {each for each in imports(name) if each.startswith("engine.apps")} == set(), name

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.apps.net.canaries import canaries, capturing_race, won_by_black
 from engine.encoders import ENCODERS
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
-from engine.netfile.canaries import canaries, capturing_race, won_by_black
-from engine.netfile.network import Computing, make_evaluator
 from engine.nets.random import random_spec
 from engine.scoring import final_score
 from engine.vertex import parse_vertex

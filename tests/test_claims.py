@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 
 import keima
-from engine.files import claimed
-from engine.sgf_writer import write_game
+from engine.records.sgf_writer import write_game
+from engine.support.files import claimed
+from tests.apps.solve.test_captures import capture_problems
 from tests.positions import random_game
-from tests.solve.test_captures import capture_problems
 
 GAMES, PROBLEMS, OUT = "games.sgfl", "problems.jsonl", "out"
 COMMANDS = [

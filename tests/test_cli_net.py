@@ -227,8 +227,8 @@ def test_a_check_of_nothing_fails(network: Path, tmp_path: Path) -> None:
 
 
 def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
+    from engine.apps.net import options
     from engine.evaluators import backends
-    from engine.netfile import options
 
     assert (options.BACKENDS, options.PRECISIONS) == (backends.BACKENDS, backends.PRECISIONS)
 
@@ -236,8 +236,8 @@ def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
 def test_a_network_that_ships_is_found_by_its_name_unless_there_is_such_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.netfile.finding import find_network
-    from engine.netfile.options import DEFAULT_NETWORK
+    from engine.evaluators.finding import find_network
+    from weights.shipped import DEFAULT_NETWORK
 
     monkeypatch.chdir(tmp_path)
     name = DEFAULT_NETWORK.stem
@@ -252,7 +252,7 @@ def test_a_network_that_ships_is_found_by_its_name_unless_there_is_such_a_file(
 
 def test_the_newest_network_of_a_folder_is_found(network: Path) -> None:
     from engine.errors import GoError
-    from engine.netfile.finding import find_network
+    from engine.evaluators.finding import find_network
 
     folder = network.parent
     (folder / "notes.txt").write_text("newer, but no network")
@@ -269,7 +269,7 @@ def test_the_newest_network_of_a_folder_is_found(network: Path) -> None:
 
 
 def test_drafts_and_files_of_others_are_no_networks_of_a_folder(network: Path) -> None:
-    from engine.netfile.finding import find_network
+    from engine.evaluators.finding import find_network
 
     folder = network.parent
     os.utime(network, (1000, 1000))
@@ -283,7 +283,7 @@ def test_drafts_and_files_of_others_are_no_networks_of_a_folder(network: Path) -
 def test_a_file_that_goes_while_its_folder_is_read_is_passed_over(
     network: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.netfile.finding import find_network
+    from engine.evaluators.finding import find_network
 
     there = [*network.parent.iterdir(), network.with_name("gone")]
     monkeypatch.setattr(Path, "iterdir", lambda _: iter(there))

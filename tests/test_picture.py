@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.apps.picture.svg import UNIT, Mark, picture
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.picture.svg import UNIT, Mark, picture
-from engine.sgf_writer import write_game
+from engine.records.sgf_writer import write_game
 from engine.vertex import PASS, parse_vertex, points, row_column
 from keima import main
 from tests.positions import game_of

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from engine.errors import BadSgf
-from engine.sgf import load_sgf
-from engine.sgf_source import iterate_records, lines_of_play
+from engine.records.sgf import load_sgf
+from engine.records.sgf_source import iterate_records, lines_of_play
 
 
 def archive_of(path: Path, files: dict[str, bytes]) -> Path:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.files import write_atomically
 from engine.nets.spec import (
     Activation,
     Array,
@@ -28,6 +27,7 @@ from engine.nets.spec import (
     Tip,
     ValueHead,
 )
+from engine.support.files import write_atomically
 from weights.katago import METADATA_INPUTS, PASS_ALIVE_ENCODER, SCALES
 from weights.katago_form import katago_form
 from weights.katago_layers import ACTIVATIONS, NAMED_ACTIVATIONS

@@ -17,8 +17,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from engine.files import write_atomically
 from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
+from engine.support.files import write_atomically
 from weights.architecture import from_json, to_json
 
 SUFFIX = ".safetensors"

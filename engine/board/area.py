@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
-from engine.jit import kernel
+from engine.native.jit import kernel
 
 _BLACK_ROWS, _WHITE_ROWS, _START, _END, _ROOT, _FACTS, _FAR, _CANDIDATES, _VITAL = range(9)
 _VITAL_CHAINS = 4

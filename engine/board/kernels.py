@@ -33,7 +33,7 @@ from engine.board.layout import (
     Board,
 )
 from engine.color import EMPTY
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import MAX_SIZE, NO_POINT, PASS, array_length
 
 ILLEGAL = -1

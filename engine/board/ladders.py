@@ -14,7 +14,7 @@ from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES
 from engine.board.tactics import last_liberty
 from engine.board.undo import new_journal, take_back, try_stone
 from engine.color import EMPTY, WALL
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 MAX_MOVES = 25_000

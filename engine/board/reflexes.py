@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import breathes_after, chain_size_after, is_eye, puts_in_atari, saves
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 NO_REFLEX, CAPTURE, SAVE, DOUBLE_ATARI, OWN_EYE, SELF_ATARI = range(6)

@@ -18,7 +18,7 @@ from engine.board.layout import (
     Board,
 )
 from engine.color import EMPTY, WALL
-from engine.jit import kernel
+from engine.native.jit import kernel
 
 
 @kernel

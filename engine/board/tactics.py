@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.board.kernels import neighbor_offset
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, Board
 from engine.color import EMPTY, WALL
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 NAKADE_POINTS = 6

@@ -27,7 +27,7 @@ from engine.board.layout import (
     Board,
 )
 from engine.color import EMPTY
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 _PER_STONE = 41

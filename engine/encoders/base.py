@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.closures import Closure
-from engine.evaluators.base import PositionBatch
+from engine.evaluation.base import PositionBatch
+from engine.native.closures import Closure
 
 Inputs: TypeAlias = NDArray[np.float32]
 

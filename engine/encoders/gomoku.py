@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluators.base import PositionBatch
-from engine.jit import kernel
+from engine.evaluation.base import PositionBatch
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 OWN, ENEMY, LAST, BLACK_TO_MOVE = range(4)

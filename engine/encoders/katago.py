@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from engine.board.area import new_scratch
 from engine.board.ladders import new_ladder_scratch
 from engine.board.layout import new_board
-from engine.closures import Closure
 from engine.encoders.base import Encoder, Inputs
 from engine.encoders.katago_kernels import (
     TURNS,
@@ -21,7 +20,8 @@ from engine.encoders.katago_kernels import (
     encode_first_rows,
     encode_katago,
 )
-from engine.evaluators.base import PositionBatch
+from engine.evaluation.base import PositionBatch
+from engine.native.closures import Closure
 from engine.rules import Ko, Tax
 
 _MEMO_BYTES = 8 << 20

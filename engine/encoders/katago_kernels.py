@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life, pass_alive
-from engine.board.ladders import LadderScratch, find_ladders
-from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
-from engine.board.setup import build_board
-from engine.closures import acquire, release
-from engine.color import BLACK, EMPTY, WHITE
-from engine.encoders.base import Inputs
-from engine.facts import (
+from engine.board.facts import (
     ALTERNATING,
     BANNED,
     BUTTON,
@@ -31,7 +25,13 @@ from engine.facts import (
     PHASE,
     PHASE_TURNS,
 )
-from engine.jit import kernel
+from engine.board.ladders import LadderScratch, find_ladders
+from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
+from engine.board.setup import build_board
+from engine.color import BLACK, EMPTY, WHITE
+from engine.encoders.base import Inputs
+from engine.native.closures import acquire, release
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 TURNS = 5

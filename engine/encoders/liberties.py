@@ -12,8 +12,8 @@ from engine.board.kernels import is_legal
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
 from engine.color import BLACK, EMPTY
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluators.base import PositionBatch
-from engine.jit import kernel
+from engine.evaluation.base import PositionBatch
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 ON_BOARD, OWN_1, ENEMY_1, KO, SUICIDE, LAST = 0, 1, 4, 7, 8, 9

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluators.base import PositionBatch
-from engine.jit import kernel
+from engine.evaluation.base import PositionBatch
+from engine.native.jit import kernel
 
 
 @kernel

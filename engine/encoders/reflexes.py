@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from engine.board.reflexes import DOUBLE_ATARI, NO_REFLEX, reflex_at
 from engine.encoders import liberties
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluators.base import PositionBatch
-from engine.jit import kernel
+from engine.evaluation.base import PositionBatch
+from engine.native.jit import kernel
 
 REFLEX = liberties.ENCODER.planes
 

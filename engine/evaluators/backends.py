@@ -96,11 +96,11 @@ def _computable(spec: NetSpec, backend: str) -> tuple[str, ...]:
 
 def _full_speed(spec: NetSpec, backend: str) -> tuple[str, ...]:
     if backend == "numba":
-        from engine.evaluators.numba import precisions as precisions_of_kernels
+        from engine.evaluators.kernel_backend import precisions as precisions_of_kernels
 
         return precisions_of_kernels(spec)
     if backend == "openvino":
-        from engine.evaluators.openvino import precisions
+        from engine.evaluators.openvino_backend import precisions
 
         return precisions()
     return _TORCH if backend == "torch" and has_gpu() else ("fp32",)
@@ -117,7 +117,7 @@ def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
 
 def _rounding_is_fast() -> bool:
     """Return whether this CPU multiplies numbers of eight or sixteen bits faster than those of 32."""
-    from engine.jit import BYTE_PRODUCTS, TILES, instruction_sets
+    from engine.native.jit import BYTE_PRODUCTS, TILES, instruction_sets
 
     return not {*BYTE_PRODUCTS, TILES}.isdisjoint(instruction_sets())
 
@@ -137,13 +137,13 @@ def has_gpu() -> bool:
 
 
 def _numba(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
-    from engine.evaluators.numba import NumbaBackend
+    from engine.evaluators.kernel_backend import NumbaBackend
 
     return NumbaBackend(spec, precision, threads=threads)
 
 
 def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
-    from engine.evaluators.openvino import OpenVinoBackend
+    from engine.evaluators.openvino_backend import OpenVinoBackend
 
     return OpenVinoBackend(spec, precision, threads=threads)
 
@@ -152,6 +152,6 @@ def _torch(spec: NetSpec, precision: Precision | None, threads: int | None) -> B
     """Return torch's backend; by itself it computes in bf16 on a GPU and in fp32 on a CPU."""
     if precision is not None and precision not in _TORCH:
         raise GoError(f"torch does not compute in {precision}: choose {' or '.join(_TORCH)}, or openvino")
-    from engine.evaluators.torch import TorchBackend
+    from engine.evaluators.torch_backend import TorchBackend
 
     return TorchBackend(spec, precision or ("bf16" if has_gpu() else "fp32"), threads=threads)

@@ -16,8 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.closures import Closure, holding, new_lock
-from engine.evaluators.base import (
+from engine.evaluation.base import (
     DETAILS,
     Attributes,
     Begun,
@@ -30,6 +29,7 @@ from engine.evaluators.base import (
     native,
 )
 from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
+from engine.native.closures import Closure, holding, new_lock
 
 
 class _Table:
@@ -206,7 +206,7 @@ class _Call:
     """One call: its rows that were known are written at once, the others when they are kept.
 
     unknown: distinct positions to be asked for, the first rows of `asked`, whose answers belong into `fresh`.
-    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluators.base.Begun`.
+    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluation.base.Begun`.
     leave: takes the call back when it is finished.
     """
 

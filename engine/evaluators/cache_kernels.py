@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
-from engine.closures import FAILED, acquire, release
-from engine.jit import kernel
+from engine.native.closures import FAILED, acquire, release
+from engine.native.jit import kernel
 
 WAYS = 8
 """Slots of a bucket: their keys fill one cache line."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.color import BLACK, WHITE
 from engine.encoders.human import human_metadata
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.evaluators.network import encoder_for
 from engine.game import Game
 from engine.nets.spec import Array, NetSpec

@@ -23,7 +23,7 @@ from engine.board.tactics import (
     saves,
 )
 from engine.color import EMPTY
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 (

@@ -16,9 +16,8 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from engine.closures import FAILED, Closure, holding, new_lock, runs_closures
 from engine.encoders import ENCODERS, Encoder
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch, Program, Step
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch, Program, Step
 from engine.evaluators.postprocess import (
     Reading,
     counts_no_result,
@@ -27,6 +26,7 @@ from engine.evaluators.postprocess import (
     turn_planes,
     write_evaluation,
 )
+from engine.native.closures import FAILED, Closure, holding, new_lock, runs_closures
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
@@ -317,7 +317,7 @@ class NetworkEvaluator:
 
 
 class _Call:
-    """The rows of one call on their way through slots; once begun an `engine.evaluators.base.Begun`."""
+    """The rows of one call on their way through slots; once begun an `engine.evaluation.base.Begun`."""
 
     def __init__(self, evaluator: NetworkEvaluator, positions: PositionBatch, count: int, out: Evaluation) -> None:
         self._evaluator, self._backend = evaluator, evaluator._backend

@@ -21,7 +21,7 @@ from engine.board.tactics import (
     neighborhood,
 )
 from engine.color import BLACK, EMPTY, WALL, WHITE
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 CAPTURE, SAVE, PATTERN, SELF_ATARI, NAKADE = range(5)

@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.closures import FAILED
 from engine.color import WHITE
-from engine.evaluators.base import (
+from engine.evaluation.base import (
     NO_RESULT,
     SCORE_ERROR,
     SCORE_MEAN,
@@ -24,7 +23,8 @@ from engine.evaluators.base import (
     VALUE_ERROR,
     VARIANCE_TIME,
 )
-from engine.jit import kernel
+from engine.native.closures import FAILED
+from engine.native.jit import kernel
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
 from engine.rules import Ko, Rules
 from engine.symmetry import COUNT, TRANSPOSE, map_planes

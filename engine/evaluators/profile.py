@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.encoders.human import human_metadata
-from engine.evaluators.base import Begun, Evaluation, Evaluator, PositionBatch, asynchronous
+from engine.evaluation.base import Begun, Evaluation, Evaluator, PositionBatch, asynchronous
 
 
 class ProfiledEvaluator:

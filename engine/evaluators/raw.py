@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import WHITE
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.game import Game
 from engine.vertex import MAX_SIZE
 

@@ -13,10 +13,10 @@ from engine.board.kernels import copy_board
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch, outcome_value
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch, outcome_value
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
 from engine.evaluators.playout_kernels import PROBABILITIES, heavy_rollout, owner_sign, seed_generator
-from engine.jit import kernel
+from engine.native.jit import kernel
 
 _BATCH = 16
 _MAX_BATCH = 1024

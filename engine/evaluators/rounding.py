@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluators.calibration import calibration_inputs
-from engine.files import write_atomically
-from engine.installation import user_cache
-from engine.nets.openvino.model import GLOBALS, OUTPUTS, PLANES
-from engine.nets.openvino.quantization import Range, channels_to_round, combined, measured
+from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES
+from engine.nets.openvino_graph.quantization import Range, channels_to_round, combined, measured
 from engine.nets.spec import Array, NetSpec, WeightsError
+from engine.support.files import write_atomically
+from engine.support.installation import user_cache
 from weights.keras import DAMAGED_NPZ
 
 _LOG = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from engine.board.layout import COLOR
 from engine.color import EMPTY, WALL
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
-from engine.jit import kernel
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch
+from engine.native.jit import kernel
 
 PASS_PROBABILITY = 0.01
 """Of a pass while there are points to play; it lets a search see that a game can end."""

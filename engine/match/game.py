@@ -18,8 +18,8 @@ from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.programs.program import printable
+from engine.records.sgf_writer import write_game
 from engine.scoring import VOID, final_score
-from engine.sgf_writer import write_game
 from engine.vertex import PASS, format_vertex, parse_vertex
 
 log = logging.getLogger(__name__)

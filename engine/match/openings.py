@@ -17,9 +17,9 @@ from engine.board.layout import COLOR
 from engine.errors import BadSgf, IllegalMove
 from engine.game import Game, Move
 from engine.match.errors import MatchError
+from engine.records.sgf import Record, load_sgf
+from engine.records.sgf_source import iterate_records
 from engine.rules import Rules
-from engine.sgf import Record, load_sgf
-from engine.sgf_source import iterate_records
 from engine.symmetry import applicable, map_planes
 from engine.vertex import PASS, points
 
@@ -60,7 +60,7 @@ def read_openings(
 ) -> OpeningBook:
     """Return up to `count` openings on a board of this size, no two of them equal but for a symmetry.
 
-    sources: see `engine.sgf_source.iterate_records`.
+    sources: see `engine.records.sgf_source.iterate_records`.
     moves: how many of each record; None takes whole records, of half as many moves as points at most.
     Records are looked at in a random order, only as many as are needed; a larger count appends openings.
     Raises MatchError when a source cannot be read, or none of its records can be used.

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from engine.elo import Interval, Pairing, elo_from_score, fit_ratings, wilson_interval
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
+from engine.support.elo import Interval, Pairing, elo_from_score, fit_ratings, wilson_interval
 
 
 @dataclass

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.files import append_line, read_object, whole_lines, write_atomically
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
+from engine.support.files import append_line, read_object, whole_lines, write_atomically
 
 FORMAT = {"format": "keima-match", "version": 2}
 

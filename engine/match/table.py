@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.elo import Interval
 from engine.match.report import Standing, ratings, repeated_games, standings
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
+from engine.support.elo import Interval
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.levels import ATTENTION, FULL_LEVEL
 from engine.players.base import Limits
+from engine.players.levels import ATTENTION, FULL_LEVEL
 from engine.vertex import PASS
 
 _GLANCES = 5

@@ -1,7 +1,7 @@
 """A player that does not search: it moves by reflex where it has one, and by the evaluator's best prior elsewhere."""
 
 from engine.board.reflexes import reflex_move
-from engine.evaluators.base import legality_of
+from engine.evaluation.base import legality_of
 from engine.game import Game
 from engine.players.base import Avoided, Decision, Limits, Watch
 from engine.players.moves import safe_vertices

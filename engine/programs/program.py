@@ -18,7 +18,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import IO, NamedTuple
 
-from engine.programs.command_line import startable
+from engine.support.command_line import startable
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
 from engine.color import EMPTY
-from engine.evaluators.base import (
+from engine.evaluation.base import (
     NO_RESULT,
     SCORE_ERROR,
     SCORE_MEAN,
@@ -16,7 +16,7 @@ from engine.evaluators.base import (
     black_value,
     outcome_value,
 )
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.expansion import Sorting, expand
 from engine.search.position import Batch
 from engine.search.tree import NEW, OWNERSHIP_SCALE, Tree

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.color import EMPTY
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.tree import BIAS_ENTRIES, NO_SLOT, Tree
 from engine.vertex import PASS
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
 from engine.vertex import PASS
 

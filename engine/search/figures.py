@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.stoppers import SearchStats
 from engine.search.tree import NO_LINK, ROOT, Tree, decoded_prior
 from engine.vertex import NO_POINT

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.backup import Answers, back_up
 from engine.search.expansion import Sorting
 from engine.search.position import Batch, Root, Scratch, put_in_set

@@ -4,7 +4,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from engine.evaluators.base import Begun, Evaluator, asynchronous
+from engine.evaluation.base import Begun, Evaluator, asynchronous
 from engine.search.slot import Slot
 
 

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 
 from engine.board.area import area, independent_life
 from engine.board.area import new_scratch as new_area_scratch
-from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
-from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluators.base import HISTORY
-from engine.facts import (
+from engine.board.facts import (
     ALTERNATING,
     BANNED,
     BUTTON,
@@ -30,8 +26,12 @@ from engine.facts import (
     PHASE,
     PHASE_TURNS,
 )
+from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
+from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluation.base import HISTORY
 from engine.history import WHITE_TO_PLAY_KEY
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.vertex import PASS
 
 MAX_DEPTH = 1024

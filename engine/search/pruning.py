@@ -8,7 +8,7 @@ all its playouts, so that what lies above it stays as it is.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.bias import bias_slot
 from engine.search.tree import BIAS_ENTRIES, IS_FULL, LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
 

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
-from engine.evaluators.base import NativeEvaluator
-from engine.evaluators.throughput import Throughput
-from engine.jit import kernel
+from engine.evaluation.base import NativeEvaluator
+from engine.native.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
+from engine.native.jit import kernel
 from engine.search.backup import back_up
 from engine.search.expansion import Sorting
 from engine.search.position import Root, Scratch
 from engine.search.pruning import make_room
 from engine.search.selection import Exploration
 from engine.search.slot import Slot, draw_symmetries
+from engine.search.throughput import Throughput
 from engine.search.tree import IS_FULL, ROOT, Tree, playouts_without_evaluation
 from engine.search.values import Values
 from engine.search.walk import Conduct, collect

@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.facts import KO_NOW
 from engine.board.kernels import position_hash
 from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import HISTORY, legality_of
-from engine.facts import KO_NOW
+from engine.evaluation.base import HISTORY, legality_of
 from engine.game import Game
 from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.evaluators.base import Evaluation, Evaluator, native
-from engine.evaluators.throughput import Load, Pace, Throughput, repeatable_load
+from engine.evaluation.base import Evaluation, Evaluator, native
 from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.expansion import new_sorting
@@ -33,6 +32,7 @@ from engine.search.root import (
 )
 from engine.search.slot import Slot
 from engine.search.stoppers import SearchStats, Stopper
+from engine.search.throughput import Load, Pace, Throughput, repeatable_load
 from engine.search.tree import (
     EXPANDED,
     IS_FULL,

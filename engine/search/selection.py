@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.tree import Tree, decoded_prior
 
 _OFFSET = 0.01

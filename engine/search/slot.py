@@ -5,9 +5,9 @@ from concurrent.futures import Future, wait
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.evaluation.base import Evaluation, PositionBatch
 from engine.game import Game
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
 from engine.symmetry import applicable

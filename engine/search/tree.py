@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jit import kernel
+from engine.native.jit import kernel
 
 NO_NODE = -1
 NO_LINK = -1

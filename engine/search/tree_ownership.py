@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.tree import NO_LINK, OWNERSHIP_SCALE, SIZE, Tree
 
 Floats = NDArray[np.float64]

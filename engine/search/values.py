@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.jit import kernel
+from engine.native.jit import kernel
 from engine.search.tree import NO_LINK, NO_SLOT, decoded_prior
 
 _TABLE_MEANS, _TABLE_DEVIATIONS = 513, 97

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import threads_option
+from engine.settings.network_options import threads_option
+from engine.settings.one_line_errors import one_line_errors
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.generations.gate_cli import gate_command
 
@@ -92,7 +92,7 @@ def run(**options: Any) -> None:
 def plot(run: Path, out: Path | None, window: int) -> None:
     """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
     with one_line_errors():
-        from engine.files import write_atomically
+        from engine.support.files import write_atomically
         from engine.train.learning.plot import plot_run
 
         path = out or run / "metrics.png"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
-from engine.levels import FULL_LEVEL
+from engine.players.levels import FULL_LEVEL
 from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color

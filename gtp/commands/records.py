@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 def loadsgf(state: GtpState, command: Command) -> str:
     """Load the position before move N of a file, or its last one; tell whose turn it is."""
-    from engine.sgf import load_sgf
+    from engine.records.sgf import load_sgf
 
     path, number = split_path(command.rest)
     try:
@@ -68,7 +68,7 @@ def _exists(path: Path) -> bool:
 
 def printsgf(state: GtpState, command: Command) -> str:
     """Tell the game as SGF, as with `-`, or write it to a file."""
-    from engine.sgf_writer import write_game
+    from engine.records.sgf_writer import write_game
 
     text = write_game(state.game)
     if command.rest in ("", "-"):

@@ -62,7 +62,7 @@ def get_komi(state: GtpState, command: Command) -> str:
 
 def showboard(state: GtpState, command: Command) -> str:
     """Draw the board, below the status character's line."""
-    from engine.diagram import showboard as draw
+    from engine.records.diagram import showboard as draw
 
     expect(command.args, 0)
     return "\n" + draw(state.game)

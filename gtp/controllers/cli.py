@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from engine.installation import installed_program
-from engine.netfile.errors import one_line_errors
-from engine.option_types import require_options_of
+from engine.settings.one_line_errors import one_line_errors
+from engine.settings.option_types import require_options_of
+from engine.support.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
 from gtp.stderr import tell
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from string import Template
 
 from engine.errors import GoError
-from engine.programs.command_line import joined
+from engine.support.command_line import joined
 
 
 @dataclass(frozen=True)

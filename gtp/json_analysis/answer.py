@@ -8,8 +8,8 @@ from engine.vertex import NO_POINT, format_vertex, points, row_column
 from gtp.json_analysis.query import Asked
 
 if TYPE_CHECKING:
-    from engine.analysis_server.task import Report
-    from engine.evaluators.base import Evaluation
+    from engine.apps.analysis_server.task import Report
+    from engine.evaluation.base import Evaluation
     from engine.game import Game
     from engine.search.analysis import MoveInfo, RootInfo
 
@@ -109,7 +109,7 @@ def _policy(game: "Game", color: int, raw: "Evaluation") -> list[float]:
     """Return the evaluator's probabilities, row by row from the top, pass last, -1 where a move is illegal."""
     import numpy as np
 
-    from engine.evaluators.base import legality_of
+    from engine.evaluation.base import legality_of
 
     legal, _, _ = legality_of(game, color)
     return [rounded(each) for each in np.where(legal, raw.policy[0], _NOT_LEGAL).tolist()]

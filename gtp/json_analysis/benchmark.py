@@ -10,8 +10,8 @@ from gtp.json_analysis.query import Asked, parse_query
 from gtp.json_analysis.settings import Settings
 
 if TYPE_CHECKING:
-    from engine.analysis_server.bench import Comparison, Way
-    from engine.analysis_server.task import Report, Task
+    from engine.apps.analysis_server.bench import Comparison, Way
+    from engine.apps.analysis_server.task import Report, Task
 
 
 def read_tasks(file: Path, settings: Settings, sizes: tuple[int, int]) -> "list[Task]":

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.errors import GoError
-from engine.logs import start_logging
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, refuse_unused, threads_option
-from engine.option_types import SECONDS, log_level_option, open_evaluator, read_settings, search_params, seed_option
+from engine.settings.network_options import computing_options, refuse_unused, threads_option
+from engine.settings.one_line_errors import one_line_errors
+from engine.settings.option_types import (
+    SECONDS,
+    log_level_option,
+    open_evaluator,
+    read_settings,
+    search_params,
+    seed_option,
+)
+from engine.support.logs import start_logging
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
 from gtp.state import DEFAULT_ANALYSIS_NOISE
 from gtp.stderr import tell
@@ -134,9 +141,9 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     threads: positions at a time, None for as many as keep the evaluator busy.
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
-    from engine.analysis_server.pool import AnalysisPool, default_threads
+    from engine.apps.analysis_server.pool import AnalysisPool, default_threads
     from engine.evaluators.cache import CachedEvaluator
-    from engine.memory import return_large_blocks
+    from engine.support.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
@@ -166,7 +173,7 @@ def _warm_up(equipment: "Equipment") -> None:
     """Analyze a position, so that every kernel and the network of a board are there."""
     import threading
 
-    from engine.analysis_server.task import Task
+    from engine.apps.analysis_server.task import Task
     from engine.game import Game
     from engine.search.analysis import Wanted
 
@@ -203,7 +210,7 @@ def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None
 
 def _benchmark(equipment: "Equipment", file: Path) -> int:
     """Print how fast the queries of a file are analyzed. Raises GoError for a query that cannot be."""
-    from engine.analysis_server.bench import compare
+    from engine.apps.analysis_server.bench import compare
     from gtp.json_analysis.benchmark import read_tasks, table
 
     pool = equipment.pool

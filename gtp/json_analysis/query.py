@@ -28,7 +28,7 @@ from gtp.json_analysis.settings import Settings, overridden
 from gtp.state import MIN_SIZE, Perspective
 
 if TYPE_CHECKING:
-    from engine.analysis_server.task import Report, Task
+    from engine.apps.analysis_server.task import Report, Task
     from engine.game import Game
 
 _MOST_PRIORITY = 0x3FFFFFFFFFFFFFFF
@@ -269,7 +269,7 @@ class _TaskMaker:
         """Return the task of one turn."""
         from functools import partial
 
-        from engine.analysis_server.task import Task
+        from engine.apps.analysis_server.task import Task
         from engine.search.analysis import Wanted
 
         settings, flags = self._settings, self._flags

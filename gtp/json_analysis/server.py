@@ -21,8 +21,8 @@ from gtp.json_analysis.settings import Settings
 from gtp.session import ByteSink, ByteSource, Disconnected, Writer, read_lines
 
 if TYPE_CHECKING:
-    from engine.analysis_server.pool import AnalysisPool
-    from engine.analysis_server.task import Report, Task
+    from engine.apps.analysis_server.pool import AnalysisPool
+    from engine.apps.analysis_server.task import Report, Task
     from engine.evaluators.raw import RawNetwork
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.nets.numba.code import lanes_here
+from engine.nets.kernels.code import lanes_here
 from engine.nets.random import random_spec
 from weights import native
 

@@ -3,7 +3,7 @@
 import random
 
 from engine.color import BLACK, WHITE
-from engine.diagram import Diagram
+from engine.records.diagram import Diagram
 from tests.oracle.naive_board import NaiveBoard
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from engine.board.area import area, independent_life, new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
-from engine.diagram import format_diagram, parse_diagram
+from engine.records.diagram import format_diagram, parse_diagram
 from tests.board.positions import diagram_of, random_position
 from tests.oracle.naive_area import area_map
 from tests.oracle.naive_area import independent_life as naive_life

@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.board.layout import COLOR
-from engine.color import BLACK, WHITE, opponent
-from engine.errors import IllegalMove
-from engine.facts import (
+from engine.board.facts import (
     ALTERNATING,
     BANNED,
     KO_BEFORE,
@@ -25,6 +22,9 @@ from engine.facts import (
     PASS_GOES_ON,
     PHASE_TURNS,
 )
+from engine.board.layout import COLOR
+from engine.color import BLACK, WHITE, opponent
+from engine.errors import IllegalMove
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, Ko, Rules, Scoring
 from engine.scoring import final_score

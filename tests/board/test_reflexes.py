@@ -15,7 +15,7 @@ from engine.board.reflexes import (
     takes,
 )
 from engine.color import BLACK, WHITE, opponent
-from engine.evaluators.base import legality_of
+from engine.evaluation.base import legality_of
 from engine.game import Game
 from engine.vertex import NO_POINT, parse_vertex
 from tests.positions import game_from_diagram, random_game

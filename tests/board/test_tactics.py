@@ -22,7 +22,7 @@ from engine.board.tactics import (
     saves,
 )
 from engine.color import BLACK, WHITE, opponent
-from engine.diagram import parse_diagram
+from engine.records.diagram import parse_diagram
 from engine.vertex import NO_POINT, parse_vertex
 
 COLOR = {"X": BLACK, "O": WHITE}

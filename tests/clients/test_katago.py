@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine.apps.net.golden import EXACT, Comparison, compare
 from engine.encoders import ENCODERS
 from engine.evaluators.network import NetworkEvaluator
-from engine.evaluators.torch import TorchBackend
-from engine.netfile.golden import EXACT, Comparison, compare
+from engine.evaluators.torch_backend import TorchBackend
 from engine.nets.random import random_spec
 from engine.nets.spec import Activation, NetSpec, ValueKind
 from tests.nets.examples import hidden_pass, stirred

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.evaluators.base import Attributes, Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Attributes, Evaluation, Evaluator, PositionBatch
+from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
-from engine.netfile.network import Computing, open_network
 from engine.rules import CHINESE
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams

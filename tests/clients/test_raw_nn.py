@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.netfile.options import DEFAULT_NETWORK
 from tests.clients.test_katago import CONFIG, katago
 from tests.shared import require_shared
 from weights import katago_writer
 from weights.registry import load
+from weights.shipped import DEFAULT_NETWORK
 
 pytestmark = pytest.mark.clients
 ROOT = Path(__file__).resolve().parent.parent.parent

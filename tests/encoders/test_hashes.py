@@ -8,7 +8,7 @@ import pytest
 
 from engine.color import opponent
 from engine.encoders import ENCODERS
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, Ko, Rules, Scoring
 from engine.vertex import PASS

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.evaluators.base import METADATA, Evaluation, PositionBatch
+from engine.evaluation.base import METADATA, Evaluation, PositionBatch
 from engine.evaluators.network import NetworkEvaluator, RawOutputs, Slot
 from engine.nets.spec import Array, NetSpec
 from tests.oracle import naive_net

@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from engine import jit
 from engine.errors import GoError
 from engine.evaluators import backends
 from engine.evaluators import numba as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
+from engine.native import jit
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.evaluators.base import AsynchronousEvaluator, Begun, Evaluation, PositionBatch, asynchronous
+from engine.evaluation.base import AsynchronousEvaluator, Begun, Evaluation, PositionBatch, asynchronous
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.profile import ProfiledEvaluator

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import DETAILS, METADATA, Attributes, Evaluation, PositionBatch
+from engine.evaluation.base import DETAILS, METADATA, Attributes, Evaluation, PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game

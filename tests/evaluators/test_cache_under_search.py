@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.color import BLACK
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 import pytest
 
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
-from engine.nets.numba.code import lanes_here
+from engine.nets.kernels.code import lanes_here
 from tests.evaluators.naive_backend import NaiveBackend, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game
@@ -88,14 +88,14 @@ def test_threads_may_ask_a_network_for_different_boards() -> None:
 def openvino(threads: int) -> NetworkEvaluator:
     """Return OpenVINO's evaluator."""
     pytest.importorskip("openvino", reason="openvino is not installed")
-    from engine.evaluators.openvino import OpenVinoBackend
+    from engine.evaluators.openvino_backend import OpenVinoBackend
 
     return NetworkEvaluator(SPEC, OpenVinoBackend(SPEC, "fp32", threads=threads))
 
 
 def own_kernels(threads: int) -> NetworkEvaluator:
     """Return the evaluator of Keima's own kernels."""
-    from engine.evaluators.numba import NumbaBackend
+    from engine.evaluators.kernel_backend import NumbaBackend
 
     if not lanes_here():
         pytest.skip("kernels are not compiled here, or the CPU has no AVX2")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import Evaluation, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, PositionBatch, write_position
 from engine.evaluators.joined import JoinedEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Rules

@@ -2,10 +2,10 @@
 
 import pytest
 
+from engine.board.facts import BANNED
 from engine.board.layout import COLOR
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import legality_of
-from engine.facts import BANNED
+from engine.evaluation.base import legality_of
 from engine.rules import PRESETS, Ko
 from engine.vertex import points
 from tests.positions import random_game

@@ -7,7 +7,7 @@ import pytest
 
 from engine.color import opponent
 from engine.encoders import ENCODERS
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.evaluation.base import Evaluation, PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.game import Game

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.closures import FAILED
 from engine.color import BLACK, WHITE
 from engine.encoders import ENCODERS
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, Program, native
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, Program, native
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.joined import JoinedEvaluator
+from engine.evaluators.kernel_backend import NumbaBackend
 from engine.evaluators.network import NetworkEvaluator, Precision
-from engine.evaluators.numba import NumbaBackend
 from engine.evaluators.profile import ProfiledEvaluator
+from engine.native.closures import FAILED
 from engine.nets.random import random_spec
 from engine.nets.spec import Activation, NetSpec, Score, ValueHead, ValueKind, WeightsError
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
@@ -21,7 +21,7 @@ from engine.symmetry import applicable
 from tests.evaluators.naive_backend import naive_evaluator
 from tests.native_fakes import CALLS, NativeFake, call, needs_closures
 from tests.nets.examples import EXAMPLES
-from tests.nets.numba.lanes import needs_lanes, needs_tiles
+from tests.nets.kernels.lanes import needs_lanes, needs_tiles
 from tests.positions import batch_of, random_game
 
 pytestmark = needs_closures

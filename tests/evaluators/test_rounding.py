@@ -20,12 +20,12 @@ from tests.positions import batch_of, random_game
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
-import engine.evaluators.openvino as backend_module
+import engine.evaluators.openvino_backend as backend_module
 import engine.evaluators.rounding as rounding_module
-from engine.evaluators.openvino import OpenVinoBackend
+from engine.evaluators.openvino_backend import OpenVinoBackend
 from engine.evaluators.rounding import Loss, Rounding, loss_between
-from engine.nets.openvino.model import build_model
-from engine.nets.openvino.runtime import openvino
+from engine.nets.openvino_graph.model import build_model
+from engine.nets.openvino_graph.runtime import openvino
 
 SPEC = random_spec(3, 32, ENCODERS["liberties"], 9, pool_every=2)
 POSITIONS = batch_of([random_game(seed, 9, moves=60) for seed in range(8)])

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from engine.apps.net.records import positions_of
 from engine.encoders import ENCODERS
-from engine.netfile.records import positions_of
 from tests.golden.records import Golden, Report, records
 
 _TOLERANCES = {3: 2e-6, 4: 2e-6, 5: 2e-6, 6: 1e-6, 7: 1e-6}

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.evaluators.base import Evaluator
+from engine.apps.net.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
+from engine.evaluation.base import Evaluator
+from engine.evaluators.kernel_backend import precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
-from engine.evaluators.numba import precisions
-from engine.netfile.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
 from engine.nets.spec import NetSpec
 from tests.golden.records import Golden, Report
 from tests.shared import SHARED
@@ -19,14 +19,14 @@ _SHOWN_FIRST = ("winrate", "policy", "lead")
 def network_evaluator(spec: NetSpec, backend: str, precision: Precision) -> Evaluator:
     """Return the evaluator of a network; the CPU may imitate the precision. Raises ImportError without the backend."""
     if backend == "torch":
-        from engine.evaluators.torch import TorchBackend
+        from engine.evaluators.torch_backend import TorchBackend
 
         return NetworkEvaluator(spec, TorchBackend(spec, precision, "cpu"))
     if backend == "numba":
-        from engine.evaluators.numba import NumbaBackend
+        from engine.evaluators.kernel_backend import NumbaBackend
 
         return NetworkEvaluator(spec, NumbaBackend(spec, precision))
-    from engine.evaluators.openvino import OpenVinoBackend
+    from engine.evaluators.openvino_backend import OpenVinoBackend
 
     return NetworkEvaluator(spec, OpenVinoBackend(spec, precision, emulate=True))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.netfile.records import COLORS, Golden, play_record, read_golden, rules_of
+from engine.apps.net.records import COLORS, Golden, play_record, read_golden, rules_of
 from engine.vertex import points
 
 __all__ = ["COLORS", "Golden", "Report", "drawn", "golden_files", "play_record", "read_golden", "records", "rules_of"]

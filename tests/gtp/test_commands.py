@@ -11,7 +11,7 @@ from engine.board.kernels import position_hash
 from engine.clock import NO_LIMIT, Kind, TimeSettings
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.levels import ATTENTION, FULL_LEVEL
+from engine.players.levels import ATTENTION, FULL_LEVEL
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
 from engine.vertex import PASS, format_vertex, parse_vertex, points
@@ -303,7 +303,7 @@ def test_new_rules_judge_the_game_in_progress() -> None:
 
 
 def test_the_board_is_drawn_below_the_status_line() -> None:
-    pytest.importorskip("engine.diagram")
+    pytest.importorskip("engine.records.diagram")
     state = new_state()
     ask(state, "play b e5")
     text = ask(state, "showboard")

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 import keima
 from engine.errors import GoError
-from engine.installation import installed_program
+from engine.support.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
 
 KGS_KEYS = {

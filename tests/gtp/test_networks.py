@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.vertex import MAX_SIZE
 from gtp.state import GtpState, SessionConfig

@@ -6,8 +6,8 @@ import queue
 import threading
 from typing import Any
 
-from engine.analysis_server.pool import AnalysisPool
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.apps.analysis_server.pool import AnalysisPool
+from engine.evaluation.base import Evaluation, PositionBatch
 from engine.search.params import SearchParams
 from gtp.json_analysis.server import AnalysisServer, Equipment
 from gtp.json_analysis.settings import Settings

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.analysis_server.pool import AnalysisPool
-from engine.analysis_server.task import Task
+from engine.apps.analysis_server.pool import AnalysisPool
+from engine.apps.analysis_server.task import Task
 from engine.search.tree import bytes_per_node
 from tests.json_analysis.talk import (
     SECONDS,

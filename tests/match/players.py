@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from engine.match.settings import Entrant, MatchSettings
-from engine.programs.command_line import joined
+from engine.support.command_line import joined
 
 FAKE = Path(__file__).with_name("fake.py")
 

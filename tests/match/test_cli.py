@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.apps.match.cli import cli_match
+from engine.apps.match.options import MatchOptions
 from engine.clock import TimeSettings
-from engine.match.cli import cli_match
 from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
-from engine.match.options import MatchOptions
 from tests.match.players import fake
 
 

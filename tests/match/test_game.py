@@ -11,7 +11,7 @@ from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
-from engine.sgf import load_sgf
+from engine.records.sgf import load_sgf
 from engine.vertex import parse_vertex
 from tests.match.players import fake, fast
 

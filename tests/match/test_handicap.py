@@ -7,7 +7,7 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.match.errors import MatchError
 from engine.match.tournament import run_match
-from engine.sgf import load_sgf
+from engine.records.sgf import load_sgf
 from engine.vertex import parse_vertex
 from tests.match.players import fake, fast
 from tests.match.test_tournament import GNUGO

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine.elo import elo_difference, elo_from_score, wilson_interval
 from engine.match.clock import parse_clock
 from engine.match.report import Tally, game_text, pairings, progress_text, ratings, repeated_games, standings, summary
 from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord
+from engine.support.elo import elo_difference, elo_from_score, wilson_interval
 
 NAMES = {"A": "Anna", "B": "Ben", "C": "Cleo"}
 

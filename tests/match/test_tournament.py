@@ -10,25 +10,25 @@ from pathlib import Path
 
 import pytest
 
+from engine.apps.match.options import MatchOptions
 from engine.clock import NO_LIMIT
 from engine.color import BLACK, WHITE
 from engine.game import Move
 from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
 from engine.match.openings import Opening, OpeningBook
-from engine.match.options import MatchOptions
 from engine.match.settings import Entrant, Fixture, MatchSettings
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
-from engine.sgf import load_sgf
+from engine.records.sgf import load_sgf
 from engine.vertex import format_vertex, parse_vertex
 from tests.match.players import fake, fast
 
 ROOT = Path(__file__).resolve().parents[2]
 GNUGO = Path("/usr/games/gnugo")
 BUILD = (
-    "import sys; from pathlib import *; from engine.match.cli import cli_match; "
-    "from engine.match.options import MatchOptions"
+    "import sys; from pathlib import *; from engine.apps.match.cli import cli_match; "
+    "from engine.apps.match.options import MatchOptions"
 )
 """What a program of one line needs to run a match."""
 

@@ -18,8 +18,8 @@ from engine.board.layout import (
     SIZE,
 )
 from engine.color import BLACK, EMPTY, WHITE, opponent
-from engine.diagram import showboard
 from engine.game import Game
+from engine.records.diagram import showboard
 from engine.rules import TROMP_TAYLOR, Ko
 from engine.vertex import PASS, format_vertex
 from tests.oracle.naive_board import NaiveGame

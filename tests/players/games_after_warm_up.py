@@ -15,15 +15,15 @@ from numba.core.registry import CPUDispatcher
 
 from engine.color import BLACK
 from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.factory import Computing, open_network
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.netfile.network import Computing, open_network
-from engine.netfile.options import DEFAULT_NETWORK
 from engine.players import SearchPlayer, at_level
 from engine.players.base import Limits
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND, Rules
 from engine.scoring import final_score
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
+from weights.shipped import DEFAULT_NETWORK
 
 SIZE, VISITS = 7, 6
 

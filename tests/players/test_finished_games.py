@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
-from engine.netfile.network import Computing, open_network
 from engine.players import Limits, SearchPlayer
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Rules
 from engine.scoring import final_score

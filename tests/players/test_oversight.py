@@ -7,11 +7,10 @@ import pytest
 
 from engine.color import BLACK, opponent
 from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
-from engine.levels import ATTENTION, FULL_LEVEL
-from engine.netfile.network import Computing, open_network
-from engine.netfile.options import DEFAULT_NETWORK
 from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_level
+from engine.players.levels import ATTENTION, FULL_LEVEL
 from engine.players.oversight import overlooked
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
@@ -21,6 +20,7 @@ from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.vertex import PASS, points
 from tests.search.fakes import FakeEvaluator
+from weights.shipped import DEFAULT_NETWORK
 
 AREA = 81
 MOVES = np.array([*points(9, 9), PASS])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
-from tests.nets.numba.lanes import needs_lanes
+from tests.nets.kernels.lanes import needs_lanes
+from weights.shipped import DEFAULT_NETWORK, SHIPPED_NETWORKS
 
 ROOT = Path(__file__).resolve().parents[2]
 

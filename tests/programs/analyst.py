@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from engine.programs.command_line import joined
+from engine.support.command_line import joined
 
 
 def analyst(*options: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine.programs.command_line import joined, startable
 from engine.programs.program import Program, ProgramFailure, Reply, Trouble, printable
+from engine.support.command_line import joined, startable
 from tests.match.players import fake
 from tests.programs.analyst import analyst
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from engine.files import append_line, whole_lines
+from engine.support.files import append_line, whole_lines
 from tests.conformity.driver import Controller
 from tests.scores.games import FinishedGame, by_area, by_territory, golden_games, names, recorded_games
 from tests.scores.opinions import Opinion, opinion, set_up

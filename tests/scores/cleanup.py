@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 
 from engine.color import color_name, opponent
-from engine.files import append_line, whole_lines
 from engine.game import Game
+from engine.support.files import append_line, whole_lines
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.conformity.driver import Controller
 from tests.scores.count import literal_score, neutral_points

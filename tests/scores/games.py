@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.apps.net.records import play_record, read_golden
 from engine.color import BLACK, color_letter
 from engine.errors import BadSgf
 from engine.game import Game
-from engine.netfile.records import play_record, read_golden
+from engine.records.sgf import Record, load_sgf
+from engine.records.sgf_source import iterate_sgfl
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, Rules, preset_name
-from engine.sgf import Record, load_sgf
-from engine.sgf_source import iterate_sgfl
 from engine.train.data.final_scoring import Ending, recorded_result
 from engine.train.data.heldout import game_hash
 from engine.vertex import PASS, format_vertex, parse_vertex

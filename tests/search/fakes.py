@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch
 
 
 class FakeEvaluator:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, Evaluation, PositionBatch
+from engine.evaluation.base import SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, Evaluation, PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.figures import Figures

@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.apps.net.canaries import won_by_black
 from engine.encoders import ENCODERS
-from engine.evaluators.base import Evaluation, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.network import NetworkEvaluator
-from engine.netfile.canaries import won_by_black
-from engine.netfile.network import Computing, make_evaluator
-from engine.netfile.options import DEFAULT_NETWORK, SHIPPED_NETWORKS
 from engine.nets.random import random_spec
 from engine.nets.spec import tensors
 from weights.registry import load
+from weights.shipped import DEFAULT_NETWORK, SHIPPED_NETWORKS
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGEST_FILE = 8 << 20

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.evaluators.base import Evaluation, PositionBatch, write_position
+from engine.apps.net.canaries import won_by_black
+from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.evaluators.factory import Computing, make_evaluator
+from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator
 from engine.game import Game
-from engine.netfile.canaries import won_by_black
-from engine.netfile.finding import find_network
-from engine.netfile.network import Computing, make_evaluator
 from weights.registry import load
 
 ROOT = Path(__file__).resolve().parents[2]

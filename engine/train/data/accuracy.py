@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from engine.color import EMPTY
 from engine.errors import BadSgf, GoError
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.records.sgf import load_sgf
 from engine.rules import Rules
-from engine.sgf import load_sgf
 from engine.train.data.final_scoring import FinalJudge
 from engine.train.data.heldout import game_hash
 from engine.train.data.records import (

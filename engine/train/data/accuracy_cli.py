@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, threads_option
+from engine.settings.network_options import computing_options, threads_option
+from engine.settings.one_line_errors import one_line_errors
 
 if TYPE_CHECKING:
     from engine.train.data.accuracy import Accuracy
@@ -65,8 +65,8 @@ def _test(
     from rich.progress import Progress
 
     from engine.errors import GoError
-    from engine.files import write_atomically
-    from engine.netfile.network import Computing, open_network
+    from engine.evaluators.factory import Computing, open_network
+    from engine.support.files import write_atomically
     from engine.train.data.accuracy import accuracy_of, held_out_records
 
     network = open_network(net, Computing(backend, precision, threads), profile)
@@ -126,7 +126,7 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
 def samples_command(**options: Any) -> None:
     """Turn game records into shards of samples, and print positions a second."""
     with one_line_errors():
-        from engine.files import claimed
+        from engine.support.files import claimed
         from engine.train.data.sampling import make_shards
 
         with claimed(options["out"]):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.board.area import new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluators.base import Evaluation, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, PositionBatch, write_position
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.judge import Ownership, dead_chains

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.sgf_source import iterate_records
+from engine.records.sgf_source import iterate_records
 from engine.train.data.records import Source, Tally
 
 GAMES_AHEAD = 8_192

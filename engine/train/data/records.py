@@ -22,9 +22,9 @@ import numpy as np
 from engine.color import opponent
 from engine.errors import BadSgf, GoError, IllegalMove
 from engine.game import Game, Move
+from engine.records.sgf import Record, load_sgf
+from engine.records.sgf_source import iterate_records
 from engine.rules import CHINESE, JAPANESE, Rules
-from engine.sgf import Record, load_sgf
-from engine.sgf_source import iterate_records
 from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
 from engine.train.data.heldout import game_hash, is_held_out
 from engine.train.data.samples import Samples, SampleWriter, empty_samples
@@ -272,7 +272,8 @@ def read_samples(
 ) -> Iterator[Samples]:
     """Yield the samples of game records, those of some games of one board size at a time.
 
-    sources: files, folders and archives as in `engine.sgf_source.iterate_records`, or names and texts of records.
+    sources: files, folders and archives as in `engine.records.sgf_source.iterate_records`, or names and texts of
+    records.
     processes: worker processes; 0 reads in this one. A script that starts workers must be guarded by
     `if __name__ == "__main__"`.
     tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.

@@ -299,7 +299,7 @@ def stream(
 ) -> Iterator[tuple[Samples, None, None]]:
     """Yield batches straight from game records, those held out left out, each sample turned at random.
 
-    sources: as in `engine.sgf_source.iterate_records`, mixed in proportion to their sizes.
+    sources: as in `engine.records.sgf_source.iterate_records`, mixed in proportion to their sizes.
     per_game: positions that an epoch draws from each game, others in each, None for all.
     processes: worker processes, by default one a core; 0 reads in this process.
     buffer: samples of each board size among which batches are drawn. epochs: times that all games are read, None for

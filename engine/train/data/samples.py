@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from engine.encoders import ENCODERS, Encoder
 from engine.errors import GoError
-from engine.evaluators.base import PositionBatch, write_position
-from engine.files import write_atomically
+from engine.evaluation.base import PositionBatch, write_position
 from engine.game import Game
+from engine.support.files import write_atomically
 from engine.symmetry import IDENTITY, applicable, map_planes, map_policy
 
 FORMAT = "keima-samples"

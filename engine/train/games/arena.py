@@ -12,8 +12,9 @@ import numpy as np
 
 from engine.color import BLACK, EMPTY, WHITE, color_letter, for_color, opponent
 from engine.errors import GoError
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
 from engine.game import Game
+from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules
 from engine.scoring import VOID, format_score
 from engine.search.forest import Forest, ForestSlot
@@ -21,7 +22,6 @@ from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
 from engine.search.tree import ROOT
-from engine.sgf_writer import write_game
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.vertex import from_policy_index

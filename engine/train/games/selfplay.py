@@ -19,10 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.evaluators.base import Evaluator
+from engine.evaluation.base import Evaluator
 from engine.game import Game
+from engine.records.sgf_writer import write_game
 from engine.search.forest import Forest, ForestSlot
-from engine.sgf_writer import write_game
 from engine.train.data.heldout import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame

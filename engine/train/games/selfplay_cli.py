@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.files import claimed
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, network_named, threads_option
-from engine.stopping import stopping
+from engine.settings.network_options import computing_options, network_named, threads_option
+from engine.settings.one_line_errors import one_line_errors
+from engine.support.files import claimed
+from engine.support.stopping import stopping
 
 if TYPE_CHECKING:
-    from engine.evaluators.base import Evaluator
+    from engine.evaluation.base import Evaluator
     from engine.nets.spec import NetSpec
     from engine.train.games.selfplay_settings import SelfplaySettings
     from engine.train.games.selfplay_stats import SelfplayStats
@@ -135,15 +135,15 @@ class PlayingNetwork:
 
     def evaluator(self, threads: int) -> "Evaluator":
         """Return what evaluates by it, 0 threads for all cores. Raises GoError where it cannot be computed as asked."""
-        from engine.netfile.network import Computing, profiled_evaluator
+        from engine.evaluators.factory import Computing, profiled_evaluator
 
         return profiled_evaluator(self.read(), Computing(self.backend, self.precision, threads or None), self.profile)
 
 
 def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     """Return the network that the options name. Raises GoError or WeightsError."""
-    from engine.netfile.finding import find_network
-    from engine.netfile.network import check_profile
+    from engine.evaluators.factory import check_profile
+    from engine.evaluators.finding import find_network
     from engine.train.teaching.identity import identified
     from weights.registry import load
 
@@ -170,7 +170,7 @@ def _random_network(blocks: int, channels: int, encoder: str, seed: int) -> "Net
 
 def raw_rate(network: PlayingNetwork, threads: int, settings: "SelfplaySettings") -> float:
     """Return the evaluations a second of a network alone, in calls as large as self-play makes them, up to 32."""
-    from engine.bench.evaluations import BATCHES, Measured
+    from engine.search.evaluator_speed import BATCHES, Measured
 
     with closing(network.evaluator(threads)) as evaluator:
         side, attributes = settings.sizes[0], evaluator.attributes

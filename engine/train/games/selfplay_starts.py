@@ -12,9 +12,9 @@ import numpy as np
 
 from engine.errors import BadSgf, GoError
 from engine.game import Game
+from engine.records.sgf import Record, load_sgf
+from engine.records.sgf_source import iterate_records
 from engine.rules import Rules, parse_rules
-from engine.sgf import Record, load_sgf
-from engine.sgf_source import iterate_records
 from engine.train.data.heldout import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.errors import GoError
-from engine.files import append_line, whole_lines, write_atomically
+from engine.support.files import append_line, whole_lines, write_atomically
 from engine.train.data.samples import SUFFIX, BadSamples, Samples, concatenate, read_shard, shard_info, write_shard
 
 RECORDS = "games.sgfl"

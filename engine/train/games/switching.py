@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
 
 
 class SwitchingEvaluator:

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from engine.files import write_atomically
+from engine.support.files import write_atomically
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.gate import GateSettings
 from engine.train.generations.rating import RatingSettings

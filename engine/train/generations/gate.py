@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from engine.elo import Interval, elo_from_score, wilson_interval
-from engine.files import append_line, whole_lines
+from engine.support.elo import Interval, elo_from_score, wilson_interval
+from engine.support.files import append_line, whole_lines
 from engine.train.generations.sprt import PAIR_SCORES, Outcome, Sprt
 
 if TYPE_CHECKING:

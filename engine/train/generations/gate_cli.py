@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, threads_option
-from engine.option_types import RuleSet
+from engine.settings.network_options import computing_options, threads_option
+from engine.settings.one_line_errors import one_line_errors
+from engine.settings.option_types import RuleSet
 
 if TYPE_CHECKING:
+    from engine.evaluators.factory import Computing
     from engine.evaluators.raw import RawNetwork
-    from engine.netfile.network import Computing
     from engine.train.games.arena import ArenaSettings
     from engine.train.generations.gate import Gate, GateSettings
 
@@ -72,8 +72,8 @@ def _is_promoted(
     **rule: Any,
 ) -> bool:
     from engine.errors import GoError
-    from engine.files import require_writable, write_atomically
-    from engine.netfile.network import Computing, open_network
+    from engine.evaluators.factory import Computing, open_network
+    from engine.support.files import require_writable, write_atomically
     from engine.train.games.arena import ArenaSettings
     from engine.train.generations.gate import GateSettings
 
@@ -103,8 +103,8 @@ def _is_promoted(
 def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":
     """Return a network and its file's bytes. Raises GoError where the file is replaced while it is read."""
     from engine.errors import GoError
-    from engine.netfile.finding import find_network
-    from engine.netfile.network import open_network
+    from engine.evaluators.factory import open_network
+    from engine.evaluators.finding import find_network
 
     file = find_network(candidate)
     content = file.read_bytes()

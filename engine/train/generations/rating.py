@@ -14,9 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.elo import Pairing, Rating, fit_ratings
 from engine.errors import GoError
-from engine.files import append_line, whole_lines
+from engine.support.elo import Pairing, Rating, fit_ratings
+from engine.support.files import append_line, whole_lines
 
 GNUGO_LEVELS = range(1, 11)
 """GNU Go's strengths; 10 is what it plays by default."""

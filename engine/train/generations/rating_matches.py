@@ -14,13 +14,13 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.evaluators.base import Evaluator
+from engine.evaluation.base import Evaluator
 from engine.match.errors import MatchError
 from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord
 from engine.match.tournament import run_match
-from engine.programs.command_line import joined
 from engine.search.params import SearchParams
+from engine.support.command_line import joined
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
 from engine.train.generations.config import ZeroConfig
 from engine.train.generations.gate import DRAW, LOSS, WIN

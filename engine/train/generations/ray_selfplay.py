@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from engine.errors import GoError
-from engine.netfile.network import Computing, make_evaluator
+from engine.evaluators.factory import Computing, make_evaluator
 from engine.train.data.samples import SUFFIX, read_shard, shard_info, write_shard
 from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from engine.errors import GoError
-from engine.files import write_atomically
+from engine.support.files import write_atomically
 
 _POLL_SECONDS = 0.5
 """How often a worker looks for finished games and a new network, and the trainer for workers."""

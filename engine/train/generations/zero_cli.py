@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from engine.files import claimed
-from engine.netfile.errors import one_line_errors
+from engine.settings.one_line_errors import one_line_errors
+from engine.support.files import claimed
 
 if TYPE_CHECKING:
     from engine.train.games.selfplay_crew import Crew
@@ -92,7 +92,7 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     The configuration is kept once the first network could be made of it.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
-    from engine.stopping import stopping
+    from engine.support.stopping import stopping
     from engine.train.generations.config import keep_config
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_work import LocalWork, make_first_network
@@ -155,7 +155,7 @@ def write_reports(folder: Path, stderr: IO[str]) -> None:
     """Write report.md, ratings.json and, where matplotlib is installed, ratings.png."""
     import json
 
-    from engine.files import write_atomically
+    from engine.support.files import write_atomically
     from engine.train.generations.rating import read_lines, summary
     from engine.train.generations.rating_plot import plot_ratings
     from engine.train.generations.zero_report import write_report

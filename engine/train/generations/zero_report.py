@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.files import write_atomically
+from engine.support.files import write_atomically
 from engine.train.generations.gate import read_gates
 from engine.train.generations.rating import MatchLine, generation_of, player_of, ratings, read_lines
 from engine.train.generations.zero_state import STEPS, Clock, State, read_state, read_steps

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from engine.errors import GoError
-from engine.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.files import append_line, read_object, whole_lines, write_atomically
 
 FORMAT = {"format": "keima-zero", "version": 1}
 Step = Literal["selfplay", "train", "gate", "rating"]

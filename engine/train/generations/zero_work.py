@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.evaluators.base import Evaluator
-from engine.files import whole_lines, write_atomically
-from engine.netfile.network import Computing, make_evaluator
+from engine.evaluation.base import Evaluator
+from engine.evaluators.factory import Computing, make_evaluator
 from engine.search.params import SearchParams, with_settings
+from engine.support.files import whole_lines, write_atomically
 from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena

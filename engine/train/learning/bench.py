@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from engine.bench.machine import machine, versions
+from engine.native.machine import machine, versions
 from engine.nets.spec import NetSpec
 from engine.nets.summary import multiply_adds
 from engine.train.data.batches import Batch

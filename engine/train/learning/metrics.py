@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
-from engine.files import append_line, whole_lines, write_atomically
+from engine.support.files import append_line, whole_lines, write_atomically
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD = "tensorboard"

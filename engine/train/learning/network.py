@@ -31,7 +31,7 @@ from engine.nets.spec import (
     WeightsError,
     validate,
 )
-from engine.nets.torch.model import Outputs, TorchModel, TorchPolicy
+from engine.nets.torch_modules.model import Outputs, TorchModel, TorchPolicy
 
 REPLY_CHANNELS = 32
 DEFAULT_SCORES = (Score.MEAN, Score.STDEV, Score.LEAD)

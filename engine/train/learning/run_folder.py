@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from engine import __version__
-from engine.files import write_atomically
 from engine.nets.spec import NetSpec, WeightsError, tensors
+from engine.support.files import write_atomically
 from engine.train.learning.checkpoint import save_checkpoint
 from engine.train.learning.feeding import TrainingError
 from engine.train.learning.metrics import read_metrics

@@ -11,10 +11,10 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from engine.files import claimed
-from engine.netfile.finding import find_network
+from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
-from engine.stopping import stopping
+from engine.support.files import claimed
+from engine.support.stopping import stopping
 from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint

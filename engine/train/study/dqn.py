@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from engine.color import BLACK, for_color
 from engine.encoders import ENCODERS
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.evaluators.uniform import uniform_policy
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR

@@ -8,7 +8,7 @@ from typing import IO, Any
 import safetensors.torch
 
 from engine.errors import GoError
-from engine.files import append_line, claimed, write_atomically
+from engine.support.files import append_line, claimed, write_atomically
 from engine.train.study.dqn import DqnSettings, Learner, share_against_random
 from engine.train.toml_settings import from_table, overridden
 

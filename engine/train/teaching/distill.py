@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
-from engine.files import append_line, require_same_settings, whole_lines, write_atomically
+from engine.support.files import append_line, require_same_settings, whole_lines, write_atomically
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.teaching.hints import ShapingSettings
 from engine.train.teaching.labelling import Mixture, Position, SampleMaker, asked, batches

@@ -10,10 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from engine.files import claimed
-from engine.netfile.errors import one_line_errors
-from engine.netfile.options import computing_options, threads_option
-from engine.stopping import stopping
+from engine.settings.network_options import computing_options, threads_option
+from engine.settings.one_line_errors import one_line_errors
+from engine.support.files import claimed
+from engine.support.stopping import stopping
 
 if TYPE_CHECKING:
     from engine.train.teaching.distill import Chunk, DistillSettings, Progress, SourceGame
@@ -127,7 +127,7 @@ def _settings(teacher: "Teacher", paths: tuple[Path, ...], options: dict[str, An
 
 def make_teacher(options: dict[str, Any]) -> "Teacher":
     """Return the teacher that the options name. Raises GoError, WeightsError or TeacherError, one line."""
-    from engine.netfile.finding import find_network
+    from engine.evaluators.finding import find_network
 
     name = options["teacher"]
     if name == PLAYOUTS:
@@ -164,7 +164,7 @@ def _playouts(options: dict[str, Any]) -> "Teacher":
 
 def _network(options: dict[str, Any]) -> "Teacher":
     from engine.evaluators.cache import CachedEvaluator
-    from engine.netfile.network import Computing, open_network
+    from engine.evaluators.factory import Computing, open_network
     from engine.search.params import SearchParams
     from engine.train.teaching.identity import identified
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
@@ -196,7 +196,7 @@ def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterat
     """Yield the games of all sources in their order, unread. Raises BadSgf on a source that cannot be read."""
     from functools import partial
 
-    from engine.sgf_source import iterate_records
+    from engine.records.sgf_source import iterate_records
     from engine.train.data.heldout import is_held_out
     from engine.train.teaching.distill import SourceGame
     from engine.train.teaching.labelling import GameReader

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.encoders import ENCODERS
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.game import Game
+from engine.records.sgf import Record, load_sgf
 from engine.rules import Rules
-from engine.sgf import Record, load_sgf
 from engine.train.data.final_scoring import FinalJudge
 from engine.train.data.heldout import game_hash
 from engine.train.data.records import drawn_plies, play_record

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.color import for_color
 from engine.errors import GoError
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
 from engine.game import Game
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams

@@ -11,11 +11,11 @@ from click.testing import CliRunner, Result
 from engine.color import BLACK
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.evaluators.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.base import Attributes, Evaluation, PositionBatch
 from engine.game import Game
 from engine.nets.random import random_spec
-from engine.sgf import load_sgf
-from engine.sgf_writer import write_game
+from engine.records.sgf import load_sgf
+from engine.records.sgf_writer import write_game
 from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, EMPTY, WHITE
+from engine.records.sgf import iterate_sgfl, load_sgf
 from engine.rules import CHINESE, JAPANESE, Rules
-from engine.sgf import iterate_sgfl, load_sgf
 from engine.train.data.final_scoring import Ending, FinalJudge, Recorded, is_settled, recorded_result
 from engine.train.data.records import komi_of, rules_of
 from engine.vertex import PASS, parse_vertex, policy_index

@@ -9,9 +9,9 @@ import pytest
 
 from engine.errors import GoError
 from engine.game import Game
+from engine.records.sgf import load_sgf
+from engine.records.sgf_writer import write_game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
-from engine.sgf import load_sgf
-from engine.sgf_writer import write_game
 from engine.train.data.heldout import game_hash, is_held_out
 from engine.train.data.records import RecordOptions, Source, Tally, komi_of, read_samples, rules_of
 from engine.train.data.samples import BadSamples, Samples, SampleWriter, arrays_of, concatenate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.errors import GoError
-from engine.sgf_writer import write_game
+from engine.records.sgf_writer import write_game
 from engine.train.data.heldout import is_held_out
 from engine.train.data.records import RecordOptions, Tally, read_samples
 from engine.train.data.replay import ShuffleBuffer, Window, stream, window_size

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from engine.color import BLACK, EMPTY, WHITE
 from engine.encoders import ENCODERS
-from engine.files import write_atomically
 from engine.game import Game
 from engine.rules import PRESETS
+from engine.support.files import write_atomically
 from engine.symmetry import inverse, map_vertex
 from engine.train.data.samples import (
     TARGETS,

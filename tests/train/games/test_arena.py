@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.evaluation.base import Evaluation, PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
+from engine.records.sgf import load_sgf
 from engine.scoring import final_score
-from engine.sgf import load_sgf
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena, draw_openings
 from tests.search.fakes import FakeEvaluator
 

@@ -16,10 +16,10 @@ import pytest
 
 from engine.color import BLACK, WHITE, color_letter
 from engine.errors import GoError
-from engine.evaluators.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
 from engine.game import Game
+from engine.records.sgf import load_sgf
 from engine.scoring import final_score
-from engine.sgf import load_sgf
 from engine.train.data.samples import TARGETS, Samples, concatenate, read_shard, shard_info
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay import selfplay

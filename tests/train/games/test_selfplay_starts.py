@@ -8,8 +8,8 @@ import pytest
 
 from engine.color import WHITE
 from engine.errors import GoError
-from engine.sgf import load_sgf
-from engine.sgf_writer import write_game
+from engine.records.sgf import load_sgf
+from engine.records.sgf_writer import write_game
 from engine.train.data.heldout import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Deal, Kind, Starts

@@ -2,7 +2,7 @@
 
 import threading
 
-from engine.evaluators.base import Evaluation, PositionBatch
+from engine.evaluation.base import Evaluation, PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
 from engine.train.games.switching import SwitchingEvaluator
 

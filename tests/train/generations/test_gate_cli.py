@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
-from engine.sgf_source import iterate_records
+from engine.records.sgf_source import iterate_records
 from engine.train.cli import train
 from engine.train.generations.gate import Gate
 from weights import native

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.elo import expected_score
 from engine.errors import GoError
+from engine.support.elo import expected_score
 from engine.train.generations.rating import (
     MatchLine,
     RatingSettings,

@@ -9,8 +9,8 @@ import pytest
 
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.files import whole_lines
 from engine.nets.random import random_spec
+from engine.support.files import whole_lines
 from engine.train.data.samples import read_shard, shard_info, write_shard
 from engine.train.games.selfplay import decisive
 from engine.train.games.selfplay_settings import SelfplaySettings

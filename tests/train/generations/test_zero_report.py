@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.elo import fit_ratings
+from engine.support.elo import fit_ratings
 from engine.train.generations import rating
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.rating import MatchLine, write_line

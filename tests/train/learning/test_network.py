@@ -11,7 +11,7 @@ from tests.train.made_up import differing
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from engine.nets.torch.model import TorchModel  # noqa: E402
+from engine.nets.torch_modules.model import TorchModel  # noqa: E402
 from engine.train.learning.network import TrainableNet, agz_spec, default_spec  # noqa: E402
 from weights import katago_writer  # noqa: E402
 

@@ -12,13 +12,13 @@ import pytest
 from engine.color import BLACK
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.evaluators.base import PositionBatch, write_position
+from engine.evaluation.base import PositionBatch, write_position
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
+from engine.records.sgf import Record
 from engine.rules import CHINESE, TROMP_TAYLOR
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
-from engine.sgf import Record
 from engine.train.data.samples import OWNERSHIP_SCALE, Samples, packed, read_shard, shard_info
 from engine.train.data.targets import FinalResult, one_hot
 from engine.train.teaching.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame

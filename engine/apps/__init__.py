@@ -1,0 +1,1 @@
+"""What a person starts: each command of `keima` that is more than a player."""

@@ -1,0 +1,203 @@
+"""A pool of threads, each of which searches one position at a time; all of them share one evaluator.
+
+Takes tasks in the order of their priorities. While many positions are searched each search has one leaf or a few
+evaluated at a time, and the evaluator's batches are filled with leaves of many positions; a position that is alone
+gets all of them.
+"""
+
+import heapq
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+
+from engine.apps.analysis_server.task import Report, Task
+from engine.color import for_color
+from engine.evaluation.base import Evaluator, legality_of
+from engine.evaluators.joined import JoinedEvaluator
+from engine.players.judge import dead_chains
+from engine.players.passing import dead_matter
+from engine.search.analysis import snapshot
+from engine.search.avoided import avoid_table
+from engine.search.params import SearchParams
+from engine.search.search import Search
+from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
+from engine.search.tree import bytes_per_node
+from engine.vertex import from_policy_index
+
+_LOG = logging.getLogger(__name__)
+_MEBIBYTE = 1 << 20
+_NODES_PER_VISIT = 1.1
+"""A search by visits needs a node each, and a little more for those whose evaluation is under way at its end."""
+_MOST_THREADS = 32
+"""More would wait for each other's Python rather than for the evaluator."""
+
+
+def default_threads(evaluator: Evaluator) -> int:
+    """Return how many positions at a time keep an evaluator busy, each with one leaf."""
+    attributes = evaluator.attributes
+    return min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
+
+
+class AnalysisPool:
+    """Searches many positions at the same time.
+
+    threads: positions at a time. memory_mib: of all their trees together. evaluator: joins the calls to `inner`,
+    which is not closed.
+    """
+
+    def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int) -> None:
+        self.threads, self.inner, self.evaluator = threads, evaluator, JoinedEvaluator(evaluator)
+        self._share_mib = max(1, memory_mib // threads)
+        attributes = evaluator.attributes
+        self._appetite = attributes.concurrent * attributes.preferred_batch
+        self._tasks: list[tuple[int, int, Task]] = []
+        self._numbers = count()
+        self._open: dict[int, Task] = {}
+        self._searching = 0
+        self._change = threading.Condition()
+        self._closing = False
+        self._workers = [
+            threading.Thread(target=self._work, name=f"analysis-{number}", daemon=True) for number in range(threads)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def submit(self, tasks: Iterable[Task]) -> None:
+        """Queue tasks, earlier ones first among those of one priority."""
+        with self._change:
+            for task in tasks:
+                self._open[id(task)] = task
+                heapq.heappush(self._tasks, (-task.priority, next(self._numbers), task))
+            self._change.notify_all()
+
+    def give_up(self, chosen: Callable[[Task], bool]) -> None:
+        """End the chosen tasks: those under way report what they have, those that wait report nothing."""
+        with self._change:
+            ended = [task for task in self._open.values() if chosen(task) and not task.given_up.is_set()]
+            for task in ended:
+                task.given_up.set()
+            waiting = {id(task) for _, _, task in self._tasks}
+            dropped = [task for task in ended if id(task) in waiting]
+            gone = {id(task) for task in dropped}
+            self._tasks = [each for each in self._tasks if id(each[2]) not in gone]
+            heapq.heapify(self._tasks)
+            for task in dropped:
+                del self._open[id(task)]
+        for task in dropped:
+            task.tell(task, Report(None))
+
+    def close(self, *, wait: bool = True) -> None:
+        """End the threads: once all tasks are done, or as soon as possible, what is unfinished being given up."""
+        if not wait:
+            self.give_up(lambda task: True)
+        with self._change:
+            self._closing = True
+            self._change.notify_all()
+        for worker in self._workers:
+            worker.join()
+
+    def _work(self) -> None:
+        """Analyze tasks until there are no more, with a search whose memory serves again and again."""
+        search = self._new_search()
+        while (task := self._next_task()) is not None:
+            try:
+                self._analyze(search, task)
+            except Exception as error:  # noqa: BLE001 - told as the answer of the task
+                _LOG.exception("an analysis failed")
+                task.tell(task, Report(None, failure=f"{error}" or repr(error)))
+                search.close()
+                search = self._new_search()
+            finally:
+                with self._change:
+                    self._searching -= 1
+                    self._open.pop(id(task), None)
+        search.close()
+
+    def _new_search(self) -> Search:
+        search = Search(self.evaluator, SearchParams(seed=0), self._share)
+        search.doubts_counts = True
+        return search
+
+    def _next_task(self) -> Task | None:
+        """Return the next task once there is one, None when there will be no more."""
+        with self._change:
+            while not self._tasks:
+                if self._closing:
+                    return None
+                self._change.wait()
+            self._searching += 1
+            return heapq.heappop(self._tasks)[2]
+
+    def _share(self) -> int | None:
+        """Return how many leaves each of the present searches may have evaluated at a time, None for a lone one."""
+        return None if self._searching < 2 else max(1, self._appetite // self._searching)
+
+    def _analyze(self, search: Search, task: Task) -> None:
+        """Search one position and tell what was found."""
+        if task.given_up.is_set():
+            task.tell(task, Report(None))
+            return
+        search.params = replace(task.params, max_memory_mib=self.memory_of(task))
+        search.forget()
+        if task.params.seed:
+            # What is found must not depend on which thread found it.
+            search.restart()
+        legal, avoid = _legal_vertices(task), avoid_table(task.avoided, task.game.board.shape[1])
+        search.begin(task.game, task.color, legal, avoid=avoid)
+        if dead_matter(task.game, task.color):
+            search.begin(task.game, task.color, legal, _dead(search, task), avoid=avoid)
+        stoppers: list[Stopper] = [EventStopper(task.given_up)]
+        if task.visits is not None:
+            stoppers.append(VisitStopper(task.visits))
+        if task.seconds is not None:
+            stoppers.append(TimeStopper(task.seconds))
+        search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
+        task.tell(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
+
+    def memory_of(self, task: Task) -> int:
+        """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
+        if task.visits is None:
+            return self._share_mib
+        attributes, area = self.evaluator.attributes, task.game.width * task.game.height
+        node = bytes_per_node(area, rave=attributes.has_first_play, ownership=attributes.has_ownership)
+        return min(self._share_mib, int(task.visits * _NODES_PER_VISIT * node) // _MEBIBYTE + 1)
+
+
+class _Reporter:
+    """Tells what a search holds whenever that is due."""
+
+    def __init__(self, task: Task, search: Search) -> None:
+        self._task, self._search = task, search
+        first = task.report_every if task.first_report is None else task.first_report
+        self._due = time.monotonic() + (first or 0.0)
+
+    def watch(self, stats: SearchStats) -> None:
+        """Send a report if it is time; called by the search between batches."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + (self._task.report_every or 0.0)
+        analysis = snapshot(self._search, self._task.wanted, self._task.view)
+        if analysis is not None:
+            self._task.tell(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+
+
+def _dead(search: Search, task: Task) -> list[int]:
+    """Return the stones that a count within the tree is to take off, by the evaluation of the position at the root."""
+    search.run([VisitStopper(1)], 1)
+    if search.root_evaluation is None:  # it was given up
+        return []
+    ownership = for_color(search.root_evaluation.ownership[0].astype(np.float64), task.color)
+    return [vertex for chain in dead_chains(task.game, ownership) for vertex in chain]
+
+
+def _legal_vertices(task: Task) -> list[int]:
+    """Return the points that the rules in force allow."""
+    legal, _, _ = legality_of(task.game, task.color)
+    size = task.game.width, task.game.height
+    return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]

@@ -1,0 +1,216 @@
+"""All measurements of `keima bench`, as one JSON object or a table.
+
+Knows no budget. Every figure is the median of several runs. What is measured is built by the front
+door, which hands in the program's own command line and the evaluators by name.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Protocol
+
+from engine.apps.bench.effort import Effort, Names, Size, name_of
+from engine.apps.bench.katago import KataGo, Speed
+from engine.apps.bench.report import print_table
+from engine.apps.bench.rollouts import rollouts_per_second
+from engine.apps.bench.startup import resident_mib, seconds_to_reply
+from engine.apps.bench.visits import MeasuredSearch
+from engine.evaluation.base import Evaluator
+from engine.native.machine import machine, versions
+from engine.search.bench_positions import searched_positions
+from engine.search.evaluator_speed import Measured
+from engine.search.params import SearchParams
+
+EvaluatorFactories = Mapping[Names, Callable[[], Evaluator]]
+"""What makes each evaluator, by backend and precision."""
+_PER_EVALUATOR = (
+    "evaluations_per_s",
+    "visits_per_s",
+    "visits_over_evaluations",
+    "search_share",
+    "bytes_per_node",
+)
+"""Keys of figures by board size, backend and precision."""
+
+
+class Rival(Protocol):
+    """Another program on the same network and positions."""
+
+    def speed(self, seconds: float) -> Speed:
+        """Return its speed in searches of about so many seconds."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What memory to measure: the engine's after a move of so many visits on a board."""
+
+    visits: int
+    size: Size
+
+
+def cli_bench(
+    program: Sequence[str],
+    factories: EvaluatorFactories,
+    *,
+    sizes: Sequence[Size] = (),
+    cold: bool = False,
+    runs: int = Effort.runs,
+    seconds: float = Effort.seconds,
+    as_json: bool = False,
+    katago: str = "",
+    memory_visits: int = 0,
+    playing: Sequence[str] = (),
+) -> int:
+    """Measure, print, and return the exit status 0.
+
+    program: the words that start this engine with `gtp` as the next one.
+    katago: the command of KataGo's benchmark with its network, see `engine.apps.bench.katago`; empty for none.
+    memory_visits: visits of the move after which memory is measured on the last of the boards; 0 for none.
+    playing: what `gtp` needs to know besides, such as the network.
+    """
+    effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
+    memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
+    player = [*program, "gtp", *playing]
+    figures = measure(player, factories, effort, sizes=sizes, cold=cold, katago=katago, memory=memory)
+    if as_json:
+        print(json.dumps(figures, indent=1))
+    else:
+        print_table(figures)
+    return 0
+
+
+def measure(
+    player: Sequence[str],
+    factories: EvaluatorFactories,
+    effort: Effort,
+    *,
+    sizes: Sequence[Size],
+    cold: bool,
+    katago: str = "",
+    memory: Memory | None = None,
+) -> dict[str, Any]:
+    """Return all figures; `cold_compile_s` is None unless `cold`, which takes long, and so `memory`.
+
+    player: the words that start this engine's `gtp`, to which options can be added.
+    """
+    figures = _startup(player, effort, cold=cold)
+    per_size = {name_of(size): size for size in sizes}
+    figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
+    figures |= {key: {name: {} for name in per_size} for key in _PER_EVALUATOR}
+    if katago:
+        figures["katago"] = {"command": katago}
+        figures["katago"] |= {key: {} for key in ("evaluations_per_s", "visits_per_s", "ratio", "visits_ratio")}
+    evaluators = {names: make() for names, make in factories.items()}
+    figures["calls_in_flight"] = {}
+    for (backend, precision), each in evaluators.items():
+        calls = each.attributes.threads or each.attributes.concurrent
+        figures["calls_in_flight"].setdefault(backend, {})[precision] = calls
+    try:
+        for name, size in per_size.items():
+            rival = KataGo(katago, searched_positions(*size)) if katago else None
+            measure_board(effort, evaluators, rival, size, name, figures)
+    finally:
+        for each in evaluators.values():
+            each.close()
+    figures["memory"] = None if memory is None else _memory(player, memory)
+    figures["machine"] = machine()
+    figures["versions"] = versions()
+    return figures
+
+
+def _startup(player: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, Any]:
+    """Return how long the first answers take."""
+    first_reply = round(effort.median(lambda: seconds_to_reply(player, "name")), 3)
+    cold_compile = None
+    if cold:
+        with tempfile.TemporaryDirectory() as empty:
+            cold_compile = round(seconds_to_reply(player, "genmove b", KEIMA_CACHE=empty), 3)
+    seconds_to_reply(player, "genmove b")  # fills the cache and the disk's cache
+    first_move = round(effort.median(lambda: seconds_to_reply(player, "genmove b")), 3)
+    return {"first_reply_s": first_reply, "first_genmove_s": first_move, "cold_compile_s": cold_compile}
+
+
+def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
+    """Return the engine's memory, None where the system does not tell."""
+    size = name_of(memory.size)
+    found = resident_mib([*player, "--size", size, "--visits", str(memory.visits)])
+    if found is None:
+        return None
+    return {"visits": memory.visits, "size": size, "tree_limit_mib": SearchParams().max_memory_mib, **found}
+
+
+@dataclass
+class _Samples:
+    """What was measured of one evaluator in each run, a second: positions by batch, and visits.
+
+    alike: positions in batches as large as the search's were on average.
+    """
+
+    evaluations: dict[int, list[float]] = field(default_factory=dict)
+    visits: list[float] = field(default_factory=list)
+    alike: list[float] = field(default_factory=list)
+
+
+def measure_board(
+    effort: Effort,
+    evaluators: Mapping[Names, Evaluator],
+    rival: Rival | None,
+    size: Size,
+    name: str,
+    figures: dict[str, Any],
+) -> None:
+    """Write the speed of every evaluator, and of every search over one, on one board size, and of KataGo.
+
+    All take turns in every run, so that whatever else the machine does slows all alike.
+    """
+    raw = {names: Measured(each, *size) for names, each in evaluators.items()}
+    searches = {names: MeasuredSearch(each, searched_positions(*size)) for names, each in evaluators.items()}
+    samples = {names: _Samples({batch: [] for batch in each.batches}) for names, each in raw.items()}
+    rivals: list[Speed] = []
+    try:
+        for search in searches.values():
+            search.warm_up()
+        for _ in range(effort.runs):
+            if rival is not None:
+                rivals.append(rival.speed(effort.seconds))
+            for names, sample in samples.items():
+                for batch, rates in sample.evaluations.items():
+                    rates.append(raw[names].per_second(effort.seconds, batch))
+                sample.visits.append(searches[names].per_second(effort.seconds))
+                sample.alike.append(raw[names].per_second(effort.seconds, raw[names].nearest(searches[names].batch())))
+    finally:
+        for search in searches.values():
+            search.close()
+    for (backend, precision), sample in samples.items():
+        search = searches[backend, precision]
+        batch = raw[backend, precision].nearest(search.batch())
+        told = {
+            "evaluations_per_s": {str(each): round(median(rates)) for each, rates in sample.evaluations.items()},
+            "visits_per_s": round(median(sample.visits)),
+            "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.alike)},
+            "search_share": search.shares(),
+            "bytes_per_node": search.bytes_per_node,
+        }
+        for key, value in told.items():
+            figures[key][name].setdefault(backend, {})[precision] = value
+    if rivals:
+        _compare(figures["katago"], name, rivals, samples)
+
+
+def _compare(katago: dict[str, Any], name: str, rivals: Sequence[Speed], samples: Mapping[Names, _Samples]) -> None:
+    """Write KataGo's speed, and how many times as fast every evaluator is."""
+    evaluations, visits = [each.evaluations for each in rivals], [each.visits for each in rivals]
+    katago["evaluations_per_s"][name] = round(median(evaluations))
+    katago["visits_per_s"][name] = round(median(visits))
+    for (backend, precision), sample in samples.items():
+        ratios = {str(batch): _ratio(rates, evaluations) for batch, rates in sample.evaluations.items()}
+        katago["ratio"].setdefault(name, {}).setdefault(backend, {})[precision] = ratios
+        of_visits = katago["visits_ratio"].setdefault(name, {}).setdefault(backend, {})
+        of_visits[precision] = _ratio(sample.visits, visits)
+
+
+def _ratio(measured: Sequence[float], others: Sequence[float]) -> float:
+    """Return the median over the runs of one speed over another, in three digits."""
+    return float(f"{median(a / b for a, b in zip(measured, others, strict=True)):.3g}")

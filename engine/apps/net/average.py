@@ -1,0 +1,88 @@
+"""`keima net average`: one network whose every number is a weighted mean of those of several.
+
+Of snapshots of one training run the mean is steadier than each; between a network and what it was tuned to on a few
+data, it keeps what the few data do not show (M. Wortsman et al., "Robust fine-tuning of zero-shot models", 2022).
+Networks that were trained apart have nothing in common that could be averaged.
+"""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from engine import __version__
+from engine.apps.net.convert import target_kind, write_checked
+from engine.errors import GoError
+from engine.evaluators.finding import find_network
+from engine.nets.spec import Array, NetSpec, WeightsError, parameters, tensors
+from weights.architecture import from_json, to_json
+from weights.registry import load
+
+_OWN = ("name", "provenance", "format", "version")
+"""What networks of one architecture may differ in."""
+
+
+def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> NetSpec:
+    """Return the network of weighted means.
+
+    shares: as many as networks, in proportion. Raises WeightsError on architectures that differ, GoError on shares
+    that are not positive.
+    """
+    if len(shares) != len(networks) or not all(share > 0 for share in shares) or not sum(shares) < math.inf:
+        raise GoError(f"expected {len(networks)} shares above 0 of a finite sum, got {' '.join(map(str, shares))}")
+    first, parts = networks[0], [dict(tensors(each)) for each in networks]
+    for other, arrays in zip(networks[1:], parts[1:], strict=True):
+        if _architecture(other) != _architecture(first):
+            odd = [path for path in parts[0].keys() | arrays.keys() if _shape(parts[0], path) != _shape(arrays, path)]
+            place = min(odd, default="net")
+            raise WeightsError(
+                f"{first.name} and {other.name} differ in more than their numbers",
+                layer=place,
+                expected=_shape(parts[0], place),
+                got=_shape(arrays, place),
+            )
+    weights = [share / sum(shares) for share in shares]
+
+    def mean(place: str, _: tuple[int, ...]) -> Array:
+        total = sum(weight * part[place].astype(np.float64) for weight, part in zip(weights, parts, strict=True))
+        return np.asarray(total, dtype=np.float32)
+
+    told = ", ".join(f"{weight:.3g} {each.name}" for weight, each in zip(weights, networks, strict=True))
+    provenance = {"made by": f"keima {__version__} net average", "average of": told}
+    return replace(from_json(to_json(first), mean), name=name, provenance=provenance)
+
+
+def _architecture(spec: NetSpec) -> object:
+    """Return all of a network but its numbers and what is its own."""
+    return {key: value for key, value in to_json(spec).items() if key not in _OWN}
+
+
+def _shape(arrays: Mapping[str, Array], path: str) -> tuple[int, ...] | None:
+    return arrays[path].shape if path in arrays else None
+
+
+def cli_average(
+    target: str,
+    sources: Sequence[str],
+    shares: Sequence[float],
+    *,
+    name: str | None = None,
+    force: bool = False,
+    stdout: IO[str] | None = None,
+) -> int:
+    """Write the average of network files, in the format of the target's suffix, and return the exit status 0.
+
+    shares: one for each source, none for equal ones. name: of the network, its file's if None.
+    Raises GoError, WeightsError, OSError.
+    """
+    path, kind = Path(target), target_kind(target, force=force)
+    networks = [load(find_network(source)) for source in sources]
+    spec = average(networks, shares or [1.0] * len(networks), name or path.name.partition(".")[0])
+    write_checked(spec, kind, path)
+    screen = stdout or sys.stdout
+    screen.write(f"{target}: {spec.provenance['average of']}; {parameters(spec):,} parameters\n")
+    return 0

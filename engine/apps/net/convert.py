@@ -1,0 +1,105 @@
+"""`keima net convert`: a network in another format, read back and compared before it counts as written."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from engine.errors import GoError
+from engine.evaluators.finding import find_network
+from engine.nets.spec import NetSpec, WeightsError, parameters, tensors
+from engine.support.files import draft_of
+from weights import katago_writer, native
+from weights.katago_form import katago_form
+from weights.registry import format_of, load
+
+KEIMA, KATAGO = "keima", "katago"
+_SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO}
+_BYTES_OF: dict[str, Callable[[NetSpec], bytes]] = {KEIMA: native.to_bytes, KATAGO: katago_writer.to_gzip}
+
+
+def cli_convert(
+    source: str,
+    target: str,
+    *,
+    to: str | None = None,
+    name: str | None = None,
+    force: bool = False,
+    stdout: IO[str] | None = None,
+) -> int:
+    """Write the network of one file into another and return the exit status 0.
+
+    to: "keima" or "katago"; None goes by the suffix of the target. name: the network's in the new file, its own if
+    None. force: replace an existing target.
+    Raises GoError, WeightsError, OSError.
+    """
+    screen = stdout or sys.stdout
+    path, kind = Path(target), target_kind(target, to, force=force)
+    spec = load(find_network(source))
+    if name is not None:
+        spec = replace(spec, name=name)
+    try:
+        written = write_checked(spec, kind, path)
+    except WeightsError as error:
+        raise error.in_file(source) from None
+    screen.write(
+        f"{target}: {format_of(path).name}, {written.format} {written.version}, "
+        f"{parameters(written):,} parameters, {path.stat().st_size:,} bytes, read back and equal\n"
+    )
+    if kind == KATAGO and written.name != spec.name:
+        screen.write(f"name: {written.name} (KataGo's names are letters, digits, - and _)\n")
+    lost = sorted(spec.provenance.keys() - written.provenance.keys())
+    if written.board_sizes != spec.board_sizes:
+        lost.insert(0, "its boards (sides of {} to {})".format(*spec.board_sizes))
+    if lost:
+        screen.write(f"left out, as KataGo's format has no place for it: {', '.join(lost)}\n")
+    return 0
+
+
+def target_kind(target: str, to: str | None = None, *, force: bool = False) -> str:
+    """Return the format, "keima" or "katago", in which a network may be written to a file. Raises GoError if none."""
+    path = Path(target)
+    kind = to or _kind_of(path)
+    if kind == KATAGO and not path.name.endswith(".bin.gz"):
+        raise GoError(f"{target}: KataGo wants names that end in .bin.gz")
+    if path.exists() and not path.is_file():
+        raise GoError(f"{target} is no file")
+    if path.exists() and not force:
+        raise GoError(f"{target} exists already: --force replaces it")
+    return kind
+
+
+def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
+    """Write a network beside a path, read it back, compare, and only then put it in its place; return what was read."""
+    with draft_of(path) as draft:
+        draft.write_bytes(_BYTES_OF[kind](spec))
+        written = load(draft)
+        _check_same(katago_form(spec) if kind == KATAGO else spec, written, os.fspath(path))
+    return written
+
+
+def _kind_of(path: Path) -> str:
+    """Return the format that a file's name asks for."""
+    for suffix, kind in _SUFFIXES.items():
+        if path.name.endswith(suffix):
+            return kind
+    known = " or ".join(f"{suffix} ({kind})" for suffix, kind in _SUFFIXES.items())
+    raise GoError(f"{path}: no format goes by this name: end it in {known}, or say --to")
+
+
+def _check_same(wanted: NetSpec, written: NetSpec, target: str) -> None:
+    """Raise GoError unless the file that was written holds the same network, bit by bit."""
+    expected, found = dict(tensors(wanted)), dict(tensors(written))
+    if expected.keys() != found.keys():
+        odd = min(expected.keys() ^ found.keys())
+        raise GoError(f"{target}: what was written reads back differently: {odd}")
+    for path, array in expected.items():
+        if not np.array_equal(array, found[path]):
+            raise GoError(f"{target}: what was written reads back differently: {path}")
+    for fact in ("encoder", "version", "scores", "metadata"):
+        if getattr(wanted, fact) != getattr(written, fact):
+            raise GoError(f"{target}: what was written reads back differently: {fact}")

@@ -1,0 +1,43 @@
+"""`keima draw`: a position of a game record as a picture."""
+
+from pathlib import Path
+
+import click
+
+from engine.settings.one_line_errors import one_line_errors
+
+
+@click.command()
+@click.argument("record", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=False)
+@click.option("--move", type=click.IntRange(min=0), help="Draw the position after so many moves; else the last.")
+@click.option("--numbers", type=click.IntRange(min=1), metavar="FIRST", help="Number the moves from this one on.")
+def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
+    """Draw a position of the game in RECORD, an SGF file, as SVG: into the file OUT, or on stdout (-).
+
+    A number whose stone was captured, or lies on a point that was played again, is told below the board.
+    """
+    with one_line_errors():
+        _draw(record, out, move, numbers)
+
+
+def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
+    from engine.apps.picture.svg import picture
+    from engine.errors import GoError
+    from engine.records.sgf import load_sgf
+    from engine.support.files import require_writable, write_atomically
+
+    loaded = load_sgf(record)
+    for warning in loaded.warnings:
+        click.echo(f"{record}: {warning}", err=True)
+    played = len(loaded.moves) if move is None else move
+    if played > len(loaded.moves):
+        raise GoError(f"{record}: expected a move from 0 to {len(loaded.moves)}, got {move}")
+    game = loaded.game(played + 1)
+    # Stones set up in the middle of a record begin a game of their own.
+    drawn = picture(game, numbered_from=numbers, earlier=played - len(game.moves))
+    if out is None or out == Path("-"):
+        click.echo(drawn, nl=False)
+    else:
+        require_writable(out)
+        write_atomically(out, drawn)

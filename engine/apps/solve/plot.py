@@ -1,0 +1,57 @@
+"""The picture of a run: solved percent against visits, by kind and by rank. The only import of matplotlib."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from engine.apps.solve.report import Grouping, Row, groupings, rank_bands, total
+from engine.apps.solve.solver import Answer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LEAST_PROBLEMS = 10
+"""A line of fewer would show chance."""
+_INCHES = (5.5, 4.8)
+_DPI = 110
+
+
+def plot(answers: Sequence[Answer], title: str) -> bytes:
+    """Return a PNG with one panel a grouping; groups of fewer than ten problems are left out.
+
+    Raises ImportError where matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    panels = [rank_bands(answers) if each.title == "rank" else each for each in groupings(answers)]
+    width, height = _INCHES
+    figure = Figure(figsize=(width * len(panels), height), layout="constrained")
+    figure.suptitle(title)
+    for axes, grouping in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        _draw(axes, answers[0].visits, grouping, total(answers))
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=_DPI)
+    return picture.getvalue()
+
+
+def _draw(axes: "Axes", visits: Sequence[int], grouping: Grouping, everything: Row) -> None:
+    """Draw a line for each group, and all problems in black with their interval."""
+    for row in grouping.rows:
+        if row.problems >= _LEAST_PROBLEMS:
+            axes.plot(visits, _percents(row), marker="o", markersize=3, label=f"{row.label} ({row.problems})")
+    axes.plot(visits, _percents(everything), color="black", linewidth=2, label=f"all ({everything.problems})")
+    low, high = ([100 * end for end in ends] for ends in zip(*(each[1:] for each in everything.solved), strict=True))
+    axes.fill_between(visits, low, high, color="black", alpha=0.1, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_xticks(visits, [str(count) for count in visits])
+    axes.minorticks_off()
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("visits")
+    axes.set_ylabel("solved, %")
+    axes.set_title(f"by {grouping.title}", fontsize="medium")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15), frameon=False)
+
+
+def _percents(row: Row) -> list[float]:
+    return [100 * each.value for each in row.solved]

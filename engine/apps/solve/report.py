@@ -1,0 +1,139 @@
+"""What the answers of a run say: solved percents with intervals, by kind and rank, as table and as JSON.
+
+Numbers and text only; where they are shown is `cli.py`'s, and drawing them `plot.py`'s.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.apps.solve.options import SolveSettings
+from engine.apps.solve.problems import UNKNOWN, rank_order
+from engine.apps.solve.solver import Answer
+from engine.support.elo import Interval, wilson_interval
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ALL = "all"
+_STONES_STEP = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group of problems. solved: share at each count of visits with its Wilson 95 % interval."""
+
+    label: str
+    problems: int
+    solved: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The problems of a run divided by one of their properties."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def total(answers: Sequence[Answer]) -> Row:
+    """Return the row of all answers, at least one."""
+    return _row(ALL, answers)
+
+
+def groupings(answers: Sequence[Answer]) -> list[Grouping]:
+    """Return the answers by kind and by rank; by what can be seen where no problem tells either."""
+    found = []
+    if any(answer.kind for answer in answers):
+        found.append(_grouping("kind", answers, lambda answer: answer.kind, lambda kind: (kind == UNKNOWN, kind)))
+    if any(answer.rank for answer in answers):
+        found.append(_grouping("rank", answers, lambda answer: answer.rank, rank_order))
+    if not found:
+        found.append(_grouping("stones", answers, _stones_class, lambda label: int(label.split()[0])))
+        found.append(_grouping("to play", answers, lambda answer: answer.to_play, str))
+    return found
+
+
+def rank_bands(answers: Sequence[Answer]) -> Grouping:
+    """Return the answers whose rank is known by bands of ranks, for pictures."""
+    known = [answer for answer in answers if rank_order(answer.rank) < rank_order(UNKNOWN)]
+    return _grouping("rank", known, lambda answer: _BANDS[_band(answer.rank)], _BANDS.index)
+
+
+_BANDS = ["10k and below", "9k to 5k", "4k to 1k", "1d to 3d", "4d and above"]
+_BAND_ENDS = ["10k", "5k", "1k", "3d"]
+
+
+def _band(rank: str) -> int:
+    return sum(rank_order(rank) > rank_order(end) for end in _BAND_ENDS)
+
+
+def _stones_class(answer: Answer) -> str:
+    low = answer.stones // _STONES_STEP * _STONES_STEP
+    return f"{low} to {low + _STONES_STEP - 1}"
+
+
+def _grouping(
+    title: str, answers: Iterable[Answer], label: Callable[[Answer], str], order: Callable[[str], Any]
+) -> Grouping:
+    groups: dict[str, list[Answer]] = {}
+    for answer in answers:
+        groups.setdefault(label(answer), []).append(answer)
+    return Grouping(title, tuple(_row(name or "not told", groups[name]) for name in sorted(groups, key=order)))
+
+
+def _row(label: str, answers: Sequence[Answer]) -> Row:
+    solved = tuple(
+        wilson_interval(sum(answer.solved[place] for answer in answers), len(answers))
+        for place in range(len(answers[0].visits))
+    )
+    return Row(label, len(answers), solved)
+
+
+def progress_text(answers: Sequence[Answer], wanted: int) -> str:
+    """Return the figures so far in one line."""
+    if not answers:
+        return f"0/{wanted} problems"
+    shares = zip(answers[0].visits, total(answers).solved, strict=True)
+    return f"{len(answers)}/{wanted} problems: " + ", ".join(
+        f"{share.value:.1%} at {visits}" for visits, share in shares
+    )
+
+
+def summary(answers: Sequence[Answer], settings: SolveSettings) -> dict[str, Any]:
+    """Return the figures for summary.json: settings, and solved shares in [0, 1] as [value, low, high] by visits."""
+
+    def entry(row: Row) -> dict[str, Any]:
+        shares = zip(settings.visits, row.solved, strict=True)
+        return {"problems": row.problems, "solved": {str(visits): list(share) for visits, share in shares}}
+
+    return {
+        "settings": settings.to_json(),
+        "seconds": round(sum(answer.seconds for answer in answers), 1),
+        ALL: entry(total(answers)) if answers else {"problems": 0, "solved": {}},
+        **{f"by {each.title}": {row.label: entry(row) for row in each.rows} for each in groupings(answers)},
+    }
+
+
+def tables(answers: Sequence[Answer], title: str) -> "list[Table]":
+    """Return a table for each grouping; the last row of each is of all problems."""
+    from rich.table import Table
+
+    found = []
+    for grouping in groupings(answers):
+        table = Table(title=title)
+        table.add_column(grouping.title)
+        table.add_column("problems", justify="right")
+        for visits in answers[0].visits:
+            table.add_column(f"{visits} visit{'s' if visits > 1 else ''}", justify="right")
+        for row in grouping.rows:
+            table.add_row(*_cells(row))
+        table.add_section()
+        table.add_row(*_cells(total(answers)))
+        found.append(table)
+    return found
+
+
+def _cells(row: Row) -> list[str]:
+    shares = [f"{100 * each.value:.1f} % [{100 * each.low:.1f}, {100 * each.high:.1f}]" for each in row.solved]
+    return [row.label, str(row.problems), *shares]

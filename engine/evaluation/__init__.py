@@ -1,0 +1,1 @@
+"""The seam between search and evaluators: positions in, evaluations out."""

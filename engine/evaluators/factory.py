@@ -1,0 +1,87 @@
+"""From what the user named to a network that answers: the file, the people it imitates, the backend."""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import GoError
+from engine.evaluation.base import Evaluator
+from engine.evaluators.backends import AUTO, network_evaluator
+from engine.evaluators.finding import find_network
+from engine.evaluators.network import NetworkEvaluator
+from engine.evaluators.profile import ProfiledEvaluator
+from engine.evaluators.raw import NetworkFacts, RawNetwork
+from engine.nets.spec import NetSpec
+from weights.registry import load
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Computing:
+    """How a network is computed. threads: None for all cores."""
+
+    backend: str = AUTO
+    precision: str = AUTO
+    threads: int | None = None
+
+
+def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:
+    """Return the network of a file, or of the newest one of a folder, ready to evaluate.
+
+    profile: the people that a human network imitates, see `engine.encoders.human`.
+    Raises GoError or WeightsError, one line that says what is wrong with which file.
+    """
+    file = find_network(path)
+    spec = load(file)
+    check_profile(spec, profile)
+    return raw_network(file, spec, make_evaluator(spec, computing), profile)
+
+
+def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
+    """Return a network with what a session tells of it. The profile must fit, see `check_profile`."""
+    facts = NetworkFacts(
+        file=os.fspath(file),
+        name=spec.name,
+        version=spec.version,
+        max_batch=evaluator.attributes.max_batch,
+        precision=precision_of(evaluator),
+        imitates=spec.metadata > 0,
+        board_sizes=spec.board_sizes,
+    )
+    return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
+
+
+def profiled_evaluator(spec: NetSpec, computing: Computing, profile: str | None = None) -> Evaluator:
+    """Return the evaluator of a network that imitates whom the profile says, if it imitates anybody.
+
+    Raises GoError where it cannot be computed as asked, or the profile does not fit.
+    """
+    check_profile(spec, profile)
+    return _profiled(make_evaluator(spec, computing), profile)
+
+
+def _profiled(evaluator: NetworkEvaluator, profile: str | None) -> Evaluator:
+    return evaluator if profile is None else ProfiledEvaluator(evaluator, profile)
+
+
+def precision_of(evaluator: Evaluator) -> str:
+    """Return what an evaluator of networks computes in: the last word of its name."""
+    return evaluator.attributes.name.rpartition("-")[2]
+
+
+def check_profile(spec: NetSpec, profile: str | None) -> None:
+    """Raise GoError unless a profile is given exactly where the network asks for one."""
+    if spec.metadata and profile is None:
+        raise GoError(
+            f"network {spec.name} imitates people: say whom with --human-profile rank_5k (9d to 20k), "
+            "rank_3d_1k (Black's and White's), preaz_5k (before 2017), or proyear_1985 (1800 to 2023)"
+        )
+    if profile is not None and not spec.metadata:
+        raise GoError(f"network {spec.name} imitates nobody: --human-profile is for human networks")
+
+
+def make_evaluator(spec: NetSpec, computing: Computing) -> NetworkEvaluator:
+    """Return the evaluator of a network. Raises GoError where it cannot be computed as asked."""
+    return network_evaluator(spec, computing.backend, computing.precision, computing.threads)

@@ -1,0 +1,200 @@
+"""Networks computed by Keima's own kernels on the CPU, in fp32 and, where it has AMX, in bf16.
+
+Owns the models, one for each board size, and the memory to compute in. Each thread of the crew, or whoever waits for
+it, computes whole positions, a few at a time.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from engine.errors import GoError
+from engine.evaluators.crew import Crew, Job
+from engine.evaluators.network import Precision, Slot, slot_memory
+from engine.native.closures import Closure
+from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.kernels import infer_rows
+from engine.nets.kernels.model import build_model, computes, computes_rounded, refuse_transformers
+from engine.nets.kernels.steps import Model
+from engine.nets.kernels.tiles import tiles_here
+from engine.nets.spec import Array, NetSpec, parameters
+
+_LOG = logging.getLogger(__name__)
+_ROWS = 8
+"""Positions of a slot at most."""
+_TOGETHER = 4
+"""Positions computed at a time."""
+_PREFERRED = 2
+"""Positions of a slot at which the kernels' speed is about full, what a call costs besides not counted."""
+_SLOTS = 2
+"""Slots a thread: while one is computed, another is encoded or read."""
+_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
+"""Of a model for each number of the network at most: Winograd's algorithm takes four times the weights."""
+_WEIGHTS_MEMORY = 512 * 2**20
+"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
+
+
+def precisions(spec: NetSpec) -> tuple[Precision, ...]:
+    """Return what the kernels compute a network in on this machine, the fastest last; nothing if they do not."""
+    if not (computes(spec) and lanes_here()):
+        return ()
+    return ("fp32", "bf16") if computes_rounded(spec) and tiles_here() else ("fp32",)
+
+
+@dataclass(eq=False)
+class NumbaSlot(Slot):
+    """A slot, its model, and what computes it. arrays: planes and outputs, flat beyond the rows."""
+
+    arrays: tuple[Array, tuple[Array, Array, Array, Array]]
+    model: Future[Model] | None = None
+    running: Job | None = None
+
+
+class _Memory(NamedTuple):
+    """Memory that a thread computed a model in."""
+
+    model: Model
+    thread: int
+    numbers: Array
+
+
+class NumbaBackend:
+    """Computes one network; see `engine.evaluators.network.Backend`.
+
+    precision: None takes the fastest of `precisions`. threads: threads that compute; None for one a core.
+    lanes: floats of a vector in fp32; None for the longest of this CPU.
+    Raises GoError for transformers, and where the CPU or the way that numba runs does not allow it.
+    """
+
+    def __init__(
+        self,
+        spec: NetSpec,
+        precision: Precision | None = None,
+        *,
+        threads: int | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        self._lanes = lanes_here() if lanes is None else lanes
+        if self._lanes == 0:
+            raise GoError("the numba backend needs a CPU with AVX2 and FMA, and kernels that are compiled")
+        refuse_transformers(spec)
+        known = precisions(spec)
+        precision = known[-1] if precision is None else precision
+        if precision not in known:
+            raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
+        self._spec, self._precision = spec, precision
+        self.name, self.goes_on = f"numba-cpu-{precision}", True
+        self.parallel = threads or os.cpu_count() or 1
+        self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
+        self._crew = Crew(self.parallel, "network")
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
+        self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._memories: list[_Memory] = []
+        self._seconds = 0.0
+        self._size, self._slots = (0, 0), list[NumbaSlot]()
+        _LOG.info("network %s on %s in %d threads, %d lanes", spec.name, self.name, self.parallel, self._lanes)
+
+    def prepare(self, width: int, height: int) -> None:
+        """Begin to build for a board size in the background."""
+        self._model(width, height)
+
+    def _model(self, width: int, height: int) -> Future[Model]:
+        """Return the model of a board size; forget those used longest ago."""
+        size = (width, height)
+        with self._lock:
+            if size not in self._models:
+                self._models[size] = self._builder.submit(self._build, width, height)
+            self._models.move_to_end(size)
+            while len(self._models) > self._boards_kept:
+                self._models.popitem(last=False)
+            return self._models[size]
+
+    def _build(self, width: int, height: int) -> Model:
+        """Return the model of a board size, once computed, so that its kernel is loaded."""
+        rounded = self._precision == "bf16"
+        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
+        for _ in range(2):  # the second time tells how long it takes
+            self._compute(model, self._slot(width, height), 1)
+        return model
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        """Return some slots a thread. A model that is not built yet is waited for when it is needed."""
+        model = self._model(width, height)
+        if (width, height) != self._size:
+            self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
+            self._size = (width, height)
+        for slot in self._slots:
+            slot.model = model
+        return self._slots
+
+    def _slot(self, width: int, height: int) -> NumbaSlot:
+        planes, globals_, outputs = slot_memory(self._spec, _ROWS, width, height)
+        policy, result, score, ownership = (each.reshape(_ROWS, -1) for each in outputs)
+        return NumbaSlot(planes, globals_, outputs, (planes.reshape(_ROWS, -1), (policy, result, score, ownership)))
+
+    def start(self, slot: Slot, count: int) -> None:
+        """Begin to compute rows 0..count-1."""
+        assert isinstance(slot, NumbaSlot)
+        assert slot.model is not None
+        slot.running = self._crew.send(partial(self._compute, slot.model.result(), slot, count), count * self._seconds)
+
+    def _compute(self, model: Model, slot: NumbaSlot, count: int) -> None:
+        start, memory = time.perf_counter(), self._take_memory(model)
+        planes, outputs = slot.arrays
+        fixed = model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, model.positions
+        infer_rows(*fixed, count)
+        seconds = time.perf_counter() - start
+        with self._lock:
+            self._memories.append(_Memory(model, threading.get_ident(), memory))
+            self._seconds = seconds / count
+
+    def _take_memory(self, model: Model) -> Array:
+        """Return memory for a model that nobody uses: what this thread used last, which its core may still hold."""
+        thread = threading.get_ident()
+        with self._lock:
+            self._memories = [each for each in self._memories if each.model is model]
+            if self._memories:
+                places = range(len(self._memories))
+                return self._memories.pop(max(places, key=lambda place: self._memories[place].thread == thread)).numbers
+        return model.new_memory()
+
+    def program(self, width: int, height: int) -> tuple[Slot, Closure]:
+        """Return a slot of its own, and what computes its first rows in the caller's thread, one at a time."""
+        model, slot = self._model(width, height).result(), self._slot(width, height)
+        planes, outputs = slot.arrays
+        fixed = model.layout, model.steps, model.weights, model.new_memory(), planes, slot.globals, outputs
+        return slot, Closure(infer_rows, *fixed, model.positions)
+
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
+        """Whether the model is built."""
+        return self._model(width, height).done()
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait so many seconds at most; return whether the outputs are there."""
+        assert isinstance(slot, NumbaSlot)
+        return slot.running is None or self._crew.wait(slot.running, seconds)
+
+    def wait(self, slot: Slot) -> None:
+        """Return when the outputs are there."""
+        assert isinstance(slot, NumbaSlot)
+        running, slot.running = slot.running, None
+        if running is not None:
+            self._crew.wait(running)
+            running.future.result()
+
+    def close(self) -> None:
+        """Stop the threads and release the models; the backend must not be used again."""
+        self._builder.shutdown(cancel_futures=True)
+        self._crew.close()
+        self._models.clear()
+        self._memories.clear()
+        self._slots.clear()

@@ -1,0 +1,298 @@
+"""Networks computed by OpenVINO on the CPU.
+
+Owns the compiled models, one for each board size and batch, and the requests that infer in the memory of
+the slots, without copies. A stream is a thread of its own, and streams work side by side: two streams of
+one thread each do more a second than one of two threads, and do so with smaller batches.
+"""
+
+import logging
+import math
+import os
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.errors import GoError
+from engine.evaluators.network import Precision, Slot, slot_memory
+from engine.evaluators.rounding import Loss, Rounding
+from engine.native.jit import BYTE_PRODUCTS, TILES, instruction_sets
+from engine.nets.blocks import attends
+from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_model
+from engine.nets.openvino_graph.quantization import quantize
+from engine.nets.openvino_graph.runtime import openvino
+from engine.nets.spec import NetSpec, parameters
+
+_LOG = logging.getLogger(__name__)
+_HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
+_CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16", "int8": "INT8"}
+"""What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
+_SMALLEST_ROUNDED = 7
+"""Sides from which on int8 is used: smaller boards are fast anyway, and there networks' numbers grow very large."""
+_ROWS = 8
+"""Positions of a slot at most."""
+_PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
+"""Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
+_MAX_STREAMS = 8
+"""Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
+_SLOTS = 2
+"""Slots a stream: while one is inferred, another is encoded or read."""
+_WEIGHTS_MEMORY = 512 * 2**20
+"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
+
+
+@dataclass(eq=False)
+class OpenVinoSlot(Slot):
+    """A slot with its requests by batch, and the one that runs."""
+
+    requests: dict[int, Any] = field(default_factory=dict)
+    running: Any = None
+
+
+@dataclass
+class _Graph:
+    """A network for boards of one size, to be compiled for one batch after the other.
+
+    rounding: what the first compiled model is to be compared by; None if it is exact, or was wanted as it is.
+    """
+
+    model: Any
+    precision: Precision
+    rounding: Rounding | None = None
+
+
+class OpenVinoBackend:
+    """Computes one network; see `engine.evaluators.network.Backend`.
+
+    precision: None takes the fastest of bf16, int8 and fp32, see `_by_speed`, and the next one on boards where int8
+        turns out to lose too much. It is never fp16 by itself: some networks' numbers exceed the range of fp16.
+    threads: threads that infer; None for one a core.
+    emulate: allow a precision that the CPU only imitates, slowly, to find out how exact it is.
+    Raises GoError when the CPU does not compute in the precision.
+    """
+
+    def __init__(
+        self, spec: NetSpec, precision: Precision | None = None, *, threads: int | None = None, emulate: bool = False
+    ) -> None:
+        self._core = openvino.Core()
+        self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate)
+        threads = threads or os.cpu_count() or 1
+        self._spec, self._precision, self._streams = spec, precision, min(threads, _MAX_STREAMS)
+        self._properties = {
+            "NUM_STREAMS": self._streams,
+            "INFERENCE_NUM_THREADS": threads,
+            # A convolution of 22 planes also computes with memory that nobody wrote, and throws the result
+            # away; where that memory holds denormal numbers it took 18 times as long.
+            "CPU_DENORMALS_OPTIMIZATION": True,
+            # Most models rest while one works, and other programs work, too: no stream may insist on a core.
+            "ENABLE_CPU_PINNING": False,
+        }
+        self.name = f"openvino-cpu-{precision}"
+        self.goes_on = True
+        self._batches = _batches(4 * parameters(spec))
+        self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
+        self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
+        self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
+        self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
+        self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
+        self._awaited: Counter[tuple[int, int]] = Counter()
+        self._lock = threading.Lock()
+        self._graphs: dict[tuple[int, int], _Graph] = {}
+        self._size, self._slots = (0, 0), list[OpenVinoSlot]()
+        _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
+
+    def prepare(self, width: int, height: int) -> None:
+        """Begin to compile for a board size in the background: small batches first, for an early first answer."""
+        self._board_models(width, height)
+
+    def _board_models(self, width: int, height: int) -> dict[int, Future[Any]]:
+        """Return the models of a board size by batch; forget the boards used longest ago that no call waits for."""
+        size = (width, height)
+        with self._lock:
+            if size not in self._models:
+                surplus = len(self._models) + 1 - self._boards_kept
+                for idle in [each for each in self._models if not self._awaited[each]][: max(0, surplus)]:
+                    self._forget(idle)
+                self._models[size] = {batch: Future() for batch in self._batches}
+                for _ in self._batches:
+                    self._compiler.submit(self._compile_next)
+            self._models.move_to_end(size)
+            return self._models[size]
+
+    def _forget(self, size: tuple[int, int]) -> None:
+        """Release the models of a board; no call may wait for one of them."""
+        self._graphs.pop(size, None)
+        for model in self._models.pop(size).values():
+            model.cancel()
+
+    def _model(self, batch: int, width: int, height: int) -> Any:
+        """Return a model when it is compiled. Raises what compiling it does."""
+        with self._lock:
+            self._awaited[width, height] += 1
+        try:
+            return self._board_models(width, height)[batch].result()
+        finally:
+            with self._lock:
+                self._awaited[width, height] -= 1
+
+    def _compile_next(self) -> None:
+        """Compile what is likely to be needed next: for the board asked for last, the smallest batch."""
+        with self._lock:
+            waiting = [
+                (size, batch, model)
+                for size, models in reversed(self._models.items())
+                for batch, model in models.items()
+                if not (model.running() or model.done())
+            ]
+            if not waiting:
+                return
+            size, batch, model = waiting[0]
+            model.set_running_or_notify_cancel()
+        try:
+            model.set_result(self._compile(batch, *size))
+        except Exception as error:  # noqa: BLE001 - raised where the model is used
+            model.set_exception(error)
+
+    def _compile(self, batch: int, width: int, height: int) -> Any:
+        """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
+        graph = self._graphs.pop((width, height), None) or self._build(width, height)
+        model = self._compiled(graph.model, graph.precision, batch)
+        if graph.rounding is not None:
+            loss, graph.rounding = graph.rounding.compare(model), None
+            if not loss.is_small:
+                graph = self._build_instead(width, height, loss)
+                model = self._compiled(graph.model, graph.precision, batch)
+        with self._lock:
+            if batch < self._batches[-1] and (width, height) in self._models:
+                self._graphs[width, height] = graph
+        return model
+
+    def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: Any) -> Any:
+        graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
+        properties = {**self._properties, "INFERENCE_PRECISION_HINT": _HINTS[precision], **properties}
+        return self._core.compile_model(graph, "CPU", properties)
+
+    def _build(self, width: int, height: int) -> _Graph:
+        """Return the graph for a board size and some batch."""
+        model = build_model(self._spec, _ROWS, width, height)
+        if self._precision != "int8" or min(width, height) < _SMALLEST_ROUNDED:
+            return _Graph(model, self._precision)
+
+        def compile_exact(exact: Any) -> Any:
+            return self._compiled(exact, "fp32", _ROWS, NUM_STREAMS=1)
+
+        rounding = Rounding(self._spec, model, width, height, compile_exact, compares=not self._is_wanted)
+        if not self._is_wanted and rounding.loss is not None and not rounding.loss.is_small:
+            return self._build_instead(width, height, rounding.loss)
+        quantize(model, rounding.ranges)
+        return _Graph(model, self._precision, None if self._is_wanted or rounding.loss is not None else rounding)
+
+    def _build_instead(self, width: int, height: int, loss: Loss) -> _Graph:
+        """Return the graph in the fastest precision but int8."""
+        precision = next(each for each in _by_speed(self._spec) if each != "int8" and each in precisions())
+        _LOG.warning(
+            "network %s is computed in %s on %dx%d: int8 would change winrates by %.3f, the policy by %.3f on average",
+            self._spec.name,
+            precision,
+            width,
+            height,
+            *loss,
+        )
+        return _Graph(build_model(self._spec, _ROWS, width, height), precision)
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        """Return some slots a stream. What is not compiled yet is waited for when it is needed."""
+        self.prepare(width, height)
+        if (width, height) != self._size:
+            self._slots = [self._slot(width, height) for _ in range(_SLOTS * self._streams)]
+            self._size = (width, height)
+        return self._slots
+
+    def _slot(self, width: int, height: int) -> OpenVinoSlot:
+        return OpenVinoSlot(*slot_memory(self._spec, self._batches[-1], width, height))
+
+    def start(self, slot: Slot, count: int) -> None:
+        """Begin to infer rows 0..count-1, and as many more as the next larger batch has."""
+        assert isinstance(slot, OpenVinoSlot)
+        batch = self._batch_for(count)
+        request = slot.requests.get(batch)
+        if request is None:
+            height, width = slot.planes.shape[2:]
+            request = slot.requests[batch] = _request(self._model(batch, width, height), slot, batch)
+        slot.running = request
+        request.start_async()
+
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
+        """Whether the model for so many rows is compiled."""
+        return self._board_models(width, height)[self._batch_for(count)].done()
+
+    def _batch_for(self, count: int) -> int:
+        return next(each for each in self._batches if each >= count)
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait so many seconds at most, in whole milliseconds; return whether the outputs are there."""
+        assert isinstance(slot, OpenVinoSlot)
+        return slot.running is None or bool(slot.running.wait_for(math.ceil(1000 * seconds)))
+
+    def wait(self, slot: Slot) -> None:
+        """Return when the outputs are there."""
+        assert isinstance(slot, OpenVinoSlot)
+        if slot.running is not None:
+            slot.running.wait()
+            slot.running = None
+
+    def close(self) -> None:
+        """Stop compiling and release the models; the backend must not be used again."""
+        with self._lock:
+            for size in list(self._models):
+                self._forget(size)
+        self._compiler.shutdown()
+        self._slots.clear()
+
+
+def precisions() -> tuple[Precision, ...]:
+    """Return the precisions that this CPU computes in at full speed."""
+    able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    fast = tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
+    # OpenVINO computes with bytes on every CPU, but without these instructions sums of two products overflow.
+    return fast if BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
+
+
+def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precision:
+    """Return the precision to compute in."""
+    able = precisions()
+    if precision is None:
+        return next(each for each in _by_speed(spec) if each in able)
+    if precision not in able and not emulate:
+        raise GoError(f"this CPU does not compute in {precision} by itself: choose {' or '.join(able)}")
+    return precision
+
+
+def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
+    """Return the precisions of which the first that the CPU computes in is taken.
+
+    Bytes are faster than bf16 and about as strong as fp32, see the README; but most of a transformer is computed in
+    fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times with
+    a transformer. Tiles of bf16 are taken to be faster than vectors of bytes; not measured.
+    """
+    if attends(spec.blocks) or TILES in instruction_sets():
+        return "bf16", "int8", "fp32"
+    return "int8", "bf16", "fp32"
+
+
+def _batches(weights: int) -> tuple[int, ...]:
+    """Return the batches to compile for, smallest first; each holds the weights' bytes again, in its own order."""
+    batches = (1, 2, 4, _ROWS)
+    return batches if (len(batches) + 1) * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
+
+
+def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:
+    """Return a request that reads and writes the first rows of a slot's own memory."""
+    request = model.create_infer_request()
+    arrays = {PLANES: slot.planes, GLOBALS: slot.globals, **dict(zip(OUTPUTS, slot.outputs, strict=True))}
+    for port in (*model.inputs, *model.outputs):
+        name = port.get_any_name()
+        request.set_tensor(name, openvino.Tensor(arrays[name][:batch], shared_memory=True))
+    return request

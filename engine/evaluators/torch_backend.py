@@ -1,0 +1,129 @@
+"""Networks computed by torch: on a GPU where there is one, otherwise on the CPU.
+
+Owns the tensors between evaluator and network. On a CPU it is the reference that other backends are
+compared with, and computes in the thread that asks.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+from torch import Tensor
+
+from engine.evaluators.network import Precision, RawOutputs, Slot
+from engine.nets.spec import NetSpec
+from engine.nets.torch_modules.model import Outputs, TorchModel
+
+_LOG = logging.getLogger(__name__)
+_PREFERRED = {"cpu": 16, "cuda": 128}
+"""Positions of a slot at which throughput levels off."""
+_MAX_BATCH = {"cpu": 64, "cuda": 1024}
+_TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_GPU_SLOTS = 2
+"""So that the next positions are encoded while the device is busy."""
+
+
+@dataclass(eq=False)
+class TorchSlot(Slot):
+    """A slot with the tensors whose memory it shows; on a GPU that memory is pinned, and `done` is its event."""
+
+    inputs: tuple[Tensor, Tensor]
+    results: Outputs
+    done: torch.cuda.Event | None
+
+
+class TorchBackend:
+    """Computes one network; see `engine.evaluators.network.Backend`. Buffers are made once a board size.
+
+    device: "cpu", "cuda", or None for the best there is.
+    max_batch: most positions a call; None for a default by device.
+    threads: threads torch computes with, for the whole process; None leaves torch's setting.
+    """
+
+    def __init__(
+        self,
+        spec: NetSpec,
+        precision: Precision = "fp32",
+        device: str | None = None,
+        *,
+        max_batch: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if precision not in _TYPES:
+            raise ValueError(f"unknown precision {precision!r}, expected one of {' '.join(get_args(Precision))}")
+        if threads is not None:
+            torch.set_num_threads(threads)
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._type, self._spec = _TYPES[precision], spec
+        self._model = TorchModel(spec).fused(self._type).to(self._device)
+        preferred = _PREFERRED.get(self._device.type, 16)
+        self.max_batch = _MAX_BATCH.get(self._device.type, 64) if max_batch is None else max_batch
+        self.preferred_batch = min(preferred, self.max_batch)
+        self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
+        self.name = f"torch-{self._device.type}-{precision}"
+        # On a GPU launching a network takes a millisecond that a search has better uses for.
+        self.goes_on = False
+        self._size, self._slots = (0, 0), list[TorchSlot]()
+        _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
+
+    def prepare(self, width: int, height: int) -> None:
+        """Nothing: torch compiles nothing."""
+
+    def slots(self, width: int, height: int) -> Sequence[Slot]:
+        """Return the slots of a board size: one on a CPU."""
+        if (width, height) != self._size:
+            rows = -(-self.max_batch // self.parallel)
+            self._slots = [self._slot(rows, width, height) for _ in range(self.parallel)]
+            self._size = (width, height)
+        return self._slots
+
+    def _slot(self, rows: int, width: int, height: int) -> TorchSlot:
+        spec, pinned, area = self._spec, self._device.type == "cuda", width * height
+
+        def tensor(*shape: int) -> Tensor:
+            return torch.zeros((rows, *shape), dtype=torch.float32, pin_memory=pinned)
+
+        inputs = tensor(spec.planes, height, width), tensor(spec.globals + spec.metadata)
+        results = Outputs(
+            tensor(spec.policy.policies, area + 1),
+            tensor(spec.value.result.outputs),
+            tensor(len(spec.scores)),
+            tensor(area if spec.has_ownership else 0),
+        )
+        planes, globals_ = (each.numpy() for each in inputs)
+        outputs = RawOutputs(*(each.numpy() for each in results))
+        done = torch.cuda.Event() if pinned else None  # type: ignore[no-untyped-call]
+        return TorchSlot(planes, globals_, outputs, inputs, results, done)
+
+    @torch.inference_mode()
+    def start(self, slot: Slot, count: int) -> None:
+        """Infer rows 0..count-1; on a CPU they are there when this returns."""
+        assert isinstance(slot, TorchSlot)
+        planes, globals_ = (each[:count].to(self._device, non_blocking=True) for each in slot.inputs)
+        planes = planes.to(self._type, memory_format=torch.channels_last)
+        for result, computed in zip(slot.results, self._model(planes, globals_), strict=True):
+            result[:count].copy_(computed, non_blocking=True)
+        if slot.done is not None:
+            slot.done.record()
+
+    def is_prompt(self, width: int, height: int, count: int) -> bool:
+        """Whether nothing is to be compiled: always."""
+        return True
+
+    def ready(self, slot: Slot, seconds: float) -> bool:
+        """Wait for the outputs, however long that takes, and return True."""
+        self.wait(slot)
+        return True
+
+    def wait(self, slot: Slot) -> None:
+        """Return when the outputs are there."""
+        assert isinstance(slot, TorchSlot)
+        if slot.done is not None:
+            slot.done.synchronize()
+
+    def close(self) -> None:
+        """Release the network's memory; the backend must not be used again."""
+        del self._model
+        self._slots = []

@@ -1,0 +1,1 @@
+"""Everything that touches numba's and llvmlite's inside: compiling, caching and calling kernels."""

@@ -1,0 +1,180 @@
+"""A `NetSpec` as steps for `engine.nets.kernels.kernels`, for boards of one size.
+
+Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. A board fills its points exactly, so
+that nothing is masked.
+"""
+
+from types import UnionType
+
+from engine.errors import GoError
+from engine.nets.folding import folded, global_pooled, value_pooled
+from engine.nets.kernels.memory import Points, Vectors
+from engine.nets.kernels.steps import Model, Steps
+from engine.nets.spec import (
+    AttentionBlock,
+    Block,
+    DensePolicyHead,
+    DenseValueHead,
+    FeedForwardBlock,
+    GlobalPoolBlock,
+    MetadataEncoder,
+    NestedBottleneckBlock,
+    NetSpec,
+    Norm,
+    PolicyHead,
+    PostActivationBlock,
+    ResidualBlock,
+    Stem,
+    ValueHead,
+    tensors,
+)
+
+_POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
+"""The outputs, in the order of `RawOutputs`."""
+
+
+def computes(spec: NetSpec) -> bool:
+    """Return whether there are steps for all layers of a network; there are none for those of transformers."""
+    is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
+    return is_normal and not _contains(spec.blocks, AttentionBlock | FeedForwardBlock)
+
+
+def computes_rounded(spec: NetSpec) -> bool:
+    """Return whether there are steps in bf16, too.
+
+    There are none where activations are added to, which would have to be kept in float32 and in bf16.
+    """
+    return computes(spec) and not _contains(spec.blocks, PostActivationBlock)
+
+
+def refuse_transformers(spec: NetSpec) -> None:
+    """Raise GoError for a network that there are no steps for."""
+    if not computes(spec):
+        raise GoError(f"the numba backend computes no transformers, such as {spec.name}: choose openvino or torch")
+
+
+def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
+    return any(
+        isinstance(block, kind) or (isinstance(block, NestedBottleneckBlock) and _contains(block.blocks, kind))
+        for block in blocks
+    )
+
+
+def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
+    """Return a network for boards of width x height and so many positions at most, see `Steps`.
+
+    rounded: in bf16, for which see `computes_rounded`. Raises GoError for a transformer.
+    """
+    refuse_transformers(spec)
+    stem = spec.stem.conv.weight
+    kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
+    steps = Steps(width, height, lanes, positions, stem.shape[2:], kernels, rounded=rounded)
+    points = _stem(steps, spec)
+    for block in spec.blocks:
+        _add_block(steps, points, block)
+    if spec.tip is not None:
+        assert isinstance(spec.tip.norm, Norm)
+        points = steps.normalized(points, spec.tip.norm, spec.tip.activation)
+    _policy(steps, points, spec.policy)
+    _value(steps, points, spec.value)
+    return steps.model()
+
+
+def _stem(steps: Steps, spec: NetSpec) -> Points:
+    """Return the points that enter the first block."""
+    stem: Stem = spec.stem
+    planes = steps.planes(spec.planes)
+    vector = _globals(steps, spec)
+    if stem.norm is None:
+        return steps.convolved(planes, stem.conv, vector=vector)
+    return steps.activated(planes, stem.conv, stem.norm, stem.activation, vector=vector, exact=True)
+
+
+def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
+    """Return what globals and metadata add to the stem's points, if there are any."""
+    stem: Stem = spec.stem
+    if stem.globals is None and stem.metadata is None:
+        return None
+    inputs = steps.globals(spec.globals + spec.metadata)
+    added = None if stem.globals is None else steps.multiplied(inputs, stem.globals)
+    if stem.metadata is None:
+        return added
+    encoder: MetadataEncoder = stem.metadata
+    hidden = Vectors(inputs.first + spec.globals, inputs.stride)
+    hidden = steps.multiplied(hidden, encoder.linear1, encoder.activation1)
+    hidden = steps.multiplied(hidden, encoder.linear2, encoder.activation2)
+    return steps.multiplied(hidden, encoder.linear3, added=added)
+
+
+def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
+    """Change the points of a trunk by a block."""
+    if isinstance(block, PostActivationBlock):
+        inner = steps.activated(trunk, block.conv1, block.norm1, block.activation1)
+        steps.activate_sum(trunk, inner, folded(block.conv2, block.norm2), block.activation2)
+        steps.release(inner)
+        return
+    assert isinstance(block, ResidualBlock | GlobalPoolBlock | NestedBottleneckBlock)
+    start = steps.normalized(trunk, block.norm1, block.activation1)
+    match block:
+        case ResidualBlock():
+            inner = steps.activated(start, block.conv1, block.norm2, block.activation2)
+        case GlobalPoolBlock():
+            inner = _pool(steps, start, block)
+        case NestedBottleneckBlock():
+            within = steps.convolved(start, block.conv1)
+            for each in block.blocks:
+                _add_block(steps, within, each)
+            inner = steps.normalized(within, block.norm2, block.activation2)
+            steps.release(within)
+    steps.release(start)
+    steps.add_convolved(trunk, inner, block.conv2)
+    steps.release(inner)
+
+
+def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
+    """Return what the last convolution of a global pooling block sees."""
+    points = steps.activated(start, block.pool_conv, block.pool_norm, block.pool_activation, exact=True)
+    layer = global_pooled(block.pool_bias, steps.area)
+    vector = steps.multiplied_pooled(steps.pooled(points), block.pool_conv.outputs, layer)
+    steps.release(points)
+    return steps.activated(start, block.conv1, block.norm2, block.activation2, vector=vector)
+
+
+def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) -> None:
+    """Write the logits [policies, area + 1]."""
+    if isinstance(head, DensePolicyHead):
+        inner = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
+        vector = steps.flat(inner, head.conv.outputs)
+        if head.hidden is not None:
+            vector = steps.multiplied(vector, head.hidden, head.hidden_activation)
+        steps.give(steps.multiplied(vector, head.linear), steps.area + 1, _POLICY)
+        return
+    channels, stride = head.pool_conv.outputs, steps.area + 1
+    inner = steps.activated(points, head.pool_conv, head.pool_norm, head.pool_activation, exact=True)
+    pooled = steps.pooled(inner)
+    bias = steps.multiplied_pooled(pooled, channels, global_pooled(head.pool_bias, steps.area))
+    inner = steps.activated(points, head.conv1, head.norm, head.activation, vector=bias, exact=True)
+    steps.give(steps.convolved(inner, head.conv2), head.policies, _POLICY, stride=stride)
+    if head.pass_hidden is None:
+        passing = steps.multiplied_pooled(pooled, channels, global_pooled(head.pass_linear, steps.area))
+    else:
+        layer = global_pooled(head.pass_hidden, steps.area)
+        passing = steps.multiplied_pooled(pooled, channels, layer, head.pass_activation)
+        passing = steps.multiplied(passing, head.pass_linear)
+    steps.give(passing, head.policies, _POLICY, first=steps.area, stride=stride)
+
+
+def _value(steps: Steps, points: Points, head: ValueHead | DenseValueHead) -> None:
+    """Write the outputs other than the policy."""
+    points = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
+    if isinstance(head, DenseValueHead):
+        hidden = steps.multiplied(steps.flat(points, head.conv.outputs), head.hidden, head.hidden_activation)
+        steps.give(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
+        return
+    layer = value_pooled(head.hidden, steps.area)
+    hidden = steps.multiplied_pooled(steps.pooled(points), head.conv.outputs, layer, head.hidden_activation)
+    steps.give(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
+    if head.score is not None:
+        steps.give(steps.multiplied(hidden, head.score), head.score.outputs, _SCORE)
+    if head.ownership is not None:
+        steps.give(steps.convolved(points, head.ownership), 1, _OWNERSHIP)

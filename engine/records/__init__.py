@@ -1,0 +1,1 @@
+"""Game records in SGF, read and written, and positions as text diagrams."""

@@ -1,0 +1,302 @@
+"""Game records: the main line of an SGF file as data.
+
+Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no variations (`lines_of_play` parts
+them), no markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from sgfmill import sgf_grammar
+
+from engine.color import BLACK, EMPTY, WHITE, color_letter
+from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
+from engine.game import DEFAULT_KOMI, Game, Move
+from engine.records.sgf_source import iterate_sgfl, lines_of_play, read_file, read_nodes
+from engine.rules import TROMP_TAYLOR, Rules, parse_rules
+from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
+
+_RECTANGLE_MARK = ":"
+_MOST_STONES = 100_000
+"""Put down or taken off in one record: each of its values may name a whole board."""
+_SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
+_MOVE_COLORS = {"B": BLACK, "W": WHITE}
+_FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
+"""Fox counts komi under Chinese rules in hundredths of stones: half of it is given."""
+_ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
+"""What a record says about a game that means nothing to an engine."""
+
+__all__ = ["Record", "Setup", "iterate_sgfl", "lines_of_play", "load_sgf"]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Stones put down or taken off at one place of a record.
+
+    after: how many moves of the record precede it.
+    stones: (vertex, color) in the order given, EMPTY where a stone is taken off.
+    """
+
+    after: int
+    stones: tuple[tuple[int, int], ...]
+    to_play: int | None
+
+
+@dataclass(frozen=True)
+class Record:
+    """The main line of one game record.
+
+    name: what messages call it, as a rule the file. komi, handicap, rules: None where the record
+    says nothing that can be understood. about: date, event, ranks and the like, by their properties' names.
+    comments: by how many moves of the record precede the position that they are about.
+    warnings: what was read against the letter, or ignored.
+    """
+
+    name: str
+    width: int
+    height: int
+    moves: tuple[Move, ...] = ()
+    setups: tuple[Setup, ...] = ()
+    komi: float | None = None
+    handicap: int | None = None
+    rules: Rules | None = None
+    result: str = ""
+    black: str = ""
+    white: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[int, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
+        """Return the game as it stood before move `move_number` (1: only the setup), or at its end.
+
+        rules, komi: stand above those of the record. Superko and multi-stone suicide are accepted,
+        as controllers do. Stones set up after a move start a new game from the position so changed,
+        so that `Game.moves` holds only the moves after them.
+        Raises BadSgf naming the move that cannot be played.
+        """
+        if move_number is not None and move_number < 1:
+            raise BadSgf(f"{self.name}: there is no move {move_number}, the first is move 1")
+        count = len(self.moves) if move_number is None else min(move_number - 1, len(self.moves))
+        return next(islice(self.positions(rules=rules, komi=komi), count, None))
+
+    def positions(self, *, rules: Rules | None = None, komi: float | None = None) -> Iterator[Game]:
+        """Yield the game as it stands before each move, and at its end: one game that goes on, see `game`."""
+        given_rules = rules or self.rules or TROMP_TAYLOR
+        given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
+        game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
+        if all(setup.after > 0 for setup in self.setups) and self._first_player(False) == WHITE:
+            game.setup([], to_play=WHITE)
+        pending = iter(self.setups)
+        setup = next(pending, None)
+        for number in range(len(self.moves) + 1):
+            while setup is not None and setup.after == number:
+                game = self._set_up(game, setup)
+                setup = next(pending, None)
+            yield game
+            if number < len(self.moves):
+                self._play(game, number)
+
+    def _play(self, game: Game, index: int) -> None:
+        color, vertex = self.moves[index]
+        try:
+            game.play(color, vertex, lenient=True)
+        except IllegalMove as error:
+            move = f"{color_letter(color)}[{format_sgf(vertex, self.width)}]"
+            raise BadSgf(f"{self.name}: move {index + 1}: {move}: illegal move {error}") from error
+
+    def _set_up(self, game: Game, setup: Setup) -> Game:
+        before = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
+        colors = before | dict(setup.stones)
+        if setup.after > 0 and colors == before and setup.to_play in (None, game.to_play):
+            return game
+        black, white = ([v for v, color in colors.items() if color == who] for who in (BLACK, WHITE))
+        if setup.to_play is not None:
+            to_play = setup.to_play
+        elif setup.after > 0 or game.setup_black or game.setup_white:
+            to_play = game.to_play
+        else:
+            to_play = self._first_player(bool(black) and not white)
+        fresh = Game(self.width, self.height, rules=game.rules, komi=game.komi)
+        try:
+            fresh.setup(black, white, to_play)
+        except IllegalMove as error:
+            raise BadSgf(f"{self.name}: setup after move {setup.after}: AB/AW: {error}") from error
+        return fresh
+
+    def _first_player(self, is_handicap: bool) -> int:
+        """Guess who moves first where the record has no PL."""
+        if self.moves:
+            return self.moves[0].color
+        return WHITE if is_handicap else BLACK
+
+
+def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
+    """Read the first game of an SGF file, given by its path or as its bytes.
+
+    Raises BadSgf with file, place and property, in one line.
+    """
+    data = source if isinstance(source, bytes) else read_file(Path(source))
+    called = name or ("SGF" if isinstance(source, bytes) else str(source))
+    nodes, warnings = read_nodes(data, called)
+    return _Reader(called, warnings).read(nodes)
+
+
+class _Reader:
+    """Collects the facts of one record, node by node; lives for one `load_sgf`."""
+
+    def __init__(self, name: str, warnings: list[str]) -> None:
+        self._name = name
+        self._warnings = warnings
+        self._moves: list[Move] = []
+        self._setups: list[Setup] = []
+        self._comments: dict[int, str] = {}
+        self._width = self._height = self._stones = 0
+
+    def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
+        """Return the record of a main line, the root first."""
+        root = nodes[0]
+        game = _text(root, "GM") or "1"
+        if game != "1":
+            raise BadSgf(f"{self._name}: root: GM[{_short(game)}]: not a game of Go")
+        self._read_size(_text(root, "SZ"))
+        for node in nodes:
+            self._read_setup(node)
+            for key in node:
+                if key in _MOVE_COLORS:
+                    self._read_move(key, node[key])
+            self._read_comment(node)
+        info: dict[str, list[bytes]] = {}
+        for node in nodes:
+            for key in ("KM", "HA", "RU", "RE", "PB", "PW", *_ABOUT):
+                if key in node:
+                    info.setdefault(key, node[key])
+        return Record(
+            name=self._name,
+            width=self._width,
+            height=self._height,
+            moves=tuple(self._moves),
+            setups=tuple(self._setups),
+            komi=self._read_komi(_text(info, "KM")),
+            handicap=self._read_handicap(_text(info, "HA")),
+            rules=self._read_rules(_text(info, "RU")),
+            result=_text(info, "RE"),
+            black=_text(info, "PB"),
+            white=_text(info, "PW"),
+            about={key: text for key in _ABOUT if (text := _text(info, key))},
+            comments=self._comments,
+            warnings=tuple(self._warnings),
+        )
+
+    def _read_size(self, text: str) -> None:
+        sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]
+        if len(sides) > 2 or not all(side.isascii() and side.isdigit() and len(side) < 4 for side in sides):
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: no board size")
+        self._width, self._height = int(sides[0]), int(sides[-1])
+        if not (1 <= self._width <= MAX_SIZE and 1 <= self._height <= MAX_SIZE):
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: outside 1x1 to {MAX_SIZE}x{MAX_SIZE}")
+
+    def _read_move(self, key: str, values: list[bytes]) -> None:
+        place = f"{self._name}: move {len(self._moves) + 1}"
+        if len(values) != 1:
+            raise BadSgf(f"{place}: {key}: {len(values)} moves in one node")
+        text = _decode(values[0]).strip()
+        self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
+
+    def _read_comment(self, node: dict[str, list[bytes]]) -> None:
+        """Note what a node says of the position that it leads to; several nodes may lead to one."""
+        if "C" in node:
+            said = [self._comments.get(len(self._moves), ""), _decode(node["C"][0], sgf_grammar.text_value).strip()]
+            self._comments[len(self._moves)] = "\n".join(filter(None, said))
+
+    def _read_vertex(self, place: str, key: str, text: str) -> int:
+        try:
+            return parse_sgf(text, self._width, self._height)
+        except BadVertex as error:
+            raise BadSgf(f"{place}: {key}[{_short(text)}]: {_short(str(error), 120)}") from error
+
+    def _read_setup(self, node: dict[str, list[bytes]]) -> None:
+        stones = []
+        for key in node:
+            if key in _SETUP_COLORS:
+                for value in node[key]:
+                    vertices = self._read_points(key, _decode(value).strip())
+                    stones += [(vertex, _SETUP_COLORS[key]) for vertex in vertices]
+        # Beside a move, PL can only mean the one after it.
+        to_play = None if node.keys() & _MOVE_COLORS.keys() else self._read_player(_text(node, "PL"))
+        is_news = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
+        if stones or is_news:
+            self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
+
+    def _read_points(self, key: str, text: str) -> list[int]:
+        """Return the points of one value: a point, a rectangle such as aa:cc, or nothing."""
+        place = f"{self._name}: setup after move {len(self._moves)}"
+        corners = [self._read_vertex(place, key, corner) for corner in text.split(_RECTANGLE_MARK)]
+        if not all(corners) or len(corners) > 2:
+            if text == "":
+                return []
+            raise BadSgf(f"{place}: {key}[{_short(text)}]: expected a point")
+        (top, left), (bottom, right) = (row_column(corner, self._width) for corner in (corners[0], corners[-1]))
+        rows, columns = (range(min(ends), max(ends) + 1) for ends in ((top, bottom), (left, right)))
+        self._stones += len(rows) * len(columns)
+        if self._stones > _MOST_STONES:
+            raise BadSgf(f"{place}: {key}: more than {_MOST_STONES} stones set up in all")
+        return [point_at(row, column, self._width) for row in rows for column in columns]
+
+    def _read_player(self, text: str) -> int | None:
+        first = text[:1].upper()
+        if first in ("B", "1"):
+            return BLACK
+        if first in ("W", "2"):
+            return WHITE
+        if text:
+            self._warnings.append(f"PL[{_short(text)}]: ignored")
+        return None
+
+    def _read_komi(self, text: str) -> float | None:
+        if not text:
+            return None
+        try:
+            komi = float(text.replace(",", "."))
+        except ValueError:
+            komi = float("nan")
+        read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
+        if not abs(read) <= self._width * self._height:
+            self._warnings.append(f"KM[{_short(text)}]: ignored")
+            return None
+        if read != komi:
+            self._warnings.append(f"KM[{_short(text)}]: read as {read:g}")
+        return read
+
+    def _read_handicap(self, text: str) -> int | None:
+        if text.isascii() and text.isdigit() and len(text) < 4:
+            return int(text)
+        if text:
+            self._warnings.append(f"HA[{_short(text)}]: ignored")
+        return None
+
+    def _read_rules(self, text: str) -> Rules | None:
+        if not text:
+            return None
+        try:
+            return parse_rules(text)
+        except BadRules:
+            self._warnings.append(f"RU[{_short(text)}]: unknown rules")
+            return None
+
+
+def _decode(value: bytes, unescaped: Callable[[bytes], bytes] = sgf_grammar.simpletext_value) -> str:
+    return unescaped(value).decode("utf-8", "replace")
+
+
+def _text(properties: dict[str, list[bytes]], key: str) -> str:
+    """Return the first value of a property as text, "" if there is none."""
+    return _decode(properties[key][0]).strip() if key in properties else ""
+
+
+def _short(text: str, limit: int = 30) -> str:
+    """Return untrusted text fit for a one-line message."""
+    clean = "".join(c if c.isprintable() else "?" for c in text)
+    return clean if len(clean) <= limit else clean[:limit] + "..."

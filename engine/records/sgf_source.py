@@ -1,0 +1,341 @@
+"""The bytes of game records: files, archives, encodings, and the main line cut out of the rest.
+
+Owns the bounds that keep a hostile file harmless. Knows no property but CA; what the others mean is
+`engine.records.sgf`'s.
+"""
+
+import bz2
+import codecs
+import lzma
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import IO
+
+from sgfmill import sgf_grammar
+
+from engine.errors import BadSgf
+
+MAX_BYTES = 64 << 20
+MAX_NODES = 10_000
+"""A game keeps one board for each move, so this bounds its memory to about 100 MiB."""
+_MAX_TOKENS = 500_000
+_MAX_LINE = 1 << 20
+
+_COLLECTIONS = (".sgfl", ".sgfl.bz2")
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_BAD_ARCHIVE = (
+    *(OSError, EOFError, RuntimeError, NotImplementedError, ValueError),  # encrypted, unknown method, damaged
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+)
+
+_START = re.compile(rb"\(\s*;")
+_START_OF_NIHON_KIIN = re.compile(rb"\(\s*(?=[A-Z]{2}\[)")
+"""The Nihon Ki-in leaves out the first semicolon."""
+_VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+(?:\]|\\?\Z)"
+"""A value, or what is left of a text that never closes it: looked through once, not once for each bracket in it."""
+_SCAN = re.compile(_VALUE + rb"|[();]", re.DOTALL)
+_SCAN_GAMES = re.compile(_VALUE + rb"|\(\s*;|[()]", re.DOTALL)
+_CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
+_SUPERSETS = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "cp950",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "iso8859-1": "cp1252",
+}
+"""What programs write under the names of codecs that lack some of its characters."""
+_DAMAGED_SHARE = 0.05
+"""Of the characters outside ASCII, that may be damaged in a text of the encoding that it names."""
+_WIDE = re.compile("[\u3000-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]+")
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+"""Katakana that nobody writes in records, but that bytes of other encodings look like."""
+_SAFE_CODECS = re.compile(r"utf-?8|ascii|iso8859|latin|cp\d|gb|big5|euc|shift|iso2022|koi8|mac|hz|johab|tis")
+
+
+def iterate_sgfl(path: Path | str) -> Iterator[bytes]:
+    """Yield the SGF texts of a file that holds one game a line, packed with bzip2 or not.
+
+    Raises BadSgf on a line longer than 1 MiB or a file that cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            yield from _lines(file, str(path))
+    except OSError as error:
+        raise BadSgf(f"{path}: cannot be read: {error}") from error
+
+
+def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+    try:
+        with bz2.BZ2File(file) if name.lower().endswith(".bz2") else nullcontext(file) as text:
+            for number, line in enumerate(iter(lambda: text.readline(_MAX_LINE + 1), b""), 1):
+                if len(line) > _MAX_LINE:
+                    raise BadSgf(f"{name}: line {number}: longer than {_MAX_LINE} bytes")
+                if line.strip():
+                    yield line
+    except (OSError, EOFError) as error:
+        raise BadSgf(f"{name}: cannot be read: {error}") from error
+
+
+def iterate_records(
+    sources: Iterable[Path], broken: Callable[[BadSgf], None] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the text of every game record, in the order of the sources, those of a folder sorted.
+
+    sources: SGF files, of one game or several; files with one game a line (.sgfl, .sgfl.bz2); archives of such files
+    (.zip, .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz); folders with any of these. Nothing is unpacked to disk.
+    broken: is told of every file that cannot be read, which then is left out; without it BadSgf is raised.
+    """
+    for source in sources:
+        paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
+        for path in paths:
+            try:
+                if _ends(path.name, _COLLECTIONS):
+                    yield from _numbered(path.name, iterate_sgfl(path))
+                elif _ends(path.name, _ARCHIVES):
+                    yield from _members(path, broken)
+                else:
+                    yield from _games(path.name, read_file(path))
+            except BadSgf as error:
+                if broken is None:
+                    raise
+                broken(error)
+
+
+def _is_source(path: Path) -> bool:
+    return path.is_file() and _ends(path.name, (".sgf", *_COLLECTIONS, *_ARCHIVES))
+
+
+def _ends(name: str, suffixes: tuple[str, ...]) -> bool:
+    return name.lower().endswith(suffixes)
+
+
+def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
+    return ((f"{name}:{number:06d}", line) for number, line in enumerate(lines, 1))
+
+
+def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the records of an archive. Raises BadSgf where the archive itself cannot be read."""
+    try:
+        for member, file in _zip_members(path) if _ends(path.name, (".zip",)) else _tar_members(path):
+            name = f"{path.name}/{member}"
+            try:
+                if _ends(member, _COLLECTIONS):
+                    yield from _numbered(name, _lines(file, name))
+                elif _ends(member, (".sgf",)):
+                    data = file.read(MAX_BYTES + 1)
+                    if len(data) > MAX_BYTES:
+                        raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
+                    yield from _games(name, data)
+            except BadSgf as error:
+                if broken is None:
+                    raise
+                broken(error)
+    except BadSgf:
+        raise
+    except _BAD_ARCHIVE as error:
+        raise BadSgf(f"{path}: cannot be read: {error}") from error
+
+
+def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if not member.is_dir():
+                with archive.open(member) as file:
+                    yield member.filename, file
+
+
+def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    # "|" reads on and never back: a compressed archive is unpacked once.
+    with tarfile.open(path, "r|*") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None:
+                yield member.name, file
+
+
+def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the games of an SGF file: all of it if it is one game, otherwise each from "(" to ")", in UTF-8."""
+    starts, depth = [], 0
+    text = _to_utf8(data, [])
+    for match in _SCAN_GAMES.finditer(text) if text.count(b"(") > 1 else ():
+        token = match.group()
+        if token == b")":
+            depth = max(depth - 1, 0)
+        elif token[:1] == b"(":
+            if depth == 0 and token != b"(":
+                starts.append(match.start())
+            depth += bool(depth or token != b"(")
+    if len(starts) < 2:
+        yield name, data
+        return
+    mark = b"" if text == data else codecs.BOM_UTF8
+    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), 1):
+        yield f"{name}#{number}", mark + text[start:end]
+
+
+def read_file(path: Path) -> bytes:
+    """Return the bytes of a file. Raises BadSgf where it is absent, unreadable or too large."""
+    try:
+        if not path.is_file():
+            raise BadSgf(f"{path}: no such file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadSgf):
+            raise
+        raise BadSgf(f"{path}: cannot be read: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise BadSgf(f"{path}: larger than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], list[str]]:
+    """Return the property maps of the first game's main line, values in UTF-8, and warnings.
+
+    name: what messages call the text. Raises BadSgf.
+    """
+    if len(data) > MAX_BYTES:
+        raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
+    warnings: list[str] = []
+    main_line = _main_line(_to_utf8(data, warnings), name, warnings)
+    try:
+        tree = sgf_grammar.parse_sgf_game(main_line)
+        return list(sgf_grammar.main_sequence_iter(tree)), warnings
+    except (ValueError, RecursionError) as error:
+        # sgfmill does not say where; its tokenizer does: it stops at what it does not understand.
+        stopped = sgf_grammar.tokenise(main_line)[1]
+        line = main_line.count(b"\n", 0, stopped) + 1
+        raise BadSgf(f"{name}: line {line}: no valid SGF: {error}") from error
+
+
+def lines_of_play(data: bytes, most: int) -> list[bytes]:
+    """Return the lines of the first game, each as a record without variations, the main line first; at most so many.
+
+    A line that is cut off is closed. Raises BadSgf where there is no game.
+    """
+    text = _to_utf8(data, [])
+    begin = _start_of_game(text, "SGF").end()
+    lines: list[bytes] = []
+    open_trees, is_leaf = [b""], True
+
+    def close() -> None:
+        if is_leaf:
+            # The mark says that the text is UTF-8 now, whatever its CA says.
+            lines.append(codecs.BOM_UTF8 + b"(;" + b"".join(open_trees) + b")")
+
+    for tokens, match in enumerate(_SCAN.finditer(text, begin)):
+        token = match.group()
+        if tokens > _MAX_TOKENS or len(lines) == most or not open_trees:
+            return lines
+        if token not in (b"(", b")"):
+            continue
+        open_trees[-1] += text[begin : match.start()]
+        begin = match.end()
+        if token == b"(":
+            open_trees.append(b"")
+        else:
+            close()
+            open_trees.pop()
+        is_leaf = token == b"("
+    if open_trees and len(lines) < most:
+        open_trees[-1] += text[begin:]
+        close()
+    return lines
+
+
+def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
+    start = _START.search(data) or _START_OF_NIHON_KIIN.search(data)
+    if not start:
+        raise BadSgf(f"{name}: no SGF data found")
+    return start
+
+
+def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
+    """Return the text as UTF-8, whatever encoding it is in: mark, CA, or the most likely one.
+
+    The whole text is converted before it is parsed, for in Shift_JIS, Big5 and GBK a character may
+    end in the byte of "\\" or "]".
+    """
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if data.startswith(mark):
+            return data.decode(encoding, "replace").encode("utf-8")
+    if data.isascii() and b"\x1b" not in data and b"~{" not in data:
+        return data
+    if data.startswith(codecs.BOM_UTF8):
+        return data
+    declared = _declared_codec(data, warnings)
+    if declared:
+        text = data.decode(declared, "replace")
+        if text.count("\ufffd") <= _DAMAGED_SHARE * sum(each > "\x7f" for each in text):
+            return text.encode("utf-8")
+        warnings.append(f"CA: the text is not in {declared}, guessed another encoding")
+    return data.decode(_likely_encoding(data), "replace").encode("utf-8")
+
+
+def _declared_codec(data: bytes, warnings: list[str]) -> str | None:
+    """Return the codec that CA names, or rather means; None where there is none that could be meant."""
+    match = _CHARSET.search(data, 0, 4096)
+    if not match:
+        return None
+    declared = match.group(1).decode("latin-1").strip()
+    with suppress(LookupError, ValueError):
+        codec = codecs.lookup(declared).name
+        if _SAFE_CODECS.match(codec):
+            return _SUPERSETS.get(codec, codec)
+    warnings.append(f"CA[{declared}]: unusable encoding, guessed another")
+    return None
+
+
+def _likely_encoding(data: bytes) -> str:
+    """Return "utf-8", "gb18030", "cp932" or "latin-1"."""
+    for plain, encoding in (("utf-8", "utf-8"), ("gb2312", "gb18030")):
+        with suppress(UnicodeError):
+            data.decode(plain)
+            return encoding
+    return next((encoding for encoding in ("cp932", "gb18030") if _reads_well(data, encoding)), "latin-1")
+
+
+def _reads_well(data: bytes, encoding: str) -> bool:
+    """Return whether wide characters stand together, as in words.
+
+    Latin text has single high bytes between ASCII letters, which read so would be a wide character here and there.
+    """
+    try:
+        text = data.decode(encoding)
+    except UnicodeError:
+        return False
+    together = sum(len(run) for run in _WIDE.findall(text) if len(run) > 1)
+    return not _HALF_WIDTH.search(text) and 2 * together >= sum(each > "\x7f" for each in text)
+
+
+def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
+    """Return the first game without its variations: all up to the first ")", and the ones missing.
+
+    The leftmost leaf is the first to be closed, so nothing after it needs to be parsed, or held in
+    memory. A game cut off between two moves is closed. Raises BadSgf where there is no game, or too
+    much of one.
+    """
+    start = _start_of_game(data, name)
+    depth, nodes, end = 1, 0, len(data)
+    for tokens, match in enumerate(_SCAN.finditer(data, start.end())):
+        token = match.group()
+        if token == b"(":
+            depth += 1
+        elif token == b";":
+            nodes += 1
+        elif token == b")":
+            end = match.start()
+            break
+        if nodes > MAX_NODES or tokens > _MAX_TOKENS:
+            line = data.count(b"\n", 0, match.start()) + 1
+            raise BadSgf(f"{name}: line {line}: more than {MAX_NODES} moves or {_MAX_TOKENS} values")
+    else:
+        warnings.append("the record is cut off: no closing parenthesis")
+    lines_before = b"\n" * data.count(b"\n", 0, start.start())
+    return lines_before + b"(;" + data[start.end() : end] + b")" * depth

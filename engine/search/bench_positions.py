@@ -1,0 +1,72 @@
+"""The positions that are measured at: the same every time, and the same for other programs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.color import BLACK, WHITE
+from engine.evaluation.base import PositionBatch, write_position
+from engine.game import Game
+from engine.vertex import parse_sgf, points
+
+_GAMES = {
+    (9, 9): "ffdddfgcfdfcgdedcecdbeegfgefehfedggebceehgfhghcccbbdaddhfibbabache",
+    (19, 19): (
+        "cdqdpqoddpqoedfcecopoqnpmqcqmpdqfpepeoeqfngqqlmolonqnrorlrmnppnsmrpoqqqjlnmmooonnopmpkpjokojnkqkplmillmlmklm"
+        "kmnnklqmrllkljlikjjchcrpomrnpnrqrrsrrssosmsqnlkihekepcocdjcnobnbpbpdqcrbcoborcrdsbrajfhbgbibkflflgleclqnqaoa"
+        "jijhihkgjgkhgphqhpgciqiihh"
+    ),
+}
+"""Games of a small network against itself, moves drawn from its policy, as SGF letters, Black first."""
+_PARTS = (0.0, 0.25, 0.5, 0.75)
+"""How much of a game has been played in each of the positions that are searched."""
+
+
+class Searched(NamedTuple):
+    """A position that is searched. game: its stones as set up, without history. reply: the move played there."""
+
+    game: Game
+    reply: int
+
+
+def searched_positions(width: int, height: int) -> list[Searched]:
+    """Return the empty board and middle games; of random moves on boards without a game in store."""
+    vertices, found = _recorded(width, height), []
+    for part in _PARTS:
+        before = Game(width, height)
+        count = int(part * (len(vertices) - 1))
+        for vertex in vertices[:count]:
+            before.play(before.to_play, vertex)
+        stones = {color: [p for p in points(width, height) if before.color_at(p) == color] for color in (BLACK, WHITE)}
+        game = Game(width, height)
+        game.setup(stones[BLACK], stones[WHITE], before.to_play)
+        found.append(Searched(game, vertices[count]))
+    return found
+
+
+def _recorded(width: int, height: int) -> list[int]:
+    """Return the moves of the game in store, or of a random one."""
+    text = _GAMES.get((width, height))
+    if text is None:
+        game = middle_game(width, height, width * height // 2, np.random.default_rng(1))
+        return [move.vertex for move in game.moves]
+    return [parse_sgf(text[index : index + 2], width, height) for index in range(0, len(text), 2)]
+
+
+def middle_game(width: int, height: int, moves: int, generator: np.random.Generator) -> Game:
+    """Return a game after random legal moves."""
+    game = Game(width, height)
+    for _ in range(moves):
+        game.play(game.to_play, int(generator.choice(game.legal_vertices())))
+    return game
+
+
+def positions_to_evaluate(count: int, width: int, height: int) -> PositionBatch:
+    """Return positions from the first half of random games."""
+    positions = PositionBatch(count, width, height)
+    generator = np.random.default_rng(1)
+    for row in range(count):
+        game = middle_game(width, height, row % max(1, width * height // 2), generator)
+        write_position(game, game.to_play, positions, row)
+    positions.seeds[:] = np.arange(1, count + 1)
+    return positions

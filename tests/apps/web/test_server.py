@@ -1,0 +1,275 @@
+"""Pages get the table's changes and give it commands; strangers get nothing; the real engine plays through it all."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from engine.apps.web.facts import Kind
+from engine.apps.web.server import PAGE, PageServer
+from engine.apps.web.settings import GameSettings, Sitting
+from engine.apps.web.table import Table
+from engine.apps.web.view import view
+from engine.color import BLACK, WHITE
+from engine.programs.answers import AnalysisAnswer, Candidate
+from engine.records.sgf import load_sgf
+from engine.vertex import PASS, parse_vertex
+from keima import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZE = 5
+PEOPLE = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
+
+
+@contextmanager
+def served(host: str = "127.0.0.1") -> Iterator[tuple[Table, int]]:
+    """Yield a table of two people and the port of its pages."""
+    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    server = PageServer(table, host, 0)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield table, server.server_address[1]
+    finally:
+        table.close()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def ask(
+    port: int, method: str, path: str, body: str | None = None, **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+
+
+def events(port: int) -> Iterator[dict[str, Any]]:
+    """Yield what a page hears."""
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("GET", "/events")
+        answer = connection.getresponse()
+        assert answer.getheader("Content-Type") == "text/event-stream"
+        while line := answer.readline():
+            if line.startswith(b"data: "):
+                yield json.loads(line.removeprefix(b"data: "))
+
+
+def test_the_page_comes_with_all_that_it_names() -> None:
+    with served() as (_, port):
+        status, headers, page = ask(port, "GET", "/")
+        assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        assert headers["Content-Security-Policy"] == "default-src 'self'"
+        for name in ("page.js", "page.css", "icon.svg"):
+            assert f'"/{name}"'.encode() in page
+            assert ask(port, "GET", f"/{name}")[2] == (PAGE / name).read_bytes()
+
+
+def test_the_page_has_every_element_that_its_script_asks_for() -> None:
+    page, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "page.js"))
+    asked = {part.split('")')[0] for part in script.split('at("')[1:]}
+    assert len(asked) > 15
+    assert {name for name in asked if f'id="{name}"' not in page} == set()
+
+
+def test_a_page_hears_of_every_move() -> None:
+    with served() as (_, port):
+        heard = events(port)
+        assert next(heard)["shown"] == 0
+        assert ask(port, "POST", "/do/play", '{"move": "C3"}')[0] == 200
+        now = next(heard)
+        heard.close()
+    assert (now["shown"], now["last"], now["to_play"], now["may_play"]) == (1, "Black C3", "white", True)
+    ElementTree.fromstring(now["board"])
+
+
+def test_a_page_that_is_closed_looks_no_more() -> None:
+    with served() as (table, port):
+        heard = events(port)
+        next(heard)
+        table.command("wish", {"analysis": True})
+        assert table._wanted() is Kind.ANALYSIS
+        heard.close()
+        deadline = time.monotonic() + 20
+        while table._wanted() is not None:
+            assert time.monotonic() < deadline
+            table.command("wish", {"territory": True})
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/do/play", '{"move": "Z9"}', "Z9"),
+        ("/do/dance", "{}", "expected one of"),
+        ("/do/play", "[1]", "expected a JSON object"),
+        ("/do/play", "{", "Expecting"),
+        ("/do/play", "[" * 200_000, "expected a JSON object"),
+        ("/game.sgf", "nothing", "the record"),
+        ("/nowhere", "{}", "there is no /nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(path: str, body: str, message: str) -> None:
+    with served() as (_, port):
+        status, _, content = ask(port, "POST", path, body)
+    assert status in (400, 404)
+    assert message in json.loads(content)["error"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example"}, {"Host": "["}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+)
+@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/events"), ("POST", "/do/resign")])
+def test_pages_of_other_sites_get_and_do_nothing(method: str, path: str, headers: dict[str, str]) -> None:
+    with served() as (table, port):
+        assert ask(port, method, path, "{}" if method == "POST" else None, **headers)[0] == 403
+        now = table.facts()
+    assert now is not None and now.result is None
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("192.168.0.7", 200), ("[fe80::1]", 200), ("localhost", 200), ("evil.example", 403)]
+)
+def test_a_host_on_the_network_is_known_by_address_and_name(name: str, status: int) -> None:
+    with served("0.0.0.0") as (_, port):
+        host = f"{name}:{port}"
+        assert ask(port, "POST", "/do/wish", "{}", Host=host, Origin=f"http://{host}")[0] == status
+        assert ask(port, "GET", "/", Host=f"{socket.gethostname()}:{port}")[0] == 200
+
+
+def test_commands_are_answered_at_once() -> None:
+    with served() as (_, port), closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        seconds = []
+        for _ in range(20):
+            begun = time.monotonic()
+            connection.request("POST", "/do/wish", "{}")
+            assert connection.getresponse().read() == b"{}"
+            seconds.append(time.monotonic() - begun)
+    # With Nagle's algorithm the second packet of an answer waits for a delayed acknowledgement, 40 ms on Linux.
+    assert sorted(seconds)[10] < 0.03
+
+
+def test_a_record_is_opened_as_it_is_on_disk() -> None:
+    with served() as (table, port):
+        record = "(;SZ[9]CA[GB2312]PB[柯洁];B[aa])"
+        assert ask(port, "POST", "/game.sgf", record.encode("gb2312"))[0] == 200  # type: ignore[arg-type]
+        assert table.facts().settings.people[BLACK] == "柯洁"  # type: ignore[union-attr]
+
+
+def test_a_body_without_end_is_refused() -> None:
+    with served() as (_, port):
+        for length in ("99999999999", "9" * 5000):
+            assert ask(port, "POST", "/game.sgf", None, **{"Content-Length": length})[0] == 413
+
+
+def test_the_record_comes_as_a_file() -> None:
+    with served() as (table, port):
+        table.command("play", {"move": "C3"})
+        status, headers, content = ask(port, "GET", "/game.sgf")
+    assert status == 200
+    assert headers["Content-Disposition"].startswith('attachment; filename="keima-')
+    assert load_sgf(content).moves == ((BLACK, parse_vertex("C3", SIZE, SIZE)),)
+
+
+def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() -> None:
+    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    table.enter()
+    table.command("play", {"move": "C3"})
+    table.command("wish", {"analysis": True})
+    task = table.next_task()
+    assert task is not None
+    corner = parse_vertex("A1", SIZE, SIZE)
+    candidates = (Candidate(corner, 12345, 0.25, -2.0, (corner, PASS)), Candidate(PASS, 0, 0.1))
+    table.thinks(task, AnalysisAnswer(candidates, 0.25, -2.0, np.full(SIZE * SIZE, 1.0, dtype=np.float32)))
+    shown = view(table.facts())  # type: ignore[arg-type]
+    assert shown["candidates"] == [{"move": "A1", "winrate": 0.25, "lead": -2.0, "visits": 12345, "pv": ["A1", "pass"]}]
+    assert ">12k<" in shown["board"] and 'opacity="0.4"' not in shown["board"]
+    assert shown["opinions"] == {"1": [0.75, 2.0]}
+    table.command("wish", {"analysis": False, "territory": True})
+    shown = view(table.facts())  # type: ignore[arg-type]
+    assert shown["candidates"] == []
+    # White's view was told, and White is to own everything.
+    assert shown["board"].count('fill="#ffffff" opacity="0.4"') == SIZE * SIZE
+
+
+def test_the_view_names_the_moves_that_lost_most() -> None:
+    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    for move in ("C3", "D3", "B2"):
+        table.command("play", {"move": move})
+    table.command("wish", {"review": True})
+    corner = parse_vertex("A1", SIZE, SIZE)
+    # Of the side to move: Black's first move loses a fifth of the games, White's two fifths, the last one nothing much.
+    for winrate, lead in ((0.75, 3.0), (0.45, 1.0), (0.95, 9.0), (0.06, -9.5)):
+        task = table.next_task()
+        assert task is not None
+        table.thinks(task, AnalysisAnswer((Candidate(corner, 1, winrate, lead),)))
+        table.finished(task)
+    mistakes = view(table.facts())["mistakes"]  # type: ignore[arg-type]
+    assert [(each["number"], each["move"]) for each in mistakes] == [(2, "White D3"), (1, "Black C3")]
+    assert [each["winrate"] for each in mistakes] == pytest.approx([0.4, 0.2])
+    assert [each["points"] for each in mistakes] == pytest.approx([10.0, 4.0])
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path) -> None:
+    words = ["--size", "5", "--port", "0", "--no-browser", "--out", str(tmp_path), "--net", "none", "--visits", "20"]
+    command = [sys.executable, str(ROOT / "keima.py"), "web", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[0]
+            port = int(url.rstrip("/").rpartition(":")[2])
+            heard = events(port)
+            ask(port, "POST", "/do/play", '{"move": "C3"}')
+            answered = next(now for now in heard if now["moves"] == 2)
+            assert answered["engine"].startswith("Keima")
+            assert 0 <= answered["opinions"]["1"][0] <= 1
+            ask(port, "POST", "/do/sit", '{"white": "person"}')
+            for _ in range(2):
+                ask(port, "POST", "/do/play", '{"move": "pass"}')
+            ended = next(now for now in heard if now["result"])
+            heard.close()
+        finally:
+            process.send_signal(end)
+            assert process.wait(timeout=30) == 0
+    assert ended["result"][:2] in ("B+", "W+")
+    assert ended["score"] == ended["result"]
+    [saved] = tmp_path.iterdir()
+    assert load_sgf(saved).result == ended["result"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--visits", "many"], "many"),
+        (["--engine", "gnugo --mode gtp", "--visits", "3"], "belong into --engine"),
+        (["--handicap", "1"], "expected a handicap"),
+        (["--size", "1"], "size"),
+    ],
+)
+def test_a_command_line_that_cannot_be_is_refused_at_once(words: list[str], message: str) -> None:
+    told = CliRunner().invoke(main, ["web", "--no-browser", *words])
+    assert told.exit_code != 0
+    assert message in told.output
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with served() as (_, port):
+        told = CliRunner().invoke(main, ["web", "--no-browser", "--port", str(port)])
+    assert told.exit_code == 1
+    assert f"port {port} of 127.0.0.1 cannot be had" in told.output

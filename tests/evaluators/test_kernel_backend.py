@@ -1,0 +1,165 @@
+"""The backend of Keima's own kernels against plain loops: board sizes, batches, threads and precisions."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import engine.evaluators.kernel_backend as backend_module
+from engine.errors import GoError
+from engine.evaluation.base import PositionBatch
+from engine.evaluators.kernel_backend import NumbaBackend, precisions
+from engine.evaluators.network import NetworkEvaluator, Precision
+from engine.nets.spec import DensePolicyHead, NetSpec
+from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
+from tests.nets.examples import EXAMPLES
+from tests.nets.kernels.lanes import needs_lanes, needs_tiles
+from tests.nets.kernels.test_model import CONVOLUTIONS, ROUNDED
+from tests.positions import batch_of, random_game
+
+pytestmark = needs_lanes
+
+SPEC = EXAMPLES["pooling mish"]
+PRECISIONS = ["fp32", pytest.param("bf16", marks=needs_tiles)]
+
+
+def numba_evaluator(spec: NetSpec, precision: Precision = "fp32", threads: int = 2) -> NetworkEvaluator:
+    return NetworkEvaluator(spec, NumbaBackend(spec, precision, threads=threads))
+
+
+def some_positions(spec: NetSpec) -> PositionBatch:
+    """Return positions on a board that a network is for."""
+    width = 5 if isinstance(spec.policy, DensePolicyHead) else 6
+    return batch_of([random_game(seed, width, 5, moves=35) for seed in range(3)])
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_evaluation_equals_plain_loops(name: str) -> None:
+    spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
+    assert_close(evaluated(numba_evaluator(spec), positions), evaluated(naive_evaluator(spec), positions), 1e-5)
+
+
+@needs_tiles
+@pytest.mark.parametrize("name", ROUNDED)
+def test_evaluation_in_bf16_is_close_to_plain_loops(name: str) -> None:
+    spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
+    assert_close(evaluated(numba_evaluator(spec, "bf16"), positions), evaluated(naive_evaluator(spec), positions), 0.03)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_every_count_up_to_the_largest_is_evaluated_alike_by_every_number_of_threads(precision: Precision) -> None:
+    games = [random_game(seed, 5, moves=10) for seed in range(64)]
+    evaluators = [numba_evaluator(SPEC, precision, threads) for threads in (1, 2)]
+    whole = evaluated(evaluators[1], batch_of(games))
+    for evaluator in evaluators:
+        for count in (1, 2, 3, 5, 8, 9, 15, 17, 32):
+            part = evaluated(evaluator, batch_of(games[:count]))
+            for field in ("policy", "value", "ownership"):
+                assert np.array_equal(getattr(part, field), getattr(whole, field)[:count])
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_one_evaluator_serves_every_board_size_in_turn(precision: Precision) -> None:
+    evaluator = numba_evaluator(SPEC, precision)
+    sizes = [(5, 5), (9, 4), (5, 5), (13, 13)]
+    first, _, again, _ = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
+    assert np.array_equal(first.policy, again.policy)
+
+
+def test_models_beyond_the_bound_of_memory_are_forgotten_and_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    backend = NumbaBackend(SPEC, threads=1)
+    evaluator = NetworkEvaluator(SPEC, backend)
+    first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in [(5, 5), (9, 4), (5, 5)])
+    assert np.array_equal(first.policy, again.policy)
+    assert list(backend._models) == [(5, 5)]
+
+
+def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    backend, begun, go_on = NumbaBackend(SPEC, threads=1), threading.Event(), threading.Event()
+    build = backend_module.build_model
+
+    def build_later(*what: object, rounded: bool) -> object:
+        begun.set()
+        assert go_on.wait(20)
+        return build(*what, rounded=rounded)
+
+    monkeypatch.setattr(backend_module, "build_model", build_later)
+    slot = backend.slots(5, 5)[0]
+    with ThreadPoolExecutor() as pool:
+        started = pool.submit(backend.start, slot, 8)
+        assert begun.wait(20)
+        assert not backend.is_prompt(5, 5, 1)
+        backend.prepare(9, 9)
+        assert list(backend._models) == [(9, 9)]
+        go_on.set()
+        started.result(timeout=20)
+    backend.wait(slot)
+    assert np.all(np.ptp(slot.outputs.policy, axis=2) > 0)
+    backend.close()
+
+
+def test_a_network_is_built_and_its_kernel_loaded_before_it_is_asked() -> None:
+    backend = NumbaBackend(SPEC, threads=1)
+    backend.prepare(7, 7)
+    backend._builder.shutdown()
+    assert backend.is_prompt(7, 7, 8)
+    assert len(backend._memories) == 1
+    backend.close()
+
+
+def test_a_call_is_ready_when_it_is_computed_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend, go_on = NumbaBackend(SPEC, threads=1), threading.Event()
+    slot = backend.slots(5, 5)[0]
+    backend.start(slot, 1)
+    backend.wait(slot)
+    monkeypatch.setattr(backend_module, "infer_rows", lambda *_: go_on.wait(20))
+    backend._seconds = 1.0
+    assert backend.ready(slot, 0.0)
+    backend.start(slot, 1)
+    assert not backend.ready(slot, 0.01)
+    go_on.set()
+    assert backend.ready(slot, 20.0)
+    backend.wait(slot)
+    backend.close()
+
+
+def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "build_model", lambda *_, **__: 1 / 0)
+    backend = NumbaBackend(SPEC, threads=1)
+    slot = backend.slots(5, 5)[0]
+    with pytest.raises(ZeroDivisionError):
+        backend.start(slot, 1)
+    backend.close()
+
+
+def test_transformers_are_refused_at_once() -> None:
+    with pytest.raises(GoError, match="the numba backend computes no transformers"):
+        NumbaBackend(EXAMPLES["transformer"])
+
+
+@needs_tiles
+def test_the_fastest_precision_is_taken_where_none_is_asked_for() -> None:
+    assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-bf16"
+    assert NumbaBackend(EXAMPLES["plain tanh"], threads=1).name == "numba-cpu-bf16"
+
+
+def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(GoError, match=r"numba does not compute .* in int8 here: choose fp32"):
+        NumbaBackend(SPEC, "int8")
+    monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
+    assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-fp32"
+    with pytest.raises(GoError, match=r"numba does not compute .* in bf16 here: choose fp32$"):
+        NumbaBackend(SPEC, "bf16")
+
+
+def test_networks_whose_activations_are_added_to_are_computed_in_fp32_alone() -> None:
+    assert {name for name in CONVOLUTIONS if precisions(EXAMPLES[name]) == ("fp32",)} >= CONVOLUTIONS.keys() - ROUNDED
+
+
+def test_a_cpu_without_long_vectors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "lanes_here", lambda: 0)
+    with pytest.raises(GoError, match="needs a CPU with AVX2 and FMA, and kernels that are compiled"):
+        NumbaBackend(SPEC)

@@ -1,0 +1,160 @@
+"""Kernels with arguments that stay, called by their address, and locks between threads."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.native.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, release, runs_closures
+from engine.native.jit import kernel
+
+pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = np.dtype([("small", np.int8), ("large", np.float64)], align=True)
+
+
+class Inner(NamedTuple):
+    table: NDArray[np.int16]
+    factor: float
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    is_on: bool
+    records: NDArray[np.void]
+    count: int
+
+
+@kernel
+def read_all(
+    numbers: NDArray[np.float32], outer: Outer, offset: float, pair: tuple[NDArray[np.int64], int], number: int
+) -> int:
+    """Return a sum over all arguments."""
+    total = float(number) + offset + outer.inner.factor + outer.count + pair[1]
+    for i in range(numbers.shape[0]):
+        for j in range(numbers.shape[1]):
+            total += numbers[i, j] * (i + 1)
+    for value in outer.inner.table:
+        total += value
+    if outer.is_on:
+        for i in range(len(outer.records)):
+            total += outer.records[i].small + outer.records[i].large
+    pair[0][0] = number
+    return int(total)
+
+
+@kernel
+def call(address: NDArray[np.int64], number: int) -> int:
+    return invoke(address, number)
+
+
+@kernel
+def half_of(written: NDArray[np.int64], number: int) -> int:
+    if number % 2 != 0:
+        raise ValueError("odd")
+    written[0] = number // 2
+    return number // 2
+
+
+@kernel
+def count_up(lock: NDArray[np.int64], counts: NDArray[np.int64], times: int) -> None:
+    """Count, in two steps that another thread must not come between."""
+    for _ in range(times):
+        acquire(lock)
+        seen = counts[0]
+        counts[1] += 1
+        counts[0] = seen + 1
+        release(lock)
+
+
+def outer(*, is_on: bool) -> Outer:
+    records = np.zeros(2, dtype=RECORD)
+    records["small"], records["large"] = [-3, 5], [0.5, 100.25]
+    return Outer(Inner(np.array([7, -9], dtype=np.int16), -2.5), is_on, records, 1000)
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_closure_has_every_argument_as_the_kernel_called_by_python(is_on: bool, turned: bool) -> None:
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    fixed = (numbers.T if turned else numbers), outer(is_on=is_on), 0.25
+    told, kept = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    expected = read_all(*fixed, (told, 40), 123)
+    assert call(Closure(read_all, *fixed, (kept, 40)).address, 123) == expected
+    assert kept[0] == told[0] == 123
+
+
+def test_arguments_live_as_long_as_the_closure_and_are_seen_as_they_are_now() -> None:
+    numbers = np.ones((50, 50), dtype=np.float32)
+    closure = Closure(read_all, numbers, Held(outer(is_on=True)), 0.0, (np.zeros(1, dtype=np.int64), 0))
+    before = call(closure.address, 0)
+    numbers += 1
+    del numbers
+    gc.collect()
+    np.full((50, 50), 9, dtype=np.float32)
+    assert call(closure.address, 0) == before + 50 * 51 // 2 * 50
+
+
+def test_a_kernel_that_raises_has_failed() -> None:
+    written = np.zeros(1, dtype=np.int64)
+    closure = Closure(half_of, written)
+    assert call(closure.address, 8) == written[0] == 4
+    assert call(closure.address, 7) == FAILED
+
+
+def test_who_holds_a_lock_is_alone() -> None:
+    lock, counts = new_lock(), np.zeros(2, dtype=np.int64)
+    threads = [threading.Thread(target=count_up, args=(lock, counts, 50_000)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(100):
+        with holding(lock):
+            assert counts[0] == counts[1]
+    for thread in threads:
+        thread.join()
+    assert counts.tolist() == [200_000, 200_000]
+
+
+def test_a_lock_is_released_by_an_error() -> None:
+    lock = new_lock()
+    with pytest.raises(ZeroDivisionError), holding(lock):
+        1 / 0  # noqa: B018
+    with holding(lock):
+        assert lock[0] == 1
+    assert lock[0] == 0
+
+
+def test_a_closure_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
+    script = tmp_path / "one_closure.py"
+    script.write_text(
+        """
+import numpy as np
+from engine.native.jit import compilations, kernel
+from engine.native.closures import Closure, invoke
+
+@kernel
+def scaled(numbers, factor, number):
+    return int(numbers[0] * factor) + number
+
+@kernel
+def call(address, number):
+    return invoke(address, number)
+
+found = [call(Closure(scaled, np.full(1, 4, dtype), 2.5).address, 1) for dtype in (np.int64, np.float32)]
+print(found, compilations())
+"""
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KEIMA_CACHE": str(tmp_path / "cache")}
+    first, second = (
+        subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert first.startswith("[11, 11] ") and not first.endswith(" 0\n")
+    assert second == "[11, 11] 0\n"

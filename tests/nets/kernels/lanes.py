@@ -1,0 +1,11 @@
+"""The vectors and tiles that the kernels of networks can be tested with on this machine."""
+
+import pytest
+
+from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.tiles import tiles_here
+from engine.nets.kernels.vectors import WIDEST_PANEL
+
+LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
+needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")
+needs_tiles = pytest.mark.skipif(not tiles_here(), reason="kernels are not compiled here, or the CPU has no AMX")

@@ -1,0 +1,159 @@
+"""The kernels' network against the naive network and torch's, on vectors of every length that this CPU has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.encoders import ENCODERS
+from engine.errors import GoError
+from engine.nets.kernels.kernels import infer
+from engine.nets.kernels.model import build_model, computes, computes_rounded
+from engine.nets.kernels.steps import Model
+from engine.nets.random import random_spec
+from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
+from tests.nets.examples import EXAMPLES, Draw, random_inputs
+from tests.nets.kernels.lanes import LANES, needs_lanes, needs_tiles
+from tests.oracle import naive_net
+
+pytestmark = needs_lanes
+
+FIELDS = ("policy", "result", "score", "ownership")
+CONVOLUTIONS = {name: spec for name, spec in EXAMPLES.items() if computes(spec)}
+ROUNDED = {name: spec for name, spec in CONVOLUTIONS.items() if computes_rounded(spec)}
+ALL_LANES = [*LANES, pytest.param(0, marks=needs_tiles)]
+"""0 stands for tiles of bf16."""
+SIZES = [(1, 1), (3, 5), (9, 9), (MAX_SIDE, MAX_SIDE)]
+"""Height and width."""
+
+
+def boards(spec: NetSpec) -> list[tuple[int, int]]:
+    """Return the sizes to test a network on."""
+    smallest, largest = spec.board_sizes
+    return [size for size in SIZES if smallest <= min(size) and max(size) <= largest] or [(largest, largest)]
+
+
+CASES = [(name, size, lanes) for name, spec in CONVOLUTIONS.items() for size in boards(spec) for lanes in LANES]
+ROUNDED_CASES = [(name, size) for name, spec in ROUNDED.items() for size in boards(spec)]
+
+
+class Computer:
+    """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes."""
+
+    def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
+        self.spec, self.area, self.rounded = spec, width * height, lanes == 0
+        self.model: Model = build_model(spec, width, height, lanes or 16, positions, rounded=self.rounded)
+        self._memory = self.model.new_memory()
+
+    def __call__(self, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the outputs for as many positions as the model computes at most, by name."""
+        spec, count, area = self.spec, len(planes), self.area
+        policies = spec.policy.policies
+        widths = policies * (area + 1), spec.value.result.outputs, len(spec.scores), area * spec.has_ownership
+        outputs = tuple(np.full((count, width), np.nan, dtype=np.float32) for width in widths)
+        model, flat = self.model, planes.reshape(count, -1)
+        infer(model.layout, model.steps, model.weights, self._memory, flat, globals_, outputs, 0, count)
+        found = dict(zip(FIELDS, outputs, strict=True))
+        return found | {"policy": found["policy"].reshape(count, policies, area + 1)}
+
+
+def assert_equals_naive(computer: Computer, planes: np.ndarray, globals_: np.ndarray, rows: list[int]) -> None:
+    """Raise AssertionError unless some rows come out as plain loops compute them.
+
+    In bf16 they may differ by two percent of the largest number.
+    """
+    outputs = computer(planes, globals_)
+    for row in rows:
+        for field, values in naive_net.forward(computer.spec, planes[row], globals_[row]).items():
+            assert outputs[field][row].shape == values.shape, field
+            loss = 0.02 * np.max(np.abs(values), initial=0.1) if computer.rounded else 1e-5
+            np.testing.assert_allclose(outputs[field][row], values, atol=loss, rtol=1e-5, err_msg=field)
+
+
+@pytest.mark.parametrize(("name", "size", "lanes"), CASES)
+def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], lanes: int) -> None:
+    spec = CONVOLUTIONS[name]
+    planes, globals_ = random_inputs(spec, *size, 3)
+    assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, [0, 2])
+
+
+@needs_tiles
+@pytest.mark.parametrize(("name", "size"), ROUNDED_CASES)
+def test_in_bf16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
+    planes, globals_ = random_inputs(ROUNDED[name], *size, 3)
+    assert_equals_naive(Computer(ROUNDED[name], *size, 0), planes, globals_, [0, 2])
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_the_network_equals_torch(name: str, lanes: int) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from engine.nets.torch_modules.model import TorchModel
+
+    spec = CONVOLUTIONS[name]
+    size = boards(spec)[-1]
+    planes, globals_ = random_inputs(spec, *size, 8)
+    with torch.inference_mode():
+        expected = TorchModel(spec).fused(torch.float32)(torch.from_numpy(planes), torch.from_numpy(globals_))
+    for field, values in Computer(spec, *size, lanes, positions=8)(planes, globals_).items():
+        np.testing.assert_allclose(values, getattr(expected, field).numpy(), atol=1e-5, rtol=1e-5, err_msg=field)
+
+
+@pytest.mark.parametrize("lanes", ALL_LANES)
+@pytest.mark.parametrize("channels", [7, 8, 33, 112])
+def test_channels_of_every_number_are_computed(channels: int, lanes: int) -> None:
+    spec = random_spec(2, channels, ENCODERS["liberties"], channels, pool_every=2, head_channels=9)
+    planes, globals_ = random_inputs(spec, 4, 4, 1)
+    assert_equals_naive(Computer(spec, 4, 4, lanes), planes, globals_, [0])
+
+
+@pytest.mark.parametrize("lanes", ALL_LANES)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (5, 3), (5, 5), (7, 7)])
+def test_kernels_of_every_shape_are_computed(shape: tuple[int, int], lanes: int) -> None:
+    draw, spec = Draw(21), EXAMPLES["plain tanh"]
+
+    def conv(inputs: int, outputs: int) -> Conv:
+        return Conv(
+            draw.array(outputs, inputs, *shape, inputs=inputs * shape[0] * shape[1]), draw.array(outputs, inputs=1)
+        )
+
+    def block(channels: int) -> ResidualBlock:
+        return replace(draw.residual(channels), conv1=conv(channels, channels), conv2=conv(channels, channels))
+
+    blocks = block(6), block(6)
+    spec = replace(spec, stem=replace(spec.stem, conv=conv(spec.planes, 6)), blocks=blocks)
+    planes, globals_ = random_inputs(spec, 6, 7, 2)
+    assert_equals_naive(Computer(spec, 6, 7, lanes), planes, globals_, [0, 1])
+
+
+@pytest.mark.parametrize("lanes", ALL_LANES)
+def test_nested_blocks_are_computed(lanes: int) -> None:
+    draw, spec = Draw(22), EXAMPLES["plain tanh"]
+    inner = draw.nested(4, 3, draw.residual(3))
+    last = draw.post_activation(4) if lanes else draw.residual(4)
+    spec = replace(spec, blocks=(draw.nested(6, 4, draw.pooling(4), inner, last), draw.nested(6, 4), draw.pooling(6)))
+    planes, globals_ = random_inputs(spec, 5, 6, 2)
+    assert_equals_naive(Computer(spec, 5, 6, lanes), planes, globals_, [0, 1])
+
+
+@pytest.mark.parametrize("lanes", ALL_LANES)
+def test_an_answer_does_not_depend_on_what_was_computed_before_or_beside(lanes: int) -> None:
+    spec = CONVOLUTIONS["pooling mish"]
+    planes, globals_ = random_inputs(spec, 7, 6, 4)
+    computer = Computer(spec, 7, 6, lanes)
+    alone = computer(planes[:1], globals_[:1])
+    computer(planes * 1e6, globals_ * 1e6)
+    together, again = computer(planes, globals_), computer(planes[:1], globals_[:1])
+    for field in FIELDS:
+        assert np.array_equal(alone[field], again[field])
+        assert np.array_equal(alone[field][0], together[field][0])
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - CONVOLUTIONS.keys()))
+def test_transformers_are_refused(name: str) -> None:
+    with pytest.raises(GoError, match=r"computes no transformers, such as .*: choose openvino or torch"):
+        build_model(EXAMPLES[name], 5, 5, 8, 4)
+
+
+def test_all_examples_without_attention_are_computed() -> None:
+    assert EXAMPLES.keys() - CONVOLUTIONS.keys() == {"transformer", "plain attention", "nested"}

@@ -1,0 +1,134 @@
+"""The vector loops against numpy, on vectors of every length that this CPU has."""
+
+import numpy as np
+import pytest
+
+from engine.native.jit import kernel
+from engine.nets.kernels.code import ACTIVATIONS, lanes_here
+from engine.nets.kernels.vectors import WIDEST_PANEL, finish_row, multiply_rows, pool_points
+from engine.nets.spec import Activation
+from tests.nets.kernels.lanes import LANES, needs_lanes
+
+pytestmark = needs_lanes
+
+
+@kernel
+def multiply(
+    lanes: int,
+    panel: int,
+    left: np.ndarray,
+    stride: int,
+    rows: int,
+    parts: int,
+    k: int,
+    right: np.ndarray,
+    out: np.ndarray,
+    first: int,
+) -> None:
+    """Multiply, the parts of a row `stride` numbers from each other, into `out` from `first` on."""
+    multiply_rows(lanes, panel, left, 0, stride, rows, parts, stride, k, right, 0, out, first, panel * lanes)
+
+
+@kernel
+def finish(lanes: int, activation: int, row: np.ndarray, channels: int, norm: np.ndarray, out: np.ndarray) -> None:
+    """Write raw and post of a row to the halves of `out`, row, vector and old being the thirds of `row`."""
+    size = len(row) // 3
+    columns = size // channels
+    finish_row(
+        lanes,
+        activation,
+        row,
+        0,
+        channels,
+        columns,
+        channels,
+        row,
+        size,
+        row,
+        2 * size,
+        channels,
+        out,
+        0,
+        channels,
+        norm,
+        0,
+        out,
+        size,
+        channels,
+    )
+
+
+@kernel
+def pool(lanes: int, points: np.ndarray, columns: int, channels: int, out: np.ndarray) -> None:
+    """Pool all but the last column and the last row."""
+    row = columns * channels
+    pool_points(lanes, points, 0, row, channels, len(points) // row - 1, columns - 1, channels, out, 0)
+
+
+@pytest.mark.parametrize(("lanes", "panel"), [(lanes, 1 + p) for lanes in LANES for p in range(WIDEST_PANEL[lanes])])
+@pytest.mark.parametrize(("rows", "parts", "k"), [(1, 1, 1), (2, 2, 9), (3, 1, 4), (4, 1, 1), (5, 3, 7), (15, 1, 50)])
+def test_products_of_matrices_equal_numpys(lanes: int, panel: int, rows: int, parts: int, k: int) -> None:
+    generator = np.random.default_rng(lanes + panel)
+    left = generator.normal(size=(rows + parts - 1, k + 2)).astype(np.float32)
+    right = generator.normal(size=(parts, k, panel * lanes)).astype(np.float32)
+    out = np.full(3 + rows * panel * lanes + 5, 7.0, dtype=np.float32)
+    multiply(lanes, panel, left.ravel(), k + 2, rows, parts, k, right.ravel(), out, 3)
+    expected = sum(left[part : part + rows, :k].astype(np.float64) @ right[part] for part in range(parts))
+    np.testing.assert_allclose(out[3:-5], expected.ravel(), atol=2e-5)
+    assert np.all(out[:3] == 7.0)
+    assert np.all(out[-5:] == 7.0)
+
+
+def activated(x: np.ndarray, kind: Activation) -> np.ndarray:
+    """Return an activation in double precision, by definition."""
+    match kind:
+        case Activation.IDENTITY:
+            return x
+        case Activation.RELU:
+            return np.maximum(x, 0.0)
+        case Activation.MISH:
+            return x * np.tanh(np.logaddexp(0.0, x))
+        case Activation.SILU:
+            return x * np.exp(-np.logaddexp(0.0, -x))
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+def test_rows_are_finished_as_defined(lanes: int, kind: Activation) -> None:
+    generator, channels, columns = np.random.default_rng(3), 2 * lanes, 5
+    row, vector, old = generator.normal(0, 8, (3, columns, channels)).astype(np.float32)
+    norm = generator.normal(0, 1, (3, channels)).astype(np.float32)
+    out = np.zeros((2, columns, channels), dtype=np.float32)
+    finish(
+        lanes, ACTIVATIONS.index(kind), np.stack([row, vector, old]).ravel(), channels, norm.ravel(), out.reshape(-1)
+    )
+    raw = row + vector[0].astype(np.float64) + norm[0] + old
+    np.testing.assert_allclose(out[0], raw, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(out[1], activated(raw * norm[1] + norm[2], kind), rtol=1e-6, atol=3e-5)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+def test_activations_are_exact_to_single_precision_from_end_to_end(lanes: int, kind: Activation) -> None:
+    ends = [0.0, -0.0, 20.0, -20.0, 87.0, -87.0, 100.0, -100.0, 1e3, -1e3, 1e6, -1e6]
+    numbers = np.concatenate([np.linspace(-90.0, 90.0, 32 * lanes - len(ends)), ends]).astype(np.float32)
+    norm = np.repeat(np.float32([0.0, 1.0, 0.0]), lanes)
+    row = np.concatenate([numbers, np.zeros(2 * len(numbers), dtype=np.float32)])
+    out = np.zeros(2 * len(numbers), dtype=np.float32)
+    finish(lanes, ACTIVATIONS.index(kind), row, lanes, norm, out)
+    found = out[len(numbers) :]
+    np.testing.assert_allclose(found, activated(numbers.astype(np.float64), kind), rtol=1e-6, atol=1e-31)
+
+
+@pytest.mark.parametrize("lanes", LANES)
+def test_a_pool_holds_sums_and_maxima_of_the_points_on_the_board(lanes: int) -> None:
+    points = np.random.default_rng(4).normal(-3, 1, (4, 6, lanes)).astype(np.float32)
+    points[-1], points[:, -1] = 100.0, 100.0
+    out = np.zeros(2 * lanes, dtype=np.float32)
+    pool(lanes, points.ravel(), 6, lanes, out)
+    inside = points[:-1, :-1].reshape(-1, lanes)
+    np.testing.assert_allclose(out, np.concatenate([inside.sum(0), inside.max(0)]), rtol=1e-5)
+
+
+def test_the_longest_vectors_are_those_of_the_cpu() -> None:
+    assert lanes_here() in WIDEST_PANEL
