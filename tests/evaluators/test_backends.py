@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import GoError
 from engine.evaluators import backends
-from engine.evaluators import numba as kernels
+from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import jit
 from tests.nets.examples import EXAMPLES
