@@ -14,8 +14,8 @@ import click
 
 from engine import __version__
 from engine.apps.solve.options import SolveSettings, solve_options
-from engine.players.levels import FULL_LEVEL
 from engine.rules import parse_rules
+from engine.settings.levels import FULL_LEVEL
 from engine.settings.network_options import network_options, refuse_unused, threads_option
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.option_types import (

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.players.levels import FULL_LEVEL
 from engine.search.params import RANGES
+from engine.settings.levels import FULL_LEVEL
 from gtp.args import parse_bool, parse_float, parse_int
 from gtp.errors import GtpError
 from gtp.state import Perspective

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from engine import __version__
 from engine.clock import DEFAULT_LAG_BUFFER, Clock
 from engine.errors import IllegalMove
-from engine.players.levels import FULL_LEVEL
 from engine.rules import CHINESE_KGS, Rules
+from engine.settings.levels import FULL_LEVEL
 from engine.vertex import points
 from gtp.attention import Attention
 from gtp.errors import GtpError
@@ -54,7 +54,7 @@ class SessionConfig:
 
     seconds, visits: the most that one move may take, clock or not; None for no such cap.
     fallback_seconds: a move's time when neither a cap nor a clock bounds it.
-    level: of play, see `engine.players.levels`.
+    level: of play, see `engine.settings.levels`.
     reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are left to the controller and the connection.
     ponder: think in the opponent's time, after each own move.

@@ -13,11 +13,11 @@ from typing import IO, TYPE_CHECKING
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
-from engine.players.levels import FULL_LEVEL
 from engine.records.diagram import showboard
 from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
+from engine.settings.levels import FULL_LEVEL
 from engine.support.files import require_writable, write_atomically
 from engine.support.stopping import interrupting
 from engine.vertex import format_vertex, parse_vertex

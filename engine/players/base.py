@@ -24,7 +24,7 @@ class Limits:
     seconds: wall time, all of which may be used; with `most_seconds` the time of a move of average difficulty.
     most_seconds: the bound of an easy or hard move's time, which the search then chooses itself.
     is_kept: time that is not used serves later moves; without it a move takes at least `seconds`.
-    attention: how much is seen of a move to be played, None for all; see `engine.players.levels`.
+    attention: how much is seen of a move to be played, None for all; see `engine.settings.levels`.
     """
 
     visits: int | None = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.players.base import Limits
-from engine.players.levels import ATTENTION, FULL_LEVEL
+from engine.settings.levels import ATTENTION, FULL_LEVEL
 from engine.vertex import PASS
 
 _GLANCES = 5

@@ -1,6 +1,6 @@
 """Commands of gomill: what the engine is, and why it played its last move."""
 
-from engine.players.levels import FULL_LEVEL
+from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex
 from gtp.args import expect
 from gtp.errors import GtpError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
-from engine.players.levels import FULL_LEVEL
 from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
+from engine.settings.levels import FULL_LEVEL
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
 from gtp.commands.params import change_param, get_param

@@ -11,9 +11,9 @@ from engine.board.kernels import position_hash
 from engine.clock import NO_LIMIT, Kind, TimeSettings
 from engine.color import BLACK, WHITE
 from engine.game import Game
-from engine.players.levels import ATTENTION, FULL_LEVEL
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
+from engine.settings.levels import ATTENTION, FULL_LEVEL
 from engine.vertex import PASS, format_vertex, parse_vertex, points
 from gtp.commands import FAMILIES, HANDLERS
 from gtp.state import SessionConfig

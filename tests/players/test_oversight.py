@@ -10,7 +10,6 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
 from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_level
-from engine.players.levels import ATTENTION, FULL_LEVEL
 from engine.players.oversight import overlooked
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
@@ -18,6 +17,7 @@ from engine.search.params import SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
+from engine.settings.levels import ATTENTION, FULL_LEVEL
 from engine.vertex import PASS, points
 from tests.search.fakes import FakeEvaluator
 from weights.shipped import DEFAULT_NETWORK

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from engine.color import BLACK, WHITE
-from engine.players.levels import FULL_LEVEL
+from engine.settings.levels import FULL_LEVEL
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.option_types import KOMI, SECONDS, BoardSize, RuleSet, require_options_of
 from engine.support.command_line import joined

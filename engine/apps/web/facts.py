@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from engine.apps.web.settings import GameSettings
 from engine.game import Game, Move
-from engine.players.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
+from engine.settings.levels import FULL_LEVEL
 
 MOST_CANDIDATES = 12
 """Moves of an analysis that pages show."""

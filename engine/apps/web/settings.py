@@ -9,9 +9,9 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
-from engine.players.levels import FULL_LEVEL
 from engine.records.sgf import Record
 from engine.rules import MOST_KOMI, is_komi, parse_rules, preset_name
+from engine.settings.levels import FULL_LEVEL
 from engine.settings.option_types import parse_size
 
 RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")

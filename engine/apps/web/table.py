@@ -18,8 +18,8 @@ from engine.apps.web.settings import GameSettings, Sitting, read_settings, recor
 from engine.color import BLACK, color_letter, for_color, opponent
 from engine.errors import GoError
 from engine.game import Game, Move
-from engine.players.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer
+from engine.settings.levels import FULL_LEVEL
 from engine.vertex import parse_vertex
 
 

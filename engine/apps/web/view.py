@@ -9,9 +9,9 @@ from engine.apps.web.facts import MOST_CANDIDATES, Facts
 from engine.apps.web.settings import RULES, Sitting
 from engine.color import BLACK, WHITE, color_name, for_color
 from engine.game import Game, Move
-from engine.players.levels import FULL_LEVEL
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.rules import parse_rules, preset_name
+from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex
 
 MOST_MISTAKES = 8
