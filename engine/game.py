@@ -30,6 +30,7 @@ from engine.board.facts import (
 )
 from engine.board.kernels import add_stone, hash_after, is_legal, is_suicide, place, play, position_hash
 from engine.board.layout import CAPTURED_BLACK, COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, TO_PLAY, Board, new_board
+from engine.board.legality import stones_allow
 from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
 from engine.errors import IllegalMove
 from engine.history import (
@@ -47,7 +48,7 @@ from engine.history import (
     restarted,
 )
 from engine.rules import TROMP_TAYLOR, HandicapBonus, Ko, Rules
-from engine.vertex import NO_POINT, PASS, format_vertex, points
+from engine.vertex import NO_POINT, PASS, format_vertex, from_policy_index, points
 
 DEFAULT_KOMI = 7.5
 
@@ -293,6 +294,26 @@ class Game:
         """
         mover = self.to_play if color is None else color
         return [vertex for vertex in points(self.width, self.height) if self.legality(mover, vertex) is None]
+
+    def legal_arrays(self, color: int) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.int8]]:
+        """Return the arrays (legal, marks, second_start) of the present position, `color` to play.
+
+        legal: [area + 1] in policy order, pass last and always True. The other two are those of `clean_up`, with
+        BANNED also where superko alone forbids a move.
+        """
+        legal = np.ones(self.width * self.height + 1, dtype=np.bool_)
+        marks, second_start = self.clean_up(color)
+        doubtful = np.ones_like(legal)
+        if self.phase == 0:
+            stones_allow(self.board, color, self.rules.suicide, self._ever_occupied, legal, doubtful)
+            doubtful &= self.rules.ko is not Ko.SIMPLE
+        for index in np.flatnonzero(doubtful[:-1]).tolist():
+            vertex = from_policy_index(index, self.width, self.height)
+            reason = self.legality(color, vertex)
+            legal[index] = reason is None
+            if reason == "superko":
+                marks[vertex] |= BANNED
+        return legal, marks, second_start
 
     def play(self, color: int, vertex: int, *, lenient: bool = False) -> int:
         """Play a move and return the number of enemy stones captured.

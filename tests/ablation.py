@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.search.params import SearchParams
 from engine.support.elo import elo_from_score, wilson_interval

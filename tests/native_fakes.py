@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WALL
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch, Program, Step
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes, Program, Step
+from engine.evaluation.positions import PositionBatch
 from engine.native.closures import FAILED, Closure, invoke, pause, runs_closures
 from engine.native.jit import kernel
 

@@ -4,7 +4,8 @@ import random
 from collections.abc import Sequence
 
 from engine.color import BLACK, opponent
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
 from engine.symmetry import map_vertex

@@ -118,8 +118,16 @@ def test_gtp_imports_no_numerical_library(name: str) -> None:
 def test_the_search_knows_evaluators_by_their_interface_only() -> None:
     for name in TREES:
         if name.startswith("engine.search"):
-            known = {each for each in imports(name) if each.startswith(("engine.evaluators", "engine.nets"))}
-            assert known <= {"engine.evaluation.base", "engine.search.throughput"}, name
+            assert not {each for each in imports(name) if each.startswith(("engine.evaluators", "engine.nets"))}, name
+
+
+def test_encoders_and_search_know_no_evaluator_and_the_interface_knows_neither() -> None:
+    for name in TREES:
+        if name.startswith("engine.encoders"):
+            assert not {each for each in imports(name) if each.startswith("engine.evaluators")}, name
+        if name.startswith("engine.evaluation."):
+            rooms = ("engine.evaluators", "engine.encoders", "engine.search", "engine.nets")
+            assert not {each for each in imports(name) if each.startswith(rooms)}, name
 
 
 def test_weights_know_only_the_specification_of_a_network() -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from engine.apps.net.canaries import canaries, capturing_race, won_by_black
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.nets.random import random_spec

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 

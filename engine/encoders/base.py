@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.closures import Closure
 
 Inputs: TypeAlias = NDArray[np.float32]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
-from engine.evaluation.base import METADATA
+from engine.evaluation.positions import METADATA
 
 _RANKS = [*(f"{rank}d" for rank in range(9, 0, -1)), *(f"{rank}k" for rank in range(1, 21))]
 _OWN_RANK, _ENEMY_RANK, _RATED, _CLOCK, _MAIN_TIME = 6, 40, 74, 75, 82

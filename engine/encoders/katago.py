@@ -20,7 +20,7 @@ from engine.encoders.katago_kernels import (
     encode_first_rows,
     encode_katago,
 )
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.closures import Closure
 from engine.rules import Ko, Tax
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from engine.encoders import agz
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 
 _BLACK_TO_MOVE = 2 * agz.TURNS
 

@@ -12,7 +12,7 @@ from engine.board.kernels import is_legal
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
 from engine.color import BLACK, EMPTY
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 

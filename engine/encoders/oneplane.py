@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from engine.board.reflexes import DOUBLE_ATARI, NO_REFLEX, reflex_at
 from engine.encoders import liberties
 from engine.encoders.base import Encoder, Inputs
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 
 REFLEX = liberties.ENCODER.planes

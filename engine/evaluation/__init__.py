@@ -1,1 +1,1 @@
-"""The seam between search and evaluators: positions in, evaluations out."""
+"""The interface between search and evaluators: positions in, evaluations out."""

@@ -16,18 +16,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import (
-    DETAILS,
-    Attributes,
-    Begun,
-    Evaluation,
-    Evaluator,
-    PositionBatch,
-    Program,
-    Step,
-    asynchronous,
-    native,
-)
+from engine.evaluation.evaluation import DETAILS, Evaluation
+from engine.evaluation.evaluator import Attributes, Begun, Evaluator, Program, Step, asynchronous, native
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
 from engine.native.closures import Closure, holding, new_lock
 
@@ -206,7 +197,7 @@ class _Call:
     """One call: its rows that were known are written at once, the others when they are kept.
 
     unknown: distinct positions to be asked for, the first rows of `asked`, whose answers belong into `fresh`.
-    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluation.base.Begun`.
+    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluation.evaluator.Begun`.
     leave: takes the call back when it is finished.
     """
 

@@ -10,8 +10,9 @@ import math
 import numpy as np
 
 from engine.color import BLACK, WHITE
+from engine.encoders.game_positions import write_position
 from engine.encoders.human import human_metadata
-from engine.evaluation.base import PositionBatch, write_position
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.network import encoder_for
 from engine.game import Game
 from engine.nets.spec import Array, NetSpec

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import GoError
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.backends import AUTO, network_evaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator

@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 
 _Key = tuple[int, int, object, float, int]
 

@@ -17,7 +17,9 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from engine.encoders import ENCODERS, Encoder
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch, Program, Step
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes, Program, Step
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.postprocess import (
     Reading,
     counts_no_result,
@@ -317,7 +319,7 @@ class NetworkEvaluator:
 
 
 class _Call:
-    """The rows of one call on their way through slots; once begun an `engine.evaluation.base.Begun`."""
+    """The rows of one call on their way through slots; once begun an `engine.evaluation.evaluator.Begun`."""
 
     def __init__(self, evaluator: NetworkEvaluator, positions: PositionBatch, count: int, out: Evaluation) -> None:
         self._evaluator, self._backend = evaluator, evaluator._backend

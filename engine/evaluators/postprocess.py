@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import WHITE
-from engine.evaluation.base import (
-    NO_RESULT,
-    SCORE_ERROR,
-    SCORE_MEAN,
-    SCORE_STDEV,
-    VALUE_ERROR,
-    VARIANCE_TIME,
-)
+from engine.evaluation.evaluation import NO_RESULT, SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, VARIANCE_TIME
 from engine.native.closures import FAILED
 from engine.native.jit import kernel
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.encoders.human import human_metadata
-from engine.evaluation.base import Begun, Evaluation, Evaluator, PositionBatch, asynchronous
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Begun, Evaluator, asynchronous
+from engine.evaluation.positions import PositionBatch
 
 
 class ProfiledEvaluator:

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import WHITE
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.vertex import MAX_SIZE
 

@@ -13,7 +13,9 @@ from engine.board.kernels import copy_board
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch, outcome_value
+from engine.evaluation.evaluation import Evaluation, outcome_value
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
 from engine.evaluators.playout_kernels import PROBABILITIES, heavy_rollout, owner_sign, seed_generator
 from engine.native.jit import kernel

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from engine.board.layout import COLOR
 from engine.color import EMPTY, WALL
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 
 PASS_PROBABILITY = 0.01

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK, EMPTY, for_color, opponent
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.base import Limits

@@ -1,7 +1,6 @@
 """A player that does not search: it moves by reflex where it has one, and by the evaluator's best prior elsewhere."""
 
 from engine.board.reflexes import reflex_move
-from engine.evaluation.base import legality_of
 from engine.game import Game
 from engine.players.base import Avoided, Decision, Limits, Watch
 from engine.players.moves import safe_vertices
@@ -15,7 +14,7 @@ class ReflexPlayer(SearchPlayer):
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
         """Return the move of a reflex, else what one visit finds: a move, a pass or a resignation."""
-        vertex = int(reflex_move(game.board, color, legality_of(game, color)[0]))
+        vertex = int(reflex_move(game.board, color, game.legal_arrays(color)[0]))
         forbidden = avoided.get(color, {}) if avoided else {}
         if vertex in safe_vertices(game, color) and vertex not in forbidden:
             return Decision(vertex)

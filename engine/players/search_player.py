@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from engine.color import BLACK, WHITE, for_color
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
 from engine.color import EMPTY
-from engine.evaluation.base import (
+from engine.evaluation.evaluation import (
     NO_RESULT,
     SCORE_ERROR,
     SCORE_MEAN,

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.vertex import parse_sgf, points
 

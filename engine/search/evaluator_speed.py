@@ -7,7 +7,9 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, Program, native
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator, Program, native
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.native.closures import invoke
 from engine.native.jit import kernel

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.search.expansion import new_sorting
 from engine.search.forest_kernels import DONE, FULL, Searches, back_up_forest, collect_forest, refill

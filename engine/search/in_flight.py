@@ -4,7 +4,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from engine.evaluation.base import Begun, Evaluator, asynchronous
+from engine.evaluation.evaluator import Begun, Evaluator, asynchronous
 from engine.search.slot import Slot
 
 

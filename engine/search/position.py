@@ -29,7 +29,7 @@ from engine.board.facts import (
 from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluation.base import HISTORY
+from engine.evaluation.positions import HISTORY
 from engine.history import WHITE_TO_PLAY_KEY
 from engine.native.jit import kernel
 from engine.vertex import PASS

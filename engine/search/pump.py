@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import NativeEvaluator
+from engine.evaluation.evaluator import NativeEvaluator
 from engine.native.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
 from engine.native.jit import kernel
 from engine.search.backup import back_up

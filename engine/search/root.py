@@ -10,7 +10,7 @@ from engine.board.facts import KO_NOW
 from engine.board.kernels import position_hash
 from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import HISTORY, legality_of
+from engine.evaluation.positions import HISTORY
 from engine.game import Game
 from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax
@@ -57,7 +57,7 @@ def root_position(
     dead_colors = np.zeros(board.shape[1], dtype=np.int8)
     for vertex in dead:
         dead_colors[vertex] = board[COLOR, vertex]
-    mask, marks, second_start = legality_of(game, color)
+    mask, marks, second_start = game.legal_arrays(color)
     if region is not None:
         mask[:-1] &= within[points(game.width, game.height)]
     seen, times = np.unique(game.keys_since_pass(), return_counts=True)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.evaluation.base import Evaluation, Evaluator, native
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator, native
 from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.expansion import new_sorting

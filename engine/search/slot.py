@@ -5,7 +5,8 @@ from concurrent.futures import Future, wait
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.native.jit import kernel
 from engine.search.backup import Answers

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
-from engine.evaluation.base import Attributes
+from engine.evaluation.evaluator import Attributes
 
 ELO_PER_DOUBLING = 250.0
 """What twice the speed is worth where time limits a search."""

@@ -10,7 +10,7 @@ import numpy as np
 from engine.board.kernels import copy_board, copy_row, place, play, position_hash
 from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import HISTORY, row_hash
+from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
 from engine.search.backup import finish_game, finish_walk, withdraw
 from engine.search.bias import bias_slot, mixed, pattern_key

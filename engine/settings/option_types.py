@@ -15,7 +15,7 @@ from engine.settings.network_options import network_named
 from engine.vertex import MAX_SIZE
 
 if TYPE_CHECKING:
-    from engine.evaluation.base import Evaluator
+    from engine.evaluation.evaluator import Evaluator
     from engine.evaluators.raw import RawNetwork
     from engine.search.params import SearchParams
 

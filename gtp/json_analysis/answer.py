@@ -9,7 +9,7 @@ from gtp.json_analysis.query import Asked
 
 if TYPE_CHECKING:
     from engine.apps.analysis_server.task import Report
-    from engine.evaluation.base import Evaluation
+    from engine.evaluation.evaluation import Evaluation
     from engine.game import Game
     from engine.search.analysis import MoveInfo, RootInfo
 
@@ -109,9 +109,7 @@ def _policy(game: "Game", color: int, raw: "Evaluation") -> list[float]:
     """Return the evaluator's probabilities, row by row from the top, pass last, -1 where a move is illegal."""
     import numpy as np
 
-    from engine.evaluation.base import legality_of
-
-    legal, _, _ = legality_of(game, color)
+    legal, _, _ = game.legal_arrays(color)
     return [rounded(each) for each in np.where(legal, raw.policy[0], _NOT_LEGAL).tolist()]
 
 

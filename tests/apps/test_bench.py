@@ -18,7 +18,8 @@ from engine.apps.bench.katago import KataGo, Speed
 from engine.apps.bench.measure import _PER_EVALUATOR, measure_board
 from engine.apps.bench.startup import resident_mib
 from engine.errors import GoError
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
 from engine.native.machine import versions
 from engine.records.diagram import diagram_of, format_diagram

@@ -15,7 +15,6 @@ from engine.board.reflexes import (
     takes,
 )
 from engine.color import BLACK, WHITE, opponent
-from engine.evaluation.base import legality_of
 from engine.game import Game
 from engine.vertex import NO_POINT, parse_vertex
 from tests.positions import game_from_diagram, random_game
@@ -99,7 +98,7 @@ def test_colors_are_alike_to_reflexes(rows: str, point: str, mover: str, kind: i
 )
 def test_the_move_of_a_reflex(rows: str, mover: str, move: str | None) -> None:
     game, color = game_of(rows), COLORS[mover]
-    legal = legality_of(game, color)[0]
+    legal = game.legal_arrays(color)[0]
     assert reflex_move(game.board, color, legal) == (NO_POINT if move is None else at(rows, move))
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.evaluation.base import Attributes, Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes, Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
 from engine.rules import CHINESE

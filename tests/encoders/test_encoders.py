@@ -9,7 +9,7 @@ from engine.board.kernels import is_suicide
 from engine.board.layout import COLOR, HEADER, KO_POINT
 from engine.color import BLACK, EMPTY, WHITE
 from engine.encoders import ENCODERS
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
 from engine.vertex import PASS, point_at, points, policy_index, row_column

@@ -8,7 +8,8 @@ import pytest
 
 from engine.color import opponent
 from engine.encoders import ENCODERS
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, Ko, Rules, Scoring
 from engine.vertex import PASS

@@ -7,7 +7,7 @@ import pytest
 
 from engine.encoders.human import human_metadata
 from engine.errors import GoError
-from engine.evaluation.base import METADATA
+from engine.evaluation.positions import METADATA
 
 
 def test_ranks_are_thermometers_of_the_side_to_move_and_the_other() -> None:

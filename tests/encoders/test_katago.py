@@ -9,7 +9,8 @@ import pytest
 from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.color import BLACK, WHITE, opponent
 from engine.encoders import ENCODERS
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, HandicapBonus, Ko, Rules, Tax
 from engine.vertex import NO_POINT, PASS, parse_vertex, points

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.evaluation.base import METADATA, Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import METADATA, PositionBatch
 from engine.evaluators.network import NetworkEvaluator, RawOutputs, Slot
 from engine.nets.spec import Array, NetSpec
 from tests.oracle import naive_net

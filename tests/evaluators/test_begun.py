@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.evaluation.base import AsynchronousEvaluator, Begun, Evaluation, PositionBatch, asynchronous
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import AsynchronousEvaluator, Begun, asynchronous
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.profile import ProfiledEvaluator

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import DETAILS, METADATA, Attributes, Evaluation, PositionBatch
+from engine.evaluation.evaluation import DETAILS, Evaluation
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import METADATA, PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game

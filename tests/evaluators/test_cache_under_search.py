@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from engine.color import BLACK
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 import pytest
 
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.evaluators.rollout import RolloutEvaluator

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.joined import JoinedEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Rules

@@ -8,7 +8,7 @@ import pytest
 
 import engine.evaluators.kernel_backend as backend_module
 from engine.errors import GoError
-from engine.evaluation.base import PositionBatch
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.spec import DensePolicyHead, NetSpec

@@ -5,7 +5,6 @@ import pytest
 from engine.board.facts import BANNED
 from engine.board.layout import COLOR
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import legality_of
 from engine.rules import PRESETS, Ko
 from engine.vertex import points
 from tests.positions import random_game
@@ -21,7 +20,7 @@ def test_every_point_is_as_legal_as_the_game_says(name: str, encore: bool) -> No
         while game.moves:
             for color in (BLACK, WHITE):
                 reasons = [game.legality(color, vertex) for vertex in points(game.width, game.height)]
-                legal, marks, _ = legality_of(game, color)
+                legal, marks, _ = game.legal_arrays(color)
                 assert legal.tolist() == [reason is None for reason in reasons] + [True]
                 if game.phase == 0:
                     seen = [bool(marks[vertex] & BANNED) for vertex in points(game.width, game.height)]

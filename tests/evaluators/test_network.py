@@ -7,7 +7,8 @@ import pytest
 
 from engine.color import opponent
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.game import Game

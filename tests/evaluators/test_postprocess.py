@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import Evaluation
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluators.postprocess import (
     Meaning,
     counts_no_result,

@@ -7,7 +7,9 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, Program, native
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator, Program, native
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.joined import JoinedEvaluator
 from engine.evaluators.kernel_backend import NumbaBackend

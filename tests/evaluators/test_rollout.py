@@ -6,7 +6,7 @@ import pytest
 from engine.board.kernels import play
 from engine.board.layout import new_board
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluation.base import Evaluation
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluators.playout_kernels import count_area, light_rollout, run_light_rollouts, seed_generator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluation
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluators.network import NetworkEvaluator
 from engine.nets.random import random_spec
 from engine.nets.spec import DensePolicyHead, NetSpec, ValueKind

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import PASS_PROBABILITY, UniformEvaluator
 from engine.vertex import parse_vertex, policy_index
 from tests.positions import batch_of, game_from_diagram, game_of, random_game

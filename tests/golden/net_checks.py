@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.apps.net.golden import Comparison, Difference, compare, records_of, stem_of, tolerances_for
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.kernel_backend import precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.spec import NetSpec

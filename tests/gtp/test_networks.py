@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.vertex import MAX_SIZE
 from gtp.state import GtpState, SessionConfig

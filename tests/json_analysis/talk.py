@@ -7,7 +7,8 @@ import threading
 from typing import Any
 
 from engine.apps.analysis_server.pool import AnalysisPool
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.search.params import SearchParams
 from gtp.json_analysis.server import AnalysisServer, Equipment
 from gtp.json_analysis.settings import Settings

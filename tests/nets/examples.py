@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 
 from engine.encoders import ENCODERS
-from engine.evaluation.base import METADATA
+from engine.evaluation.positions import METADATA
 from engine.nets.random import random_spec
 from engine.nets.spec import (
     Activation,

@@ -7,7 +7,8 @@ import pytest
 
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.players import Limits, SearchPlayer
 from engine.players.judge import Judgement

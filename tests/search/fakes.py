@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import PositionBatch
 
 
 class FakeEvaluator:

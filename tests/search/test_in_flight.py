@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.search.in_flight import InFlight
 from engine.search.params import SearchParams

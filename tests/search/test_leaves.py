@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.color import opponent
-from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, HandicapBonus, Ko, Rules
 from engine.search.params import SearchParams

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from engine.evaluation.base import Attributes
+from engine.evaluation.evaluator import Attributes
 from engine.search.throughput import LONGEST_CALL, Load, Pace, Throughput
 
 Machine = Callable[[Load], float]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, Evaluation, PositionBatch
+from engine.evaluation.evaluation import SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.figures import Figures

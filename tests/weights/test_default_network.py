@@ -12,7 +12,9 @@ from click.testing import CliRunner
 import keima
 from engine.apps.net.canaries import won_by_black
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.network import NetworkEvaluator
 from engine.nets.random import random_spec

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.apps.net.canaries import won_by_black
-from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.factory import Computing, make_evaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator

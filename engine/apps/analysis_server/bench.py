@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.apps.analysis_server.pool import AnalysisPool
 from engine.apps.analysis_server.task import Report, Task
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 
 
 @dataclass(frozen=True)

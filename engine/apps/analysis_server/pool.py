@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.apps.analysis_server.task import Report, Task
 from engine.color import for_color
-from engine.evaluation.base import Evaluator, legality_of
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.joined import JoinedEvaluator
 from engine.players.judge import dead_chains
 from engine.players.passing import dead_matter
@@ -198,6 +198,6 @@ def _dead(search: Search, task: Task) -> list[int]:
 
 def _legal_vertices(task: Task) -> list[int]:
     """Return the points that the rules in force allow."""
-    legal, _, _ = legality_of(task.game, task.color)
+    legal, _, _ = task.game.legal_arrays(task.color)
     size = task.game.width, task.game.height
     return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from engine.evaluation.base import Evaluation
+from engine.evaluation.evaluation import Evaluation
 from engine.game import Game
 from engine.search.analysis import Analysis, Wanted
 from engine.search.params import SearchParams

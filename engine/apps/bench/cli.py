@@ -16,7 +16,7 @@ from engine.support.command_line import joined, startable
 from engine.support.stopping import interrupting
 
 if TYPE_CHECKING:
-    from engine.evaluation.base import Evaluator
+    from engine.evaluation.evaluator import Evaluator
 
 
 def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:

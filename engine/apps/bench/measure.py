@@ -17,7 +17,7 @@ from engine.apps.bench.report import print_table
 from engine.apps.bench.rollouts import rollouts_per_second
 from engine.apps.bench.startup import resident_mib, seconds_to_reply
 from engine.apps.bench.visits import MeasuredSearch
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.native.machine import machine, versions
 from engine.search.bench_positions import searched_positions
 from engine.search.evaluator_speed import Measured

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import engine.search.search as search_module
-from engine.evaluation.base import Begun, Evaluation, Evaluator, PositionBatch, Program, asynchronous, native
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Begun, Evaluator, Program, asynchronous, native
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.network import NetworkEvaluator
 from engine.search.bench_positions import Searched
 from engine.search.params import ROLLOUT_PARAMS, SearchParams

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from engine.apps.net.records import Golden, positions_of
 from engine.errors import GoError
-from engine.evaluation.base import Evaluation, Evaluator
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.raw import RawEvaluation, read_row
 from engine.nets.spec import WeightsError
 from engine.symmetry import FLIP_ROWS, compose

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from engine.color import BLACK, WHITE
+from engine.encoders.game_positions import write_position
 from engine.encoders.human import human_metadata
 from engine.errors import GoError
-from engine.evaluation.base import PositionBatch, write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.handicap import fixed_handicap_points
 from engine.rules import TROMP_TAYLOR, Rules, parse_rules

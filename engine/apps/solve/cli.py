@@ -16,7 +16,7 @@ from engine.apps.solve.problems import Problem, read_problems
 from engine.apps.solve.report import progress_text, summary, tables
 from engine.apps.solve.solver import Answer, Solver
 from engine.apps.solve.store import Store
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
 from engine.vertex import MAX_SIZE

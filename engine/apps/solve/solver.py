@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.apps.solve.frame import Stones, frame, local_box
 from engine.apps.solve.problems import Problem
 from engine.color import BLACK, WHITE, color_letter
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.rules import CHINESE
 from engine.search.move_choice import choose_vertex

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import EMPTY
+from engine.encoders.game_positions import write_position
 from engine.errors import BadSgf, GoError
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.records.sgf import load_sgf
 from engine.rules import Rules
 from engine.train.data.final_scoring import FinalJudge

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from engine.board.area import new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
-from engine.evaluation.base import Evaluation, PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.players.judge import Ownership, dead_chains

@@ -18,8 +18,9 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from engine.encoders import ENCODERS, Encoder
+from engine.encoders.game_positions import write_position
 from engine.errors import GoError
-from engine.evaluation.base import PositionBatch, write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.support.files import write_atomically
 from engine.symmetry import IDENTITY, applicable, map_planes, map_policy

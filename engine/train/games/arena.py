@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.color import BLACK, EMPTY, WHITE, color_letter, for_color, opponent
+from engine.encoders.game_positions import write_position
 from engine.errors import GoError
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch, write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.search.forest import Forest, ForestSlot

@@ -18,7 +18,7 @@ from engine.support.files import claimed
 from engine.support.stopping import stopping
 
 if TYPE_CHECKING:
-    from engine.evaluation.base import Evaluator
+    from engine.evaluation.evaluator import Evaluator
     from engine.nets.spec import NetSpec
     from engine.train.games.selfplay_settings import SelfplaySettings
     from engine.train.games.selfplay_stats import SelfplayStats

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from engine.errors import GoError
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.nets.spec import WeightsError
 from engine.train.data.samples import Samples
 from engine.train.games.selfplay import Players, SelfplayRun, Stop, open_store, selfplay

@@ -4,7 +4,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 
 
 class SwitchingEvaluator:

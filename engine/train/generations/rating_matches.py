@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.match.errors import MatchError
 from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.factory import Computing, make_evaluator
 from engine.search.params import SearchParams, with_settings
 from engine.support.files import whole_lines, write_atomically

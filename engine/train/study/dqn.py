@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from engine.color import BLACK, for_color
 from engine.encoders import ENCODERS
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import uniform_policy
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR

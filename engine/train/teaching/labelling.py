@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.encoders import ENCODERS
-from engine.evaluation.base import PositionBatch, write_position
+from engine.encoders.game_positions import write_position
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.records.sgf import Record, load_sgf
 from engine.rules import Rules

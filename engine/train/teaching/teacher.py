@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from engine.color import for_color
 from engine.errors import GoError
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams

@@ -11,7 +11,9 @@ from click.testing import CliRunner, Result
 from engine.color import BLACK
 from engine.encoders import ENCODERS
 from engine.errors import GoError
-from engine.evaluation.base import Attributes, Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.nets.random import random_spec
 from engine.records.sgf import load_sgf

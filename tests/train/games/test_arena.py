@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, WHITE
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.records.sgf import load_sgf

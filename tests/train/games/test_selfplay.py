@@ -16,7 +16,9 @@ import pytest
 
 from engine.color import BLACK, WHITE, color_letter
 from engine.errors import GoError
-from engine.evaluation.base import Evaluation, Evaluator, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.records.sgf import load_sgf
 from engine.scoring import final_score

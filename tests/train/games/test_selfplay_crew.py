@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import GoError
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_stats import SelfplayStats
 from tests.search.fakes import FakeEvaluator

@@ -2,7 +2,8 @@
 
 import threading
 
-from engine.evaluation.base import Evaluation, PositionBatch
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
 from engine.train.games.switching import SwitchingEvaluator
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.evaluation.base import Evaluator
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.match.store import GameRecord
 from engine.nets.random import random_spec

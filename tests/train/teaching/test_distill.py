@@ -11,8 +11,9 @@ import pytest
 
 from engine.color import BLACK
 from engine.encoders import ENCODERS
+from engine.encoders.game_positions import write_position
 from engine.errors import GoError
-from engine.evaluation.base import PositionBatch, write_position
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game

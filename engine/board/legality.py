@@ -1,0 +1,36 @@
+"""Legal moves of a whole board at once, as far as the stones decide."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board.kernels import is_legal, is_suicide
+from engine.board.layout import HEADER, HEIGHT, KO_POINT, STRIDE, TO_PLAY, WIDTH
+from engine.native.jit import kernel
+
+
+@kernel
+def stones_allow(
+    board: NDArray[np.int16],
+    color: int,
+    suicide: bool,
+    repeatable: NDArray[np.bool_],
+    legal: NDArray[np.bool_],
+    doubtful: NDArray[np.bool_],
+) -> int:
+    """Write which points the stones allow a color to play, in policy order, and those where superko may forbid it.
+
+    repeatable: [n], where a stone may repeat a position even if it kills none of its own. The simple ko binds only
+    the side whose turn it is. Returns how many points are doubtful.
+    """
+    stride, found, index = board[HEADER, STRIDE], 0, 0
+    for row in range(board[HEADER, HEIGHT]):
+        for column in range(board[HEADER, WIDTH]):
+            point = (row + 1) * stride + column + 1
+            if point == board[HEADER, KO_POINT] and color != board[HEADER, TO_PLAY]:
+                legal[index] = not is_suicide(board, point, color)
+            else:
+                legal[index] = is_legal(board, point, color, suicide)
+            doubtful[index] = legal[index] and (repeatable[point] or (suicide and is_suicide(board, point, color)))
+            found += doubtful[index]
+            index += 1
+    return found
