@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from gtp.last_search import LastSearch, analysis_of_decision
 from gtp.state import GtpState
 from gtp.stderr import LiveGraphics
-from gtp.thought import Thought, of_decision
 
 if TYPE_CHECKING:
     from engine.players import Decision, Watch
@@ -38,14 +38,14 @@ class Observer:
         if self._graphics is not None:
             self._graphics.clear()
 
-    def thought(self, decision: "Decision") -> Thought:
+    def last_search(self, decision: "Decision") -> LastSearch:
         """Return what was thought before this decision."""
         from engine.search.analysis import Wanted, snapshot
 
         wanted = Wanted(max_moves=_MOST_MOVES, pv_length=self._pv_length)
         seen = None if self._search is None else snapshot(self._search, wanted, self._color)
         if seen is None or not seen.moves:
-            seen = of_decision(decision, self._color, self._color)
+            seen = analysis_of_decision(decision, self._color, self._color)
         stats = self._stats
         playouts, seconds = (stats.playouts, stats.elapsed) if stats else (0, 0.0)
-        return Thought(self._color, decision, seen, playouts, seconds, self._search)
+        return LastSearch(self._color, decision, seen, playouts, seconds, self._search)

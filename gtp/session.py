@@ -15,13 +15,13 @@ from io import FileIO, TextIOWrapper
 from typing import Protocol, TypeVar
 
 from gtp import protocol
-from gtp.attention import Signal
 from gtp.commands import HANDLERS, UNLISTED
 from gtp.errors import GtpError, GtpQuit
+from gtp.interrupts import Signal
+from gtp.player_loader import PlayerFactory
 from gtp.protocol import Command
-from gtp.seat import PlayerFactory
 from gtp.state import Emit, GtpState, SessionConfig, Stream
-from gtp.stderr import tell
+from gtp.stderr import write_lines
 
 __all__ = ["SessionConfig", "run", "serve"]
 
@@ -29,7 +29,7 @@ _CHUNK = 1 << 16
 _BURST_SECONDS = 0.1
 """Input that ends within this time of the command before it is a script: its searches run to their end.
 A controller that leaves later has changed its mind: searches are cut short."""
-_DISMISS_INTERVAL = 0.05
+_CANCEL_INTERVAL = 0.05
 _READY = "GTP ready, beginning main protocol loop"
 """Said on stderr, in KataGo's words: LizGoban sends nothing before it has seen them."""
 _PATIENCE = 1.5
@@ -126,13 +126,13 @@ class Session:
 
     def run(self) -> int:
         """Answer commands until `quit`, the end of input, or a closed output; return the exit code."""
-        self._state.attention.start()
+        self._state.interrupts.start()
         threading.Thread(target=self._read, name="gtp-reader", daemon=True).start()
-        self._state.seat.start_loading()
+        self._state.player_loader.start_loading()
         try:
             while (command := self._next_command()) is not None:
                 self._current, self._line = command, command.line
-                with self._state.attention.thinking(command.line, Signal.INTERRUPT):
+                with self._state.interrupts.searching(command.line, Signal.INTERRUPT):
                     answer(self._state, command, self._writer.write)
                 self._current = None
                 if command.name == "quit":
@@ -141,9 +141,9 @@ class Session:
             log.info("output closed: %s", error)
         finally:
             self._ended.set()
-            self._state.seat.dismiss()
-            self._state.attention.close()
-            self._state.seat.close()
+            self._state.player_loader.cancel()
+            self._state.interrupts.close()
+            self._state.player_loader.close()
         return 0
 
     def _next_command(self) -> Command | None:
@@ -157,7 +157,7 @@ class Session:
         try:
             quiet_seconds = self._queue_commands()
         finally:
-            self._state.attention.hear()
+            self._state.interrupts.receive()
             self._commands.put(None)
         self._leave(quiet_seconds)
 
@@ -167,7 +167,7 @@ class Session:
         for raw in read_lines(self._source):
             line = protocol.decode(raw)
             command = protocol.parse_command(line)
-            number = self._state.attention.hear(_signal(line, command))
+            number = self._state.interrupts.receive(_signal(line, command))
             if command is None:
                 continue
             previous, arrived = arrived, time.monotonic()
@@ -181,8 +181,8 @@ class Session:
         if quiet_seconds < _BURST_SECONDS:
             return
         started = time.monotonic()
-        while not self._ended.wait(_DISMISS_INTERVAL):
-            self._state.seat.dismiss()
+        while not self._ended.wait(_CANCEL_INTERVAL):
+            self._state.player_loader.cancel()
             if self._on_stuck is not None and time.monotonic() - started > _PATIENCE:
                 self._abandon()
                 self._on_stuck()
@@ -251,11 +251,11 @@ def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | s
 
 def ponder(state: GtpState, line: int) -> None:
     """Think in the opponent's time until a line after number `line` arrives. No failure ends the session."""
-    with state.attention.thinking(line, Signal.LINE):
-        if state.attention.called(line, Signal.LINE):
+    with state.interrupts.searching(line, Signal.LINE):
+        if state.interrupts.requested(line, Signal.LINE):
             return
         try:
-            state.seat.get().ponder(state.game)
+            state.player_loader.get().ponder(state.game)
         except Exception:
             state.awaits_reply = False
             log.exception("pondering failed")
@@ -272,14 +272,14 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     From here on, what any library prints goes to stderr.
     """
     sink = take_stdout()
-    tell([_READY])
+    write_lines([_READY])
     source = take_stdin()
     state = GtpState(config, factory, HANDLERS)
     try:
         code = Session(state, source, sink, on_stuck=_exit_now).run()
     except KeyboardInterrupt:
         code = 130
-    if state.seat.is_loading:
+    if state.player_loader.is_loading:
         # A library that is being imported or compiled can neither be stopped nor be shut down under.
         _exit_now(code)
     return code
@@ -307,5 +307,5 @@ def take_stdout() -> FileIO:
 
 def _exit_now(code: int = 0) -> None:
     log.info("leaving without waiting for a command in progress")
-    tell(())
+    write_lines(())
     os._exit(code)

@@ -15,15 +15,15 @@ from engine.errors import IllegalMove
 from engine.rules import CHINESE_KGS, Rules
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import points
-from gtp.attention import Attention
 from gtp.errors import GtpError
+from gtp.interrupts import Interrupts
+from gtp.player_loader import PlayerFactory, PlayerLoader
 from gtp.protocol import Command
-from gtp.seat import PlayerFactory, PlayerSeat
 
 if TYPE_CHECKING:
     from engine.game import Game
     from engine.players.cleanup import CleanUp
-    from gtp.thought import Thought
+    from gtp.last_search import LastSearch
 
 MIN_SIZE = 2
 DEFAULT_MOVE_SECONDS = 5.0
@@ -96,17 +96,17 @@ class GtpState:
     """One session's memory.
 
     commands: every listed command; `list_commands` tells nothing else. awaits_reply: an own move was
-    the last thing to happen on the board, so the time until the next line is the opponent's. thought: the last
+    the last thing to happen on the board, so the time until the next line is the opponent's. last_search: the last
     search for a move in this game. trials: how many of the last moves are on trial.
     """
 
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
         self.config = config
         self.commands = commands
-        self.seat = PlayerSeat(factory, lambda: (self.width, self.height))
-        self.attention = Attention(self.seat.stop)
+        self.player_loader = PlayerLoader(factory, lambda: (self.width, self.height))
+        self.interrupts = Interrupts(self.player_loader.stop)
         self.awaits_reply = False
-        self.thought: Thought | None = None
+        self.last_search: LastSearch | None = None
         self.trials = 0
         self._clean_up: CleanUp | None = None
         self.clock = Clock(lag_buffer=config.lag_buffer)
@@ -166,8 +166,8 @@ class GtpState:
 
     def _replace(self, game: "Game | None") -> None:
         self._game, self._status, self._clean_up = game, None, None
-        self.awaits_reply, self.thought, self.trials = False, None, 0
-        player = self.seat.if_ready()
+        self.awaits_reply, self.last_search, self.trials = False, None, 0
+        player = self.player_loader.if_ready()
         if player is not None:
             player.new_game()
             player.prepare(self.width, self.height)
@@ -222,7 +222,7 @@ class GtpState:
         if self._status is None:
             from engine.players import chains
 
-            player = self.seat.get()
+            player = self.player_loader.get()
             dead = {vertex for chain in player.dead_stones(self.game) for vertex in chain}
             seki = {vertex for chain in player.seki_stones(self.game) for vertex in chain}
             fates: tuple[list[list[int]], ...] = ([], [], [])
@@ -244,7 +244,7 @@ class GtpState:
         counted = final_score(self.game, dead, seki)
         if self.is_board_empty or self.game.is_over:
             return counted
-        expected = self.seat.get().expected_score(self.game)
+        expected = self.player_loader.get().expected_score(self.game)
         if expected is None or abs(expected - counted) < _COUNT_IS_GOOD:
             return counted
         return counted + round(expected - counted)

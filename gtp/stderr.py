@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.color import color_letter, opponent
 from engine.vertex import format_vertex
-from gtp.thought import Thought, of_decision
+from gtp.last_search import LastSearch, analysis_of_decision
 
 if TYPE_CHECKING:
     from engine.search.search import Search
@@ -24,7 +24,7 @@ _GRAPHICS = "gogui-gfx:"
 _LISTED = 10
 
 
-def tell(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str]) -> None:
     """Write whole lines at once, or nothing where stderr is closed or full: nobody is there to miss them."""
     if sys.stderr is None:
         return
@@ -52,12 +52,12 @@ class LiveGraphics:
             return
         moves = variation(seen.moves[0].pv, self._color, *self._size)
         text = f"{stats.visits} visits, winrate {100 * seen.root.winrate:.1f} %, lead {seen.root.lead:+.1f}"
-        tell([_GRAPHICS, f"VAR {moves}", f"TEXT {text}", ""])
+        write_lines([_GRAPHICS, f"VAR {moves}", f"TEXT {text}", ""])
         self._due = time.monotonic() + _INTERVAL
 
     def clear(self) -> None:
         """Take everything off the board: GoGui reads stderr only until the reply."""
-        tell([f"{_GRAPHICS} CLEAR"])
+        write_lines([f"{_GRAPHICS} CLEAR"])
 
 
 def variation(vertices: Iterable[int], color: int, width: int, height: int) -> str:
@@ -69,20 +69,23 @@ def variation(vertices: Iterable[int], color: int, width: int, height: int) -> s
     return " ".join(words)
 
 
-def leela_zero_lines(thought: Thought, width: int, height: int) -> list[str]:
+def leela_zero_lines(last_search: LastSearch, width: int, height: int) -> list[str]:
     """Return the summary that Leela Zero prints after a search, which gtp2ogs shows in the game's chat.
 
     The move played comes first, as there it is the best one.
     """
-    decision, seen = thought.decision, thought.analysis.moves
+    decision, seen = last_search.decision, last_search.analysis.moves
     moves = sorted(seen, key=lambda move: move.vertex != decision.vertex)[:_LISTED]
     if moves[0].vertex != decision.vertex:
-        moves = [*of_decision(decision, thought.color, thought.color).moves, *moves]
+        moves = [*analysis_of_decision(decision, last_search.color, last_search.color).moves, *moves]
     lines = []
     for move in moves:
         name, pv = (format_vertex(move.vertex, width, height), (format_vertex(v, width, height) for v in move.pv))
         chances = (100.0 * min(1.0, max(0.0, chance)) for chance in (move.winrate, move.lcb, move.prior))
         told = "(V: {:5.2f}%) (LCB: {:5.2f}%) (N: {:5.2f}%)".format(*chances)
         lines.append(f"{name:>4} -> {move.visits:7d} {told} PV: {' '.join(pv)}")
-    visits, speed = thought.analysis.root.visits, thought.playouts / thought.seconds if thought.seconds else 0.0
-    return [*lines, f"{visits} visits, {visits} nodes, {thought.playouts} playouts, {speed:.0f} n/s"]
+    visits, speed = (
+        last_search.analysis.root.visits,
+        last_search.playouts / last_search.seconds if last_search.seconds else 0.0,
+    )
+    return [*lines, f"{visits} visits, {visits} nodes, {last_search.playouts} playouts, {speed:.0f} n/s"]

@@ -125,7 +125,7 @@ class _Conversation:
     def __init__(
         self, player: "Player", game: Game, human: int, limits: "Limits", level: int, source: IO[str], screen: IO[str]
     ) -> None:
-        from engine.players.oversight import at_level
+        from engine.players.hidden_moves import at_level
 
         self._player = player
         self._game = game

@@ -1,6 +1,6 @@
 """One game between two seats, with Keima's own rules as the arbiter of every move.
 
-Owns legality, the end of a game, who counts it and its record. Processes and clocks are `seat.py`'s.
+Owns legality, the end of a game, who counts it and its record. Processes and clocks belong to `engine_process.py`.
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex
 from engine.game import Game
 from engine.match.clock import overtime_text
+from engine.match.engine_process import EngineProcess, Forfeit, Score
 from engine.match.openings import Opening
-from engine.match.seat import Forfeit, Score, Seat
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.programs.program import printable
@@ -50,18 +50,18 @@ class RefereedGame:
         self,
         settings: MatchSettings,
         number: int,
-        seats: Mapping[int, Seat],
+        players: Mapping[int, EngineProcess],
         opening: Opening | None = None,
-        referee: Seat | None = None,
+        referee: EngineProcess | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Seat the programs by color; `stopping` is asked before each move of theirs."""
+        """Take the programs by color; `stopping` is asked before each move of theirs."""
         self.game = Game(settings.width, settings.height, rules=settings.parsed_rules(), komi=settings.komi)
         if settings.handicap:
             self.game.place_handicap(settings.handicap_points)
         self._settings = settings
         self._number = number
-        self._seats = seats
+        self._players = players
         self._opening = opening
         self._referee = referee
         self._stopping = stopping
@@ -96,12 +96,12 @@ class RefereedGame:
 
     def _play(self) -> Ending:
         settings = self._settings
-        for seat in self._seats.values():
-            seat.start(warm_up=settings.time is not None, settings=settings)
-            seat.new_game(settings, self.game.rules)
+        for player in self._players.values():
+            player.start(warm_up=settings.time is not None, settings=settings)
+            player.new_game(settings, self.game.rules)
         self._start_referee()
         for color, vertex in () if self._opening is None else self._opening.moves:
-            self._play_everywhere(color, vertex, self._seats.values())
+            self._play_everywhere(color, vertex, self._players.values())
         while not self._both_passed():
             if self.game.no_result:
                 return Ending(None, VOID, "repetition", "the same position for the third time")
@@ -110,7 +110,7 @@ class RefereedGame:
             if self._stopping():
                 raise Interrupted
             color = self.game.to_play
-            text = self._seats[color].genmove(color_name(color), settings.grace)
+            text = self._players[color].genmove(color_name(color), settings.grace)
             if text.lower() == "resign":
                 return self._lost(color, "resign")
             self._make_move(color, text)
@@ -127,33 +127,33 @@ class RefereedGame:
 
     def _make_move(self, color: int, text: str) -> None:
         """Play a program's answer on the arbiter's board, then tell it to everybody else."""
-        game, seat = self.game, self._seats[color]
+        game, player = self.game, self._players[color]
         try:
             vertex = parse_vertex(text, game.width, game.height)
         except BadVertex as error:
-            raise Forfeit(seat.label, "illegal", printable(str(error))) from error
+            raise Forfeit(player.label, "illegal", printable(str(error))) from error
         why = game.legality(color, vertex)
         if why is not None:
-            raise Forfeit(seat.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
-        self._play_everywhere(color, vertex, [self._seats[opponent(color)]])
+            raise Forfeit(player.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
+        self._play_everywhere(color, vertex, [self._players[opponent(color)]])
 
-    def _play_everywhere(self, color: int, vertex: int, seats: Iterable[Seat]) -> None:
-        """Play a legal move on the arbiter's board and tell it to these seats and to the referee."""
+    def _play_everywhere(self, color: int, vertex: int, players: Iterable[EngineProcess]) -> None:
+        """Play a legal move on the arbiter's board and tell it to these players and to the referee."""
         game = self.game
         game.play(color, vertex)
         name = format_vertex(vertex, game.width, game.height)
-        for seat in seats:
-            seat.play(color_name(color), name)
+        for player in players:
+            player.play(color_name(color), name)
         self._ask_referee(lambda referee: referee.play(color_name(color), name))
 
     def _start_referee(self) -> None:
-        def start(referee: Seat) -> None:
+        def start(referee: EngineProcess) -> None:
             referee.start(warm_up=False, settings=self._settings)
             referee.new_game(self._settings, self.game.rules)
 
         self._ask_referee(start)
 
-    def _ask_referee(self, action: Callable[[Seat], None]) -> None:
+    def _ask_referee(self, action: Callable[[EngineProcess], None]) -> None:
         """Do `action` with the referee, if there is one; dismiss it for this game when it fails."""
         if self._referee is None:
             return
@@ -184,7 +184,7 @@ class RefereedGame:
 
     def _players_score(self) -> Score | None:
         """Return what both players agree on: the score, or at least the winner, else None."""
-        black, white = self._seats[BLACK].final_score(), self._seats[WHITE].final_score()
+        black, white = self._players[BLACK].final_score(), self._players[WHITE].final_score()
         if black is None or white is None or black.sign != white.sign:
             return None
         return black if black.margin == white.margin else Score(black.sign, None)
@@ -194,26 +194,26 @@ class RefereedGame:
         return Ending(winner, f"{color_letter(winner)}+{_FORFEIT_LETTER.get(reason, 'F')}", reason, detail)
 
     def _forfeited(self, forfeit: Forfeit) -> Ending:
-        loser = next(color for color, seat in self._seats.items() if seat.label == forfeit.seat)
+        loser = next(color for color, player in self._players.items() if player.label == forfeit.label)
         return self._lost(loser, forfeit.reason, forfeit.detail)
 
     def _record(self, ending: Ending) -> GameRecord:
-        seats = self._seats
-        clocks = {seat.label: seat.clock for seat in seats.values() if seat.clock is not None}
+        players = self._players
+        clocks = {player.label: player.clock for player in players.values() if player.clock is not None}
         moves = " ".join(str(move.vertex) for move in self.game.moves)
         return GameRecord(
             number=self._number,
-            black=seats[BLACK].label,
-            white=seats[WHITE].label,
-            winner=None if ending.winner is None else seats[ending.winner].label,
+            black=players[BLACK].label,
+            white=players[WHITE].label,
+            winner=None if ending.winner is None else players[ending.winner].label,
             result=ending.result,
             reason=ending.reason,
             detail=ending.detail,
             scored_by=ending.scored_by,
-            names={seat.label: seat.name for seat in seats.values()},
-            seconds={seat.label: round(seat.seconds, 3) for seat in seats.values()},
-            moves={seat.label: seat.moves for seat in seats.values()},
-            longest={seat.label: round(seat.longest, 3) for seat in seats.values()},
+            names={player.label: player.name for player in players.values()},
+            seconds={player.label: round(player.seconds, 3) for player in players.values()},
+            moves={player.label: player.moves for player in players.values()},
+            longest={player.label: round(player.longest, 3) for player in players.values()},
             least_left={label: round(clock.least_left, 3) for label, clock in clocks.items()},
             main_share={
                 label: round(clock.main_share, 4) for label, clock in clocks.items() if clock.main_share is not None
@@ -229,8 +229,8 @@ class RefereedGame:
             f"Rules: {self._settings.rules}",
             f"Opening: {len(self._opening.moves)} moves of {record.opening}" if self._opening is not None else "",
             *(
-                f"{color_name(color).capitalize()}: {_time_text(record, seat.label)} ({seat.command})"
-                for color, seat in self._seats.items()
+                f"{color_name(color).capitalize()}: {_time_text(record, player.label)} ({player.command})"
+                for color, player in self._players.items()
             ),
         ]
         return "\n".join(line for line in lines if line)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.color import BLACK, WHITE
+from engine.match.engine_process import EngineProcess
 from engine.match.game import Interrupted, RefereedGame
-from engine.match.seat import Seat
 from engine.match.settings import Fixture, MatchSettings
 from engine.match.store import GameRecord, Store
 
@@ -51,10 +51,10 @@ def run_match(
     missing = [each for each in fixtures if each.number not in finished]
     report = on_game or (lambda records: None)
     report(_in_order(finished))
-    tables = _Tables(settings, missing)
+    pool = _WorkerPool(settings, missing)
     interrupted = False
     try:
-        for record, sgf in tables.results():
+        for record, sgf in pool.results():
             named = replace(record, sgf=store.sgf_name(record.number) if directory is not None else "")
             store.add(named, sgf)
             finished[named.number] = named
@@ -64,11 +64,11 @@ def run_match(
         store.reload()
         finished = _finished(store, fixtures)
     finally:
-        tables.stop()
+        pool.stop()
     return MatchResult(_in_order(finished), interrupted)
 
 
-class _Tables:
+class _WorkerPool:
     """The threads that play: each has its own programs and takes the next game when it is free."""
 
     def __init__(self, settings: MatchSettings, fixtures: list[Fixture]) -> None:
@@ -78,16 +78,18 @@ class _Tables:
             self._jobs.put(fixture)
         self._done: queue.Queue[_Done] = queue.Queue()
         self._stopping = threading.Event()
-        self._crews = [_Crew(settings, self._stopping.is_set) for _ in range(min(settings.concurrency, self._count))]
-        self._threads = [threading.Thread(target=self._run, args=(crew,), daemon=True) for crew in self._crews]
+        self._workers = [
+            _Worker(settings, self._stopping.is_set) for _ in range(min(settings.concurrency, self._count))
+        ]
+        self._threads = [threading.Thread(target=self._run, args=(worker,), daemon=True) for worker in self._workers]
 
     def results(self) -> Iterator[tuple[GameRecord, str]]:
         """Check the programs, start the threads, yield every game as it is finished, and wait for the programs' end.
 
         Raises what a game raised, and MatchError for a program that cannot play in this match.
         """
-        for crew in self._crews[:1]:
-            crew.check()
+        for worker in self._workers[:1]:
+            worker.check()
         for thread in self._threads:
             thread.start()
         left = self._count
@@ -107,67 +109,67 @@ class _Tables:
     def stop(self) -> None:
         """End every game in play and every program. Returns when they have ended."""
         self._stopping.set()
-        for crew in self._crews:
-            crew.kill()
+        for worker in self._workers:
+            worker.kill()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(timeout=10.0)
 
-    def _run(self, crew: "_Crew") -> None:
+    def _run(self, worker: "_Worker") -> None:
         try:
             while not self._stopping.is_set():
-                self._done.put(crew.play(self._jobs.get_nowait()))
+                self._done.put(worker.play(self._jobs.get_nowait()))
         except (queue.Empty, Interrupted):
             pass
         except Exception as error:  # noqa: BLE001 - raised again in the main thread, by results()
             self._done.put(error)
         finally:
-            crew.close()
+            worker.close()
 
 
-class _Crew:
+class _Worker:
     """The programs of one table: the players, each started for its first game, and the referee."""
 
     def __init__(self, settings: MatchSettings, stopping: Callable[[], bool]) -> None:
         self._settings = settings
         self._stopping = stopping
         self._players = {
-            each.label: Seat(each.label, each.command, settings.hang, each.name) for each in settings.entrants
+            each.label: EngineProcess(each.label, each.command, settings.hang, each.name) for each in settings.entrants
         }
-        self._referee = None if settings.referee is None else Seat("referee", settings.referee, settings.hang)
+        self._referee = None if settings.referee is None else EngineProcess("referee", settings.referee, settings.hang)
 
     def check(self) -> None:
         """Start every player and tell it the time settings. Raises CannotStart or Refusal."""
-        for seat in self._players.values():
-            seat.start(warm_up=self._settings.time is not None, settings=self._settings)
+        for player in self._players.values():
+            player.start(warm_up=self._settings.time is not None, settings=self._settings)
 
     def play(self, fixture: Fixture) -> tuple[GameRecord, str]:
         """Play one game; return its record and its SGF. Raises CannotStart, Refusal or Interrupted."""
-        seats = {BLACK: self._players[fixture.black], WHITE: self._players[fixture.white]}
+        players = {BLACK: self._players[fixture.black], WHITE: self._players[fixture.white]}
         book = self._settings.openings
         opening = None if book is None or fixture.opening is None else book.openings[fixture.opening]
-        game = RefereedGame(self._settings, fixture.number, seats, opening, self._referee, self._stopping)
+        game = RefereedGame(self._settings, fixture.number, players, opening, self._referee, self._stopping)
         record = game.play()
         if len(self._players) > 2:
             # Who sits the next game out must not ponder on this one.
-            for seat in seats.values():
-                seat.rest()
+            for player in players.values():
+                player.rest()
         return record, game.sgf(record)
 
     def kill(self) -> None:
         """End the programs at once; the game in play then fails, and is dropped."""
-        for seat in self._seats():
-            seat.kill()
+        for player in self._programs():
+            player.kill()
 
     def close(self) -> None:
         """End the programs politely, unless the match is stopping."""
-        for seat in self._seats():
+        for player in self._programs():
             if self._stopping():
-                seat.kill()
+                player.kill()
             with contextlib.suppress(OSError):
-                seat.close()
+                player.close()
 
-    def _seats(self) -> list[Seat]:
+    def _programs(self) -> list[EngineProcess]:
         return [*self._players.values(), *([] if self._referee is None else [self._referee])]
 
 

@@ -1,8 +1,8 @@
 """Whoever chooses moves. The seat and its questions are in `base`, the players beside it."""
 
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
+from engine.players.hidden_moves import at_level
 from engine.players.moves import chains, safe_vertices
-from engine.players.oversight import at_level
 from engine.players.random_player import RandomPlayer
 from engine.players.reflex_player import ReflexPlayer
 from engine.players.search_player import SearchPlayer

@@ -24,14 +24,14 @@ class Limits:
     seconds: wall time, all of which may be used; with `most_seconds` the time of a move of average difficulty.
     most_seconds: the bound of an easy or hard move's time, which the search then chooses itself.
     is_kept: time that is not used serves later moves; without it a move takes at least `seconds`.
-    attention: how much is seen of a move to be played, None for all; see `engine.settings.levels`.
+    visibility: how much is seen of a move to be played, None for all; see `engine.settings.levels`.
     """
 
     visits: int | None = None
     seconds: float | None = None
     most_seconds: float | None = None
     is_kept: bool = True
-    attention: float | None = None
+    visibility: float | None = None
 
     @property
     def bound(self) -> float | None:

@@ -18,4 +18,4 @@ class ReflexPlayer(SearchPlayer):
         forbidden = avoided.get(color, {}) if avoided else {}
         if vertex in safe_vertices(game, color) and vertex not in forbidden:
             return Decision(vertex)
-        return super().genmove(game, color, Limits(visits=1, attention=limits.attention), watch, avoided)
+        return super().genmove(game, color, Limits(visits=1, visibility=limits.visibility), watch, avoided)

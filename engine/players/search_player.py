@@ -13,9 +13,9 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
+from engine.players.hidden_moves import choose_hidden_moves
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import chains, safe_vertices
-from engine.players.oversight import overlooked
 from engine.players.passing import (
     agreed_dead,
     agreed_score,
@@ -97,7 +97,7 @@ class SearchPlayer:
         """
         self._stop.clear()
         timer = Timer(limits, self._speed)
-        if limits.attention is not None:
+        if limits.visibility is not None:
             self.search.forget()  # what was thought before is not seen at a level
         if avoided:
             self._begin(game, color, avoided=avoided)
@@ -107,8 +107,8 @@ class SearchPlayer:
             return self._final_pass(game, color, judgement)
         dead = agreed_dead(game, judgement) if judgement else ()
         self._begin(game, color, dead)
-        if limits.attention is not None:
-            self._begin(game, color, dead, {color: dict.fromkeys(self._overlooked(limits.attention), 1)})
+        if limits.visibility is not None:
+            self._begin(game, color, dead, {color: dict.fromkeys(self._hidden_moves(limits.visibility), 1)})
         share = 1 - self._judging_share(limits) if judgement is None and is_late(game) else 1.0
         decision = self._decide(game, color, self._run_move(timer.rest(share), watch))
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
@@ -193,12 +193,12 @@ class SearchPlayer:
         avoid = avoid_table(avoided or {}, game.board.shape[1])
         self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
 
-    def _overlooked(self, attention: float) -> list[int]:
+    def _hidden_moves(self, visibility: float) -> list[int]:
         """Return the moves at the root that a level does not see."""
         self._run(Limits(visits=1), None)
         tree = self.search.tree
         vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
-        return overlooked(vertices, root_priors(tree), attention, self.search.generator)
+        return choose_hidden_moves(vertices, root_priors(tree), visibility, self.search.generator)
 
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
         """Search for a move that is to be played: no longer than it needs."""

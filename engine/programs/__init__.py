@@ -1,5 +1,5 @@
-"""Other programs that speak GTP, as children of this one: for matches, as teachers, at the board of a page.
+"""Other programs that speak GTP, run as child processes: match players, teachers, the engine behind a web page.
 
-`command_line` says how a process is started, `program` asks it, `words` are what it is told, `answers` reads what it
-says, `views` tells in whose view, `follower` keeps it at the position of a game.
+`program` starts one and exchanges commands and replies, `commands` writes the commands, `answers` parses the replies,
+`views` converts between points of view, `follower` keeps a program at the position of a game.
 """

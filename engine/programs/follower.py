@@ -2,8 +2,8 @@
 
 from engine.color import BLACK, WHITE, color_name, opponent
 from engine.game import Game
+from engine.programs.commands import rules_command, size_command
 from engine.programs.program import Program, Reply
-from engine.programs.words import rules_command, size_command
 from engine.vertex import format_vertex
 
 

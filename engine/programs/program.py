@@ -128,10 +128,10 @@ class Program:
         self._send(command)
         return self._read_reply(command)
 
-    def watch(self, command: str, told: Callable[[str], None], seconds: float | None = None) -> Reply:
+    def watch(self, command: str, on_line: Callable[[str], None], seconds: float | None = None) -> Reply:
         """Send a command that tells what it thinks line by line, as analyses do, and return its reply in the end.
 
-        told: gets every line. seconds: the longest wait for its end, None if it goes on until
+        on_line: gets every line. seconds: the longest wait for its end, None if it goes on until
         `interrupt`. Raises like `ask`.
         """
         self.check_silence()
@@ -140,7 +140,7 @@ class Program:
             self._send(command)
             self._is_watching, self._is_interrupted = seconds is None, False
         try:
-            reply = self._read_reply(command, told)
+            reply = self._read_reply(command, on_line)
         finally:
             with self._watching:
                 self._is_watching = False
@@ -220,7 +220,7 @@ class Program:
         except (OSError, ValueError) as error:
             raise self._crashed(command) from error
 
-    def _read_reply(self, command: str, told: Callable[[str], None] | None = None) -> Reply:
+    def _read_reply(self, command: str, on_line: Callable[[str], None] | None = None) -> Reply:
         """Read until the line that ends a reply. Lines that somebody is told are not kept, but for the first."""
         lines: list[str] = []
         size = 0
@@ -233,9 +233,9 @@ class Program:
                 raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with {_quoted(line)}")
             if not text:
                 return _parse_reply(lines)
-            if told is not None:
-                told(text if lines else _parse_reply([text]).text)
-            if told is None or not lines:
+            if on_line is not None:
+                on_line(text if lines else _parse_reply([text]).text)
+            if on_line is None or not lines:
                 lines.append(text)
                 size += len(text)
             if len(lines) > MAX_REPLY_LINES or size > MAX_REPLY:

@@ -5,7 +5,7 @@ import time
 from gtp.errors import GtpQuit
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
-from gtp.stderr import tell
+from gtp.stderr import write_lines
 
 PROTOCOL_VERSION = "2"
 
@@ -52,7 +52,7 @@ def echo(state: GtpState, command: Command) -> str:
 
 def echo_err(state: GtpState, command: Command) -> str:
     """Repeat the arguments, and on stderr too."""
-    tell([command.rest])
+    write_lines([command.rest])
     return command.rest
 
 

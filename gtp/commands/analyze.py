@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from gtp.analysis import AnalyzeOptions, kata_line, lz_line, parse_options
 from gtp.args import expect, parse_color, parse_int
-from gtp.attention import Signal
 from gtp.commands.move import decide, format_decision, play_decision
 from gtp.errors import GtpError
+from gtp.interrupts import Signal
+from gtp.last_search import analysis_of_decision
 from gtp.protocol import Command
 from gtp.state import Emit, GtpState, Handler, Perspective, Stream
-from gtp.thought import of_decision
 
 if TYPE_CHECKING:
     from engine.players import Decision, Player
@@ -59,7 +59,7 @@ class Reporter:
         """Send the last line of a search that has chosen a move, even if it saw none."""
         analysis = None if self._search is None else self._snapshot(self._search)
         if analysis is None or not analysis.moves:
-            analysis = of_decision(decision, self._color, self._side)
+            analysis = analysis_of_decision(decision, self._color, self._side)
         self._send(analysis)
 
     def _snapshot(self, search: "Search") -> "Analysis | None":
@@ -101,7 +101,7 @@ def _analysis(is_kata: bool) -> Handler:
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
-        state.seat.require_makable()
+        state.player_loader.raise_if_failed()
         return lambda emit: _analyze(state, command, options, emit)
 
     return handle
@@ -114,10 +114,10 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
     """
 
     def is_over() -> bool:
-        return state.seat.dismissed or state.attention.called(command.line, Signal.LINE)
+        return state.player_loader.cancelled or state.interrupts.requested(command.line, Signal.LINE)
 
-    with state.attention.thinking(command.line, Signal.LINE):
-        player = state.seat.get_unless(is_over)
+    with state.interrupts.searching(command.line, Signal.LINE):
+        player = state.player_loader.get_unless(is_over)
         if player is None or is_over():
             return ""
         from engine.players import AnalysisRequest
@@ -127,7 +127,7 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
         reporter.ask_network(player)
         request = AnalysisRequest(avoided=options.avoided, wide_root_noise=state.config.analysis_noise)
         player.analyze(state.game, color, request, reporter.watch)
-    state.attention.wait_for_call(command.line, Signal.LINE)
+    state.interrupts.wait_until_requested(command.line, Signal.LINE)
     return ""
 
 
@@ -139,16 +139,16 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
-        state.seat.require_makable()
+        state.player_loader.raise_if_failed()
 
         def think(emit: Emit) -> str:
             color = state.game.to_play if options.color is None else options.color
-            player = state.seat.get()
+            player = state.player_loader.get()
             reporter = Reporter(state, options, color, emit)
             reporter.ask_network(player)
-            with state.attention.thinking(command.line, signal):
+            with state.interrupts.searching(command.line, signal):
                 decision = decide(state, color, reporter.watch, options.avoided)
-            if signal is Signal.LINE and state.attention.called(command.line, signal):
+            if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
                 return f"play {_CANCELLED}"
             reporter.finish(decision)
             text = play_decision(state, color, decision) if plays else format_decision(state, decision)
@@ -172,9 +172,9 @@ def kata_search_cancellable(state: GtpState, command: Command) -> str:
 def _choose(state: GtpState, command: Command, signal: Signal) -> str:
     expect(command.args, 1)
     color = parse_color(command.args[0])
-    with state.attention.thinking(command.line, signal):
+    with state.interrupts.searching(command.line, signal):
         decision = decide(state, color)
-    if signal is Signal.LINE and state.attention.called(command.line, signal):
+    if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
         return _CANCELLED
     return format_decision(state, decision)
 
@@ -189,7 +189,7 @@ def stop(state: GtpState, command: Command) -> str:
 def clear_cache(state: GtpState, command: Command) -> str:
     """Forget every search and every evaluation."""
     expect(command.args, 0)
-    player = state.seat.if_ready()
+    player = state.player_loader.if_ready()
     if player is not None:
         player.clear_cache()
     return ""
@@ -202,11 +202,11 @@ def kata_benchmark(state: GtpState, command: Command) -> str:
     expect(command.args, 1)
     visits = parse_int(command.args[0], least=1)
     last: deque[SearchStats] = deque(maxlen=1)
-    player = state.seat.get()
+    player = state.player_loader.get()
     player.clear_cache()
     started = time.monotonic()
     request = AnalysisRequest(Limits(visits=visits))
-    with state.attention.thinking(command.line, Signal.STOP):
+    with state.interrupts.searching(command.line, Signal.STOP):
         player.analyze(state.game, state.game.to_play, request, lambda _, stats: last.append(stats))
     seconds = time.monotonic() - started
     if not last:

@@ -16,10 +16,10 @@ def explain_last_move(state: GtpState, command: Command) -> str:
 
 def explanation(state: GtpState) -> str:
     """Return one line on the last search for a move. Raises GtpError if there was none in this game."""
-    thought = state.thought
-    if thought is None:
+    last_search = state.last_search
+    if last_search is None:
         raise GtpError("no move was generated")
-    decision = thought.decision
+    decision = last_search.decision
     move = "resign" if decision.resign else format_vertex(decision.vertex, state.width, state.height)
     parts = [move]
     if decision.winrate is not None:
@@ -27,7 +27,7 @@ def explanation(state: GtpState) -> str:
     if decision.score_lead is not None:
         parts.append(f"lead {decision.score_lead:+.1f}")
     parts.append(f"{decision.visits} visits")
-    line = next((each.pv for each in thought.analysis.moves if each.vertex == decision.vertex), ())
+    line = next((each.pv for each in last_search.analysis.moves if each.vertex == decision.vertex), ())
     if len(line) > 1:
         parts.append("expecting " + " ".join(format_vertex(v, state.width, state.height) for v in line[1:]))
     return ", ".join(parts)
@@ -36,7 +36,7 @@ def explanation(state: GtpState) -> str:
 def describe_engine(state: GtpState, command: Command) -> str:
     """Tell the engine, its network and the limits of a move, a line each."""
     expect(command.args, 0)
-    config, player = state.config, state.seat.get()
+    config, player = state.config, state.player_loader.get()
     if player.network is None:
         evaluation = "play-outs, no network"
     else:

@@ -52,7 +52,7 @@ def setup_player(state: GtpState, command: Command) -> str:
 def title(state: GtpState, command: Command) -> str:
     """Tell what the window is to be called."""
     expect(command.args, 0)
-    player = state.seat.if_ready()
+    player = state.player_loader.if_ready()
     network = None if player is None or player.network is None else player.network.facts.name
     return " ".join([state.config.name, state.config.version, *([f"({network})"] if network else [])])
 

@@ -15,7 +15,7 @@ from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
 from gtp.commands.params import change_param, get_param
 from gtp.errors import GtpError
-from gtp.look import look
+from gtp.position_search import search_position
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler, Perspective
 
@@ -78,7 +78,7 @@ def _look(state: GtpState, command: Command, **wanted: Any) -> "tuple[int, Analy
     """Search for the color of the arguments; return it and what the search sees."""
     expect(command.args, 0, 1)
     color = parse_color(command.args[0]) if command.args else state.game.to_play
-    return color, look(state, color, **wanted)
+    return color, search_position(state, color, **wanted)
 
 
 def _board(state: GtpState, values: Iterable[float]) -> str:
@@ -151,7 +151,7 @@ def best_moves(state: GtpState, command: Command) -> str:
 def key_points(state: GtpState, command: Command) -> str:
     """Show where the opponent would play if it were its turn, and what that would cost."""
     color, own = _look(state, command, max_moves=1)
-    seen = look(state, opponent(color), max_moves=_SHOWN_MOVES)
+    seen = search_position(state, opponent(color), max_moves=_SHOWN_MOVES)
     lost = own.root.lead + seen.root.lead
     return _shown_moves(state, seen, f"{_name(state, seen.moves[0].vertex)} would cost {lost:.1f} points")
 

@@ -10,7 +10,7 @@ from gtp.errors import GtpError
 from gtp.observer import Observer
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
-from gtp.stderr import leela_zero_lines, tell
+from gtp.stderr import leela_zero_lines, write_lines
 
 if TYPE_CHECKING:
     from engine.game import Game
@@ -53,21 +53,21 @@ def decide(
     observer = Observer(state, color, watch)
     state.clock.start(color)
     try:
-        player = state.seat.get()
+        player = state.player_loader.get()
         decision = player.genmove(game or state.game, color, _limits(state, color), observer.watch, avoided)
     finally:
         state.clock.stop()
         observer.close()
     if not decision.resign and not state.game.is_legal(color, decision.vertex):
         raise RuntimeError(f"{player.name} chose a move that the rules forbid: {decision}")
-    state.thought = observer.thought(decision)
+    state.last_search = observer.last_search(decision)
     return decision
 
 
 def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
     """Play a move that was chosen and return its text; a resignation plays nothing."""
-    if state.config.leela_lines and state.thought is not None:
-        tell(leela_zero_lines(state.thought, state.width, state.height))
+    if state.config.leela_lines and state.last_search is not None:
+        write_lines(leela_zero_lines(state.last_search, state.width, state.height))
     if not decision.resign:
         state.play(color, decision.vertex)
         state.awaits_reply = not state.game.is_over
@@ -84,7 +84,7 @@ def _limits(state: GtpState, color: int) -> "Limits":
     from engine.players import Limits, at_level, limits_within
 
     config = state.config
-    if state.seat.dismissed:
+    if state.player_loader.cancelled:
         return Limits(visits=_HURRIED_VISITS)
     allotment = state.clock.allotment(color, state.game.move_number, state.width * state.height)
     seconds = config.seconds
@@ -104,7 +104,7 @@ def choose_among(state: GtpState, color: int, allowed: Collection[int] | None = 
     from engine.players import Limits
     from engine.players.base import all_but
 
-    player = state.seat.get()
+    player = state.player_loader.get()
     # What an earlier search has left would make the answer depend on it.
     player.restart()
     limits = Limits(visits=state.config.visits or state.config.reg_visits)

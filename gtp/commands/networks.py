@@ -53,7 +53,7 @@ def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None
 
 
 def _network(state: GtpState) -> "RawNetwork":
-    network = state.seat.get().network
+    network = state.player_loader.get().network
     if network is None:
         raise GtpError("no network is loaded")
     return network
@@ -94,7 +94,7 @@ def _rows(cells: list[str], width: int) -> Iterator[str]:
 
 def kata_get_models(state: GtpState, command: Command) -> str:
     """List the networks in use as one line of JSON; the list is empty without one."""
-    network = state.seat.get().network
+    network = state.player_loader.get().network
     if network is None:
         return "[]"
     facts = network.facts

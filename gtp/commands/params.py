@@ -64,7 +64,7 @@ def get_param(state: GtpState, name: str) -> Any:
     param = PARAMS.get(name)
     if param is None:
         raise GtpError(f"unknown parameter {name!r}")
-    owner = state.config if param.of_session else state.seat.get().params
+    owner = state.config if param.of_session else state.player_loader.get().params
     return param.kind.tell(getattr(owner, param.field))
 
 
@@ -82,7 +82,7 @@ def _change(state: GtpState, settings: Mapping[str, str]) -> str:
             raise GtpError(f"{name} {text!r}: {error}") from None
         (of_session if param.of_session else of_search)[param.field] = value
     if of_search:
-        player = state.seat.get()
+        player = state.player_loader.get()
         player.set_params(replace(player.params, **of_search))
     state.configure(replace(state.config, **of_session))
     return ""

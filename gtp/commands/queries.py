@@ -9,7 +9,7 @@ from engine.vertex import format_vertex, points
 from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex, syntax_error
 from gtp.commands.move import choose_among
 from gtp.errors import GtpError
-from gtp.look import look
+from gtp.position_search import search_position
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
@@ -129,7 +129,7 @@ def _top_moves(color: int | None) -> Handler:
 
     def handle(state: GtpState, command: Command) -> str:
         expect(command.args, 0)
-        seen = look(state, state.game.to_play if color is None else color, max_moves=_TOP_MOVES)
+        seen = search_position(state, state.game.to_play if color is None else color, max_moves=_TOP_MOVES)
         return " ".join(
             f"{format_vertex(move.vertex, state.width, state.height)} {100 * move.winrate:.2f}" for move in seen.moves
         )
@@ -146,7 +146,7 @@ def _estimated(score: float, upper: float, lower: float) -> str:
 def estimate_score(state: GtpState, command: Command) -> str:
     """Tell by how much a search expects somebody to win, with bounds one standard deviation away."""
     expect(command.args, 0)
-    root = look(state, state.game.to_play).root
+    root = search_position(state, state.game.to_play).root
     score = -for_color(root.lead, state.game.to_play)
     return _estimated(score, score + root.score_stdev, score - root.score_stdev)
 

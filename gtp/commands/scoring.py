@@ -41,7 +41,7 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
     color = parse_color(command.args[0])
     clean_up, goes_on = state.clean_up, state.clean_up.goes_on(state.game)
     if not goes_on or clean_up.dead is None:
-        clean_up.judge(state.game, state.seat.get())
+        clean_up.judge(state.game, state.player_loader.get())
     if clean_up.left(state.game, color):
         decision = clean_up.choose(state.game, color, lambda game, avoided: decide(state, color, None, avoided, game))
         is_known = True

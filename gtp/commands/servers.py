@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color
-from gtp.attention import Signal
 from gtp.commands.explain import explanation
 from gtp.commands.move import decide, play_decision
 from gtp.errors import GtpError
+from gtp.interrupts import Signal
 from gtp.protocol import Command
 from gtp.state import Emit, GtpState, Handler, Stream
 
@@ -35,7 +35,7 @@ def kgs_chat(state: GtpState, command: Command) -> str:
     if len(command.args) < 2 or command.args[0] not in ("game", "private"):
         raise GtpError("syntax error")
     me = f"I am {state.config.name} {state.config.version}, a Go engine."
-    return f"{me} {explanation(state)}" if state.thought is not None else me
+    return f"{me} {explanation(state)}" if state.last_search is not None else me
 
 
 def cgos_gameover(state: GtpState, command: Command) -> str:
@@ -48,10 +48,10 @@ def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
     """Play a move, and tell before it what the search thinks, as one line of CGOS's JSON."""
     expect(command.args, 1)
     color = parse_color(command.args[0])
-    state.seat.require_makable()
+    state.player_loader.raise_if_failed()
 
     def think(emit: Emit) -> str:
-        with state.attention.thinking(command.line, Signal.INTERRUPT):
+        with state.interrupts.searching(command.line, Signal.INTERRUPT):
             decision = decide(state, color)
         emit(json.dumps(_report(state), separators=(",", ":")))
         return f"play {play_decision(state, color, decision)}"
@@ -63,17 +63,17 @@ def _report(state: GtpState) -> dict[str, Any]:
     """Return the analysis of the last search for a move, in the view of its mover."""
     from engine.search.analysis import Wanted, snapshot
 
-    thought = state.thought
-    assert thought is not None
-    root = thought.analysis.root
+    last_search = state.last_search
+    assert last_search is not None
+    root = last_search.analysis.root
     report: dict[str, Any] = {
         "winrate": round(root.winrate, _DIGITS),
         "score": round(root.lead, _DIGITS),
         "visits": root.visits,
-        "moves": [_move(state, move) for move in thought.analysis.moves[:_MOVES]],
+        "moves": [_move(state, move) for move in last_search.analysis.moves[:_MOVES]],
     }
     wanted = Wanted(max_moves=1, ownership=True)
-    seen = None if thought.search is None else snapshot(thought.search, wanted, thought.color)
+    seen = None if last_search.search is None else snapshot(last_search.search, wanted, last_search.color)
     if seen is not None and seen.root.ownership is not None:
         report["ownership"] = _owners(seen.root.ownership)
     return report

@@ -8,7 +8,7 @@ from engine.settings.one_line_errors import one_line_errors
 from engine.settings.option_types import require_options_of
 from engine.support.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
-from gtp.stderr import tell
+from gtp.stderr import write_lines
 
 _FILE_OPTIONS = ("--net", "--model", "-model", "--config", "-config")
 
@@ -29,7 +29,7 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
     with one_line_errors():
         text = configuration(chosen, installed_program(), _with_full_paths(options))
     click.echo(text, nl=False)
-    tell([chosen.advice])
+    write_lines([chosen.advice])
 
 
 def _with_full_paths(options: tuple[str, ...]) -> list[str]:

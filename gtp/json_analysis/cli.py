@@ -25,7 +25,7 @@ from engine.settings.option_types import (
 from engine.support.logs import start_logging
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
 from gtp.state import DEFAULT_ANALYSIS_NOISE
-from gtp.stderr import tell
+from gtp.stderr import write_lines
 
 if TYPE_CHECKING:
     from gtp.json_analysis.server import Equipment
@@ -115,7 +115,7 @@ def _assignments(options: dict[str, Any]) -> Assignments:
     for text in options["override_config"]:
         given |= parse_assignments(text)
     if options["human_model"] is not None:
-        tell(["keima: -human-model is not used: analyze by a human network with -model and --human-profile"])
+        write_lines(["keima: -human-model is not used: analyze by a human network with -model and --human-profile"])
     return given
 
 
@@ -130,7 +130,7 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
     unused = [each for each in unused if each not in ("warnUnusedFields", "numAnalysisThreads")]
     if unused:
-        tell([f"keima: these keys of the configuration are not used: {' '.join(unused)}"])
+        write_lines([f"keima: these keys of the configuration are not used: {' '.join(unused)}"])
     limits = {"visits": options["visits"], "seconds": options["seconds"]}
     return replace(settings, **{name: value for name, value in limits.items() if value is not None})
 
@@ -188,7 +188,7 @@ def _warm_up(equipment: "Equipment") -> None:
         params=equipment.settings.params,
         visits=4,
         wanted=wanted,
-        tell=lambda task, report: done.set(),
+        on_report=lambda task, report: done.set(),
     )
     equipment.pool.submit([task])
     done.wait()
@@ -199,7 +199,7 @@ def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None
     from gtp.json_analysis.server import AnalysisServer
     from gtp.session import take_stdin
 
-    tell([f"{_READY}: {equipment.pool.threads} positions at a time"])
+    write_lines([f"{_READY}: {equipment.pool.threads} positions at a time"])
     try:
         AnalysisServer(equipment, sink).run(take_stdin(), quits_at_once=quits_at_once)
     except KeyboardInterrupt:

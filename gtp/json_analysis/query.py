@@ -285,7 +285,7 @@ class _TaskMaker:
             color=color,
             view=parse_color(settings.perspective.value) if is_fixed else color,
             params=settings.params,
-            tell=partial(self._tell, asked),
+            on_report=partial(self._tell, asked),
             subject=asked,
             visits=settings.visits,
             seconds=settings.seconds,

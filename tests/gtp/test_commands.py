@@ -13,7 +13,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
-from engine.settings.levels import ATTENTION, FULL_LEVEL
+from engine.settings.levels import FULL_LEVEL, VISIBILITY
 from engine.vertex import PASS, format_vertex, parse_vertex, points
 from gtp.commands import FAMILIES, HANDLERS
 from gtp.state import SessionConfig
@@ -115,7 +115,7 @@ def test_a_level_bounds_what_genmove_may_think_and_see_and_nothing_else() -> Non
     assert ask(state, "level 2") == ""
     for command in ("genmove b", "reg_genmove w", "level 10", "genmove w"):
         ask(state, command)
-    assert [each.attention for each in player.limits] == [ATTENTION[1], None, None]
+    assert [each.visibility for each in player.limits] == [VISIBILITY[1], None, None]
 
 
 @pytest.mark.parametrize("text", ["0", "11", "-1"])
@@ -318,7 +318,7 @@ def test_the_player_gets_ready_for_each_new_board() -> None:
     state = new_state(player)
     ask(state, "boardsize 13")
     assert player.prepared == []
-    state.seat.get()
+    state.player_loader.get()
     ask(state, "rectangular_boardsize 7 9")
     ask(state, "clear_board")
     assert player.prepared == [(7, 9), (7, 9)]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gtp.state import SessionConfig
-from gtp.stderr import tell, variation
+from gtp.stderr import variation, write_lines
 from tests.conformity.driver import ROOT
 from tests.gtp.fake_player import FakePlayer
 from tests.gtp.talk import ask, new_state
@@ -90,7 +90,7 @@ def test_a_stderr_that_cannot_be_written_costs_no_move(
     monkeypatch.setattr("gtp.stderr._INTERVAL", 0.0)
     config = SessionConfig(width=9, height=9, seconds=0.03, leela_lines=True, live_graphics=True)
     state = new_state(FakePlayer(thinking=True), config)
-    tell(["hello"])
+    write_lines(["hello"])
     assert ask(state, "genmove b") == "A9"
 
 

@@ -180,7 +180,7 @@ def _task(visits: int | None) -> Task:
 def test_a_search_that_fills_its_memory_goes_on() -> None:
     reports = []
     pool = AnalysisPool(FakeEvaluator(), 1, 1)
-    task = replace(_task(visits=6000), tell=lambda task, report: reports.append(report))
+    task = replace(_task(visits=6000), on_report=lambda task, report: reports.append(report))
     pool.submit([task])
     pool.close()
     (report,) = reports

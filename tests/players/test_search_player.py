@@ -129,7 +129,7 @@ def test_an_analysis_by_territory_rules_knows_the_dead_stones_before_anybody_pas
 def test_a_level_sees_nothing_of_what_was_thought_before() -> None:
     thinker, game = SearchPlayer(FakeEvaluator(), SearchParams()), Game(5)
     thinker.analyze(game, BLACK, AnalysisRequest(limits=Limits(visits=100)), lambda *_: None)
-    thinker.genmove(game, BLACK, Limits(visits=1, attention=1.0))
+    thinker.genmove(game, BLACK, Limits(visits=1, visibility=1.0))
     assert thinker.search.tree.nodes[ROOT]["visits"] == 1
     thinker.close()
 

@@ -8,9 +8,9 @@ import pytest
 from engine.color import WHITE
 from engine.errors import IllegalMove
 from engine.game import Game
+from engine.programs.commands import introduced, rules_command, size_command
 from engine.programs.follower import Follower
 from engine.programs.program import Reply
-from engine.programs.words import introduced, rules_command, size_command
 from engine.rules import AGA, CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR, Rules
 from engine.vertex import parse_vertex
 from tests.positions import game_of

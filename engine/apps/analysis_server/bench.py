@@ -63,7 +63,7 @@ def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_m
         visits.append(0 if report.analysis is None else report.analysis.root.visits)
 
     for task in tasks:
-        task.tell = count
+        task.on_report = count
     pool = AnalysisPool(evaluator, threads, memory_mib)
     start = time.perf_counter()
     pool.submit(tasks)

@@ -89,7 +89,7 @@ class AnalysisPool:
             for task in dropped:
                 del self._open[id(task)]
         for task in dropped:
-            task.tell(task, Report(None))
+            task.on_report(task, Report(None))
 
     def close(self, *, wait: bool = True) -> None:
         """End the threads: once all tasks are done, or as soon as possible, what is unfinished being given up."""
@@ -109,7 +109,7 @@ class AnalysisPool:
                 self._analyze(search, task)
             except Exception as error:  # noqa: BLE001 - told as the answer of the task
                 _LOG.exception("an analysis failed")
-                task.tell(task, Report(None, failure=f"{error}" or repr(error)))
+                task.on_report(task, Report(None, failure=f"{error}" or repr(error)))
                 search.close()
                 search = self._new_search()
             finally:
@@ -140,7 +140,7 @@ class AnalysisPool:
     def _analyze(self, search: Search, task: Task) -> None:
         """Search one position and tell what was found."""
         if task.given_up.is_set():
-            task.tell(task, Report(None))
+            task.on_report(task, Report(None))
             return
         search.params = replace(task.params, max_memory_mib=self.memory_of(task))
         search.forget()
@@ -157,7 +157,7 @@ class AnalysisPool:
         if task.seconds is not None:
             stoppers.append(TimeStopper(task.seconds))
         search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
-        task.tell(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
+        task.on_report(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
 
     def memory_of(self, task: Task) -> int:
         """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
@@ -184,7 +184,7 @@ class _Reporter:
         self._due = now + (self._task.report_every or 0.0)
         analysis = snapshot(self._search, self._task.wanted, self._task.view)
         if analysis is not None:
-            self._task.tell(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+            self._task.on_report(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
 
 
 def _dead(search: Search, task: Task) -> list[int]:

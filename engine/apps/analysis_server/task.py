@@ -36,7 +36,7 @@ class Task:
     visits, seconds: when the search ends, None for no such limit; without any it ends when it is given up.
     priority: higher ones come first, earlier ones among equals. report_every, first_report: seconds between
     reports, and before the first; None for a final one only.
-    tell: called with each report, by any thread, the last one exactly once. It must return soon and not raise.
+    on_report: called with each report, by any thread, the last one exactly once. It must return soon and not raise.
     subject: whatever the caller knows the task by.
     """
 
@@ -44,7 +44,7 @@ class Task:
     color: int
     view: int
     params: SearchParams
-    tell: Callable[["Task", Report], None]
+    on_report: Callable[["Task", Report], None]
     subject: object = None
     visits: int | None = None
     seconds: float | None = None

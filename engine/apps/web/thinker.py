@@ -12,10 +12,10 @@ from engine.color import BLACK, EMPTY, WHITE, color_name
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
 from engine.programs.answers import parse_analysis
+from engine.programs.commands import introduced
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.programs.views import ask_for_movers
-from engine.programs.words import introduced
 from engine.scoring import VOID, final_score, format_score, ownership_map, without_chains
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import parse_vertex, points

@@ -24,59 +24,59 @@ class Signal(IntEnum):
     """GoGui's `# interrupt`: ends every search."""
 
 
-class Attention:
+class Interrupts:
     """Hears the lines of one session, and calls `stop` from when thinking is to end until it has ended."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
         self._lines = 0
-        self._heard = dict.fromkeys(Signal, 0)
-        self._thinking: tuple[int, Signal] | None = None
+        self._last_line = dict.fromkeys(Signal, 0)
+        self._running: tuple[int, Signal] | None = None
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._insist, name="attention", daemon=True)
+        self._thread = threading.Thread(target=self._repeat_stop, name="interrupts", daemon=True)
 
     def start(self) -> None:
         """Begin to repeat calls of `stop` that have not ended the thinking; without this there is one call a line."""
         self._thread.start()
 
-    def hear(self, signal: Signal = Signal.LINE) -> int:
+    def receive(self, signal: Signal = Signal.LINE) -> int:
         """Take note of one more line and return its number; what it ends is stopped before this returns."""
         with self._changed:
             self._lines += 1
             for each in Signal:
                 if each <= signal:
-                    self._heard[each] = self._lines
+                    self._last_line[each] = self._lines
             if self._must_end():
                 self._stop()
             self._changed.notify_all()
             return self._lines
 
-    def called(self, line: int, signal: Signal) -> bool:
+    def requested(self, line: int, signal: Signal) -> bool:
         """Return whether a line after number `line` has asked for `signal`."""
-        return self._heard[signal] > line
+        return self._last_line[signal] > line
 
-    def wait_for_call(self, line: int, signal: Signal) -> None:
+    def wait_until_requested(self, line: int, signal: Signal) -> None:
         """Return once a line after number `line` has asked for `signal`."""
         with self._changed:
-            self._changed.wait_for(lambda: self.called(line, signal))
+            self._changed.wait_for(lambda: self.requested(line, signal))
 
     @contextmanager
-    def thinking(self, line: int, signal: Signal) -> Iterator[None]:
+    def searching(self, line: int, signal: Signal) -> Iterator[None]:
         """Within the block the player works for a line, and is stopped when a later one asks for `signal`."""
         with self._changed:
-            before, self._thinking = self._thinking, (line, signal)
+            before, self._running = self._running, (line, signal)
             self._changed.notify_all()
         try:
             yield
         finally:
             with self._changed:
-                self._thinking = before
+                self._running = before
 
     def _must_end(self) -> bool:
-        return self._thinking is not None and self.called(*self._thinking)
+        return self._running is not None and self.requested(*self._running)
 
-    def _insist(self) -> None:
+    def _repeat_stop(self) -> None:
         with self._changed:
             while not self._closed:
                 if self._must_end():

@@ -13,8 +13,8 @@ from engine.match.clock import Clock, clock_text, knows_clocks, settings_command
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
 from engine.programs.answers import parse_score
+from engine.programs.commands import introduced, rules_command, size_command
 from engine.programs.program import Program, ProgramFailure, Reply, Trouble, printable
-from engine.programs.words import introduced, rules_command, size_command
 from engine.rules import Rules
 from engine.vertex import format_vertex
 
@@ -45,9 +45,9 @@ class Score:
 class Forfeit(Exception):
     """A game lost by the program in `seat` (a label), and why."""
 
-    def __init__(self, seat: str, reason: str, detail: str) -> None:
-        super().__init__(f"{seat} loses by {reason}: {detail}")
-        self.seat = seat
+    def __init__(self, label: str, reason: str, detail: str) -> None:
+        super().__init__(f"{label} loses by {reason}: {detail}")
+        self.label = label
         self.reason = reason
         self.detail = detail
 
@@ -60,7 +60,7 @@ class CannotStart(MatchError):
     """A program that cannot be started, or fails before it can play: nobody's loss."""
 
 
-class Seat:
+class EngineProcess:
     """A program under a label, started when first needed and again after it has failed."""
 
     def __init__(self, label: str, command: str, hang: float, name: str | None = None) -> None:

@@ -10,14 +10,14 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
 from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_level
-from engine.players.oversight import overlooked
+from engine.players.hidden_moves import choose_hidden_moves
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.scoring import final_score
 from engine.search.params import SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
-from engine.settings.levels import ATTENTION, FULL_LEVEL
+from engine.settings.levels import FULL_LEVEL, VISIBILITY
 from engine.vertex import PASS, points
 from tests.search.fakes import FakeEvaluator
 from weights.shipped import DEFAULT_NETWORK
@@ -26,20 +26,20 @@ AREA = 81
 MOVES = np.array([*points(9, 9), PASS])
 
 
-def seen(priors: np.ndarray, attention: float, tries: int = 2000) -> np.ndarray:
+def seen(priors: np.ndarray, visibility: float, tries: int = 2000) -> np.ndarray:
     """Return how often each move is seen."""
     generator, count = np.random.default_rng(1), np.zeros(len(MOVES))
     for _ in range(tries):
-        count += ~np.isin(MOVES, overlooked(MOVES, priors, attention, generator))
+        count += ~np.isin(MOVES, choose_hidden_moves(MOVES, priors, visibility, generator))
     return count / tries
 
 
-def test_a_plain_move_is_seen_more_often_the_more_attention_there_is() -> None:
+def test_a_plain_move_is_seen_more_often_the_higher_the_visibility_is() -> None:
     priors = np.array([0.9, 0.5, 0.1, *[0.0] * (AREA - 2)])
     base = 1 - 5 / (AREA + 1)
-    for attention in (0.1, 1.0, 3.0):
-        expected = 1 - base * np.array([0.1, 0.5, 0.9, 1.0]) ** attention
-        assert np.abs(seen(priors, attention)[:4] - expected).max() < 0.04
+    for visibility in (0.1, 1.0, 3.0):
+        expected = 1 - base * np.array([0.1, 0.5, 0.9, 1.0]) ** visibility
+        assert np.abs(seen(priors, visibility)[:4] - expected).max() < 0.04
 
 
 def test_a_sure_move_is_never_overlooked() -> None:
@@ -65,21 +65,21 @@ def test_nobody_passes_in_the_opening_and_every_game_ends(player: SearchPlayer, 
 
 
 def test_the_best_point_is_seen_where_all_would_be_overlooked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.players.oversight._GLANCES", 0)
+    monkeypatch.setattr("engine.players.hidden_moves._GLANCES", 0)
     often = seen(np.array([*np.linspace(0.0, 0.01, AREA), 0.0]), 0.0, 20)
     assert often.tolist() == [*[0.0] * (AREA - 1), 1.0, 0.0]
 
 
 def test_where_only_a_pass_is_left_it_is_seen() -> None:
-    assert overlooked(np.array([PASS]), np.array([1.0]), 0.5, np.random.default_rng(1)) == []
+    assert choose_hidden_moves(np.array([PASS]), np.array([1.0]), 0.5, np.random.default_rng(1)) == []
 
 
 def test_levels_below_the_full_one_do_not_think() -> None:
     limits = Limits(visits=400, seconds=3.0)
     assert at_level(limits, FULL_LEVEL) == limits
-    for level, attention in enumerate(ATTENTION, 1):
-        assert at_level(limits, level) == replace(limits, visits=1, attention=attention)
-    assert sorted(ATTENTION) == list(ATTENTION)
+    for level, visibility in enumerate(VISIBILITY, 1):
+        assert at_level(limits, level) == replace(limits, visits=1, visibility=visibility)
+    assert sorted(VISIBILITY) == list(VISIBILITY)
 
 
 @pytest.fixture(scope="module")

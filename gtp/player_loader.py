@@ -22,7 +22,7 @@ _GLANCE = 0.02
 log = logging.getLogger(__name__)
 
 
-class PlayerSeat:
+class PlayerLoader:
     """A player that is made by `factory` in a background thread, for boards of the size that `board_size` tells."""
 
     def __init__(self, factory: PlayerFactory, board_size: Callable[[], tuple[int, int]]) -> None:
@@ -33,7 +33,7 @@ class PlayerSeat:
         self._settled = threading.Event()
         self._thread = threading.Thread(target=self._load, name="player-loader", daemon=True)
         self._started = False
-        self.dismissed = False
+        self.cancelled = False
         """True once the session is to end: every search answers with what it has."""
 
     def start_loading(self) -> None:
@@ -45,7 +45,7 @@ class PlayerSeat:
     def _load(self) -> None:
         self._wanted.wait(_HEAD_START)
         try:
-            if not self.dismissed:
+            if not self.cancelled:
                 self._player = self._factory(*self._board_size())
         except Exception as error:  # crosses a thread: `get` raises it where a reply is due
             log.error("cannot make the player: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
@@ -64,16 +64,16 @@ class PlayerSeat:
         self._settled.wait()
         return self._require()
 
-    def get_unless(self, given_up: Callable[[], bool]) -> "Player | None":
-        """Return the player, waiting for it until `given_up`, then None. Raises GtpError as `get` does."""
+    def get_unless(self, is_cancelled: Callable[[], bool]) -> "Player | None":
+        """Return the player, waiting for it until `is_cancelled`, then None. Raises GtpError as `get` does."""
         self._wanted.set()
         self.start_loading()
         while not self._settled.wait(_GLANCE):
-            if given_up():
+            if is_cancelled():
                 return None
         return self._require()
 
-    def require_makable(self) -> None:
+    def raise_if_failed(self) -> None:
         """Raise GtpError if the player is known not to be there; does not wait for it."""
         if self._settled.is_set():
             self._require()
@@ -94,9 +94,9 @@ class PlayerSeat:
         if player is not None:
             player.stop()
 
-    def dismiss(self) -> None:
+    def cancel(self) -> None:
         """Stop, and let nobody wait for the player any more; thread-safe, may be repeated."""
-        self.dismissed = True
+        self.cancelled = True
         self._wanted.set()
         self._settled.set()
         self.stop()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engine.search.search import Search
 
 
-def look(state: GtpState, color: int, **wanted: Any) -> "Analysis":
+def search_position(state: GtpState, color: int, **wanted: Any) -> "Analysis":
     """Search for `color` as long as a move without a clock may take, and return what the color sees.
 
     wanted: fields of `engine.search.analysis.Wanted`. The same question about the same position costs nothing
@@ -22,7 +22,7 @@ def look(state: GtpState, color: int, **wanted: Any) -> "Analysis":
 
     last: deque[Search] = deque(maxlen=1)
     request = AnalysisRequest(Limits(state.config.visits or state.config.reg_visits, state.config.seconds))
-    state.seat.get().analyze(state.game, color, request, lambda search, _: last.append(search))
+    state.player_loader.get().analyze(state.game, color, request, lambda search, _: last.append(search))
     seen = snapshot(last[0], Wanted(pv_length=state.config.pv_length, **wanted), color) if last else None
     if seen is None or not seen.moves:
         raise GtpError("the search was cut short")

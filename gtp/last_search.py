@@ -1,4 +1,4 @@
-"""What a search for a move has thought, kept for those who ask after it."""
+"""The last search for a move, kept for the commands that report it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Thought:
+class LastSearch:
     """A search for a move, after its end.
 
     color: that was to move. analysis: as that color sees it, its best moves only. playouts: of this search alone.
@@ -25,7 +25,7 @@ class Thought:
     search: "Search | None"
 
 
-def of_decision(decision: "Decision", color: int, side: int) -> "Analysis":
+def analysis_of_decision(decision: "Decision", color: int, side: int) -> "Analysis":
     """Return the analysis, seen by `side`, of a move that was chosen without a search: nothing else is known."""
     from engine.search.analysis import of_single_move
 
