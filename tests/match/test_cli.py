@@ -15,6 +15,7 @@ from engine.clock import TimeSettings
 from engine.match.clock import parse_clock
 from engine.match.errors import MatchError
 from tests.match.players import fake
+from tests.terminal import Terminal
 
 
 def run(**options: Any) -> tuple[int, str, str]:
@@ -37,14 +38,6 @@ def test_the_command_shows_lines_on_stderr_and_the_table_on_stdout(tmp_path: Pat
         assert part in shown
     assert [line.split()[0] for line in progress.splitlines()] == ["0/2", "game", "game"]
     assert json.loads((tmp_path / "summary.json").read_text())["games"] == 2
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
 
 
 def test_names_are_shown_as_they_are_given() -> None:

@@ -5,6 +5,7 @@ door, which hands in the program's own command line and the evaluators by name.
 """
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from engine.native.machine import machine, versions
 from engine.search.bench_positions import searched_positions
 from engine.search.evaluator_speed import Measured
 from engine.search.params import SearchParams
+from engine.support.progress import ProgressBar
 
 EvaluatorFactories = Mapping[Names, Callable[[], Evaluator]]
 """What makes each evaluator, by backend and precision."""
@@ -73,7 +75,8 @@ def cli_bench(
     effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
     memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
     player = [*program, "gtp", *playing]
-    figures = measure(player, factories, effort, sizes=sizes, cold=cold, katago=katago, memory=memory)
+    with ProgressBar(sys.stderr, len(sizes) * runs) as bar:
+        figures = measure(player, factories, effort, bar, sizes=sizes, cold=cold, katago=katago, memory=memory)
     if as_json:
         print(json.dumps(figures, indent=1))
     else:
@@ -85,6 +88,7 @@ def measure(
     player: Sequence[str],
     factories: EvaluatorFactories,
     effort: Effort,
+    bar: ProgressBar,
     *,
     sizes: Sequence[Size],
     cold: bool,
@@ -95,7 +99,9 @@ def measure(
 
     player: the words that start this engine's `gtp`, to which options can be added.
     """
+    bar.update("start-up")
     figures = _startup(player, effort, cold=cold)
+    bar.update("rollouts")
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
     figures |= {key: {name: {} for name in per_size} for key in _PER_EVALUATOR}
@@ -108,12 +114,17 @@ def measure(
         calls = each.attributes.threads or each.attributes.concurrent
         figures["calls_in_flight"].setdefault(backend, {})[precision] = calls
     try:
-        for name, size in per_size.items():
+        for done, (name, size) in enumerate(per_size.items()):
             rival = KataGo(katago, searched_positions(*size)) if katago else None
-            measure_board(effort, evaluators, rival, size, name, figures)
+
+            def report(run: int, board: str = name, before: int = done * effort.runs) -> None:
+                bar.update(f"evaluations and visits on {board}", before + run)
+
+            measure_board(effort, evaluators, rival, size, name, figures, report)
     finally:
         for each in evaluators.values():
             each.close()
+    bar.update("memory" if memory else "done", len(sizes) * effort.runs)
     figures["memory"] = None if memory is None else _memory(player, memory)
     figures["machine"] = machine()
     figures["versions"] = versions()
@@ -160,10 +171,12 @@ def measure_board(
     size: Size,
     name: str,
     figures: dict[str, Any],
+    report: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Write the speed of every evaluator, and of every search over one, on one board size, and of KataGo.
 
-    All take turns in every run, so that whatever else the machine does slows all alike.
+    All take turns in every run, so that whatever else the machine does slows all alike. report: called with the
+    number of runs that are over.
     """
     raw = {names: Measured(each, *size) for names, each in evaluators.items()}
     searches = {names: MeasuredSearch(each, searched_positions(*size)) for names, each in evaluators.items()}
@@ -172,7 +185,8 @@ def measure_board(
     try:
         for search in searches.values():
             search.warm_up()
-        for _ in range(effort.runs):
+        for run in range(effort.runs):
+            report(run)
             if rival is not None:
                 rivals.append(rival.speed(effort.seconds))
             for names, sample in samples.items():

@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import IO
 
 from engine.apps.match.options import MatchOptions
@@ -15,6 +14,7 @@ from engine.match.store import GameRecord
 from engine.match.table import tables
 from engine.match.tournament import run_match
 from engine.support.files import claimed, write_atomically
+from engine.support.progress import ProgressBar
 from engine.support.stopping import interrupting
 
 INTERRUPTED = 130
@@ -26,17 +26,18 @@ def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: I
 
     Raises OSError, and GoError for results that are no text.
     """
-    screen, progress = stdout or sys.stdout, stderr or sys.stderr
+    screen, errors = stdout or sys.stdout, stderr or sys.stderr
     try:
         settings = options.settings()
         with claimed(options.out, MatchError):
-            with interrupting(), _progress(progress, settings) as on_game:
+            with interrupting(), ProgressBar(errors, len(settings.fixtures()), every=0.0) as bar:
+                on_game = partial(_show_progress, bar, settings, set())
                 result = run_match(settings, options.out, resume=options.resume, on_game=on_game)
             if options.out is not None:
                 text = json.dumps(summary(result.records, settings), indent=1)
                 write_atomically(options.out / "summary.json", text + "\n")
     except MatchError as error:
-        progress.write(f"keima match: {error}\n")
+        errors.write(f"keima match: {error}\n")
         return 2
     _show(screen, settings, result.records)
     return INTERRUPTED if result.interrupted else 0
@@ -54,34 +55,9 @@ def _show(screen: IO[str], settings: MatchSettings, records: list[GameRecord]) -
         console.print(table)
 
 
-@contextmanager
-def _progress(stream: IO[str], settings: MatchSettings) -> Iterator[Callable[[list[GameRecord]], None]]:
-    """Yield the `on_game` callback: a bar on a terminal, else a line for every game."""
-    if not stream.isatty():
-        yield _line_writer(stream, settings)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=stream)) as bar:
-        task = bar.add_task("", total=len(settings.fixtures()))
-
-        def update(records: list[GameRecord]) -> None:
-            bar.update(task, completed=len(records), description=progress_text(records, settings))
-
-        yield update
-
-
-def _line_writer(stream: IO[str], settings: MatchSettings) -> Callable[[list[GameRecord]], None]:
-    seen: set[int] = set()
-
-    def write(records: list[GameRecord]) -> None:
-        new = [record for record in records if record.number not in seen]
-        if len(new) == 1:
-            stream.write(f"{game_text(new[0])}; ")
-        stream.write(progress_text(records, settings) + "\n")
-        stream.flush()
-        seen.update(record.number for record in new)
-
-    return write
+def _show_progress(bar: ProgressBar, settings: MatchSettings, seen: set[int], records: list[GameRecord]) -> None:
+    """Show the score, with the newest game where lines are written. seen: numbers of the games shown before."""
+    new = [record for record in records if record.number not in seen]
+    seen.update(record.number for record in new)
+    text = progress_text(records, settings)
+    bar.update(text, len(records), line=f"{game_text(new[0])}; {text}" if len(new) == 1 else text)

@@ -2,9 +2,8 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -19,6 +18,7 @@ from engine.apps.solve.store import Store
 from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
+from engine.support.progress import ProgressBar
 from engine.vertex import MAX_SIZE
 
 INTERRUPTED = 130
@@ -50,23 +50,23 @@ def cli_solve(
     out: the folder of the run; one with the same settings goes on.
     Raises ProblemError for a file that cannot be read, GoError for a folder of another run.
     """
-    screen, progress = stdout or sys.stdout, stderr or sys.stderr
+    screen, errors = stdout or sys.stdout, stderr or sys.stderr
     problems = read_problems(settings.file)
     judge = open_judge()
     settings = replace(settings, network=judge.name)
     interrupted = False
     with closing(judge.evaluator), claimed(out):
-        chosen = chosen_problems(_known(problems, judge.board_sizes, progress), settings)
+        chosen = chosen_problems(_known(problems, judge.board_sizes, errors), settings)
         store = Store(settings, out)
         solver = Solver(judge.evaluator, params, settings.visits, framed=settings.framed)
         try:
-            with closing(solver), _progress(progress, len(chosen)) as show:
-                _solve(chosen, store, solver, show)
+            with closing(solver), ProgressBar(errors, len(chosen), every=0.0) as bar:
+                _solve(chosen, store, solver, bar)
         except KeyboardInterrupt:
             interrupted = True
         answers = [store.answers[problem.name] for problem in chosen if problem.name in store.answers]
         if out is not None:
-            _write(out, answers, settings, progress)
+            _write(out, answers, settings, errors)
     if as_json:
         screen.write(json.dumps(summary(answers, settings)) + "\n")
     elif answers:
@@ -83,27 +83,27 @@ def chosen_problems(problems: Sequence[Problem], settings: SolveSettings) -> lis
     return [problems[place] for place in order[: settings.limit]]
 
 
-def _known(problems: list[Problem], board_sizes: tuple[int, int], progress: IO[str]) -> list[Problem]:
+def _known(problems: list[Problem], board_sizes: tuple[int, int], errors: IO[str]) -> list[Problem]:
     smallest, largest = board_sizes
     known = [problem for problem in problems if smallest <= problem.size <= largest]
     if len(known) < len(problems):
-        progress.write(
+        errors.write(
             f"keima solve: {len(problems) - len(known)} problems are passed over: the network knows boards "
             f"from {smallest}x{smallest} to {largest}x{largest}\n"
         )
     return known
 
 
-def _solve(problems: Sequence[Problem], store: Store, solver: Solver, show: Callable[[list[Answer]], None]) -> None:
-    """Solve what the store lacks; `show` gets all answers after each."""
+def _solve(problems: Sequence[Problem], store: Store, solver: Solver, bar: ProgressBar) -> None:
+    """Solve what the store lacks."""
     answers = [store.answers[problem.name] for problem in problems if problem.name in store.answers]
-    show(answers)
+    bar.update(progress_text(answers, len(problems)), len(answers))
     for problem in problems:
         if problem.name not in store.answers:
             answer = solver.solve(problem)
             store.add(answer)
             answers.append(answer)
-            show(answers)
+            bar.update(progress_text(answers, len(problems)), len(answers))
 
 
 def _title(settings: SolveSettings) -> str:
@@ -118,7 +118,7 @@ def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSe
         console.print(table)
 
 
-def _write(out: Path, answers: list[Answer], settings: SolveSettings, progress: IO[str]) -> None:
+def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO[str]) -> None:
     """Write summary.json and, where matplotlib is installed, solved.png."""
     write_atomically(out / "summary.json", json.dumps(summary(answers, settings), indent=1) + "\n")
     if not answers:
@@ -128,41 +128,6 @@ def _write(out: Path, answers: list[Answer], settings: SolveSettings, progress: 
     try:
         picture = plot(answers, _title(settings))
     except ImportError as error:
-        progress.write(f"keima solve: no plot, for want of matplotlib (pip install 'keima[plot]'): {error}\n")
+        errors.write(f"keima solve: no plot, for want of matplotlib (pip install 'keima[plot]'): {error}\n")
     else:
         write_atomically(out / "solved.png", picture)
-
-
-@contextmanager
-def _progress(stream: IO[str], wanted: int) -> Iterator[Callable[[list[Answer]], None]]:
-    """Yield what shows the answers so far: a bar on a terminal, else a line for every problem."""
-    if not stream.isatty():
-        yield _line_writer(stream, wanted)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=stream)) as bar:
-        task = bar.add_task("", total=wanted)
-
-        def update(answers: list[Answer]) -> None:
-            bar.update(task, completed=len(answers), description=progress_text(answers, wanted))
-
-        yield update
-
-
-def _line_writer(stream: IO[str], wanted: int) -> Callable[[list[Answer]], None]:
-    start: list[tuple[float, int]] = []
-
-    def write(answers: list[Answer]) -> None:
-        now = time.monotonic()
-        if not start:
-            start.append((now, len(answers)))
-        begun, earlier = start[0]
-        new = len(answers) - earlier
-        left = f"; {(now - begun) / new * (wanted - len(answers)):.0f} s left" if new else ""
-        stream.write(progress_text(answers, wanted) + left + "\n")
-        stream.flush()
-
-    return write

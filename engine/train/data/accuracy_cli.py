@@ -13,6 +13,7 @@ import click
 
 from engine.settings.network_options import computing_options, threads_option
 from engine.settings.one_line_errors import one_line_errors
+from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
     from engine.train.data.accuracy import Accuracy
@@ -61,24 +62,20 @@ def _test(
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from engine.errors import GoError
     from engine.evaluators.factory import Computing, open_network
     from engine.support.files import write_atomically
     from engine.train.data.accuracy import accuracy_of, held_out_records
 
     network = open_network(net, Computing(backend, precision, threads), profile)
-    with closing(network.evaluator), Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("games", total=games)
+    with closing(network.evaluator), ProgressBar(sys.stderr) as bar:
+        bar.update("reading records")
         found = held_out_records(records, games, seed, held_out=not all_games)
         if not found:
             raise GoError(f"no held-out game among the records of {', '.join(map(str, records))}")
-        bar.update(task, total=len(found))
 
         def report(done: int, positions: int) -> None:
-            bar.update(task, completed=done, description=f"{positions} positions")
+            bar.update(f"{positions} positions", done, len(found))
 
         accuracy = accuracy_of(
             network.evaluator,

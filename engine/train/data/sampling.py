@@ -1,14 +1,14 @@
 """The work of `keima train samples`: game records to a folder of shards, with the figures of it."""
 
+import sys
 from itertools import islice
 from pathlib import Path
 from time import monotonic
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from engine.errors import GoError
+from engine.support.progress import ProgressBar
 from engine.train.data.heldout import HELD_OUT
 from engine.train.data.records import RecordOptions, Tally, opened, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
@@ -76,11 +76,10 @@ def make_shards(
     tally = Tally()
     sources = islice(opened(records, tally), games)
     begun = monotonic()
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=games)
+    with ProgressBar(sys.stderr, games) as bar:
         for samples in read_samples(sources, options, processes=workers, tally=tally):
             shards.add(samples)
-            bar.update(task, completed=tally.games, description=f"{tally.positions / (monotonic() - begun):.0f}/s")
+            bar.update(f"{tally.positions / (monotonic() - begun):.0f} positions/s", tally.games)
     shards.finish()
     seconds = monotonic() - begun
     known = f"{tally.settled} of {tally.counted} counted games have known owners and score"

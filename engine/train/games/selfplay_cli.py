@@ -2,9 +2,8 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from engine.settings.network_options import computing_options, network_named, threads_option
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
+from engine.support.progress import ProgressBar
 from engine.support.stopping import stopping
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
 _RAW_SECONDS = 5.0
-_LINE_SECONDS = 10.0
-"""Between lines of progress where stderr is no terminal."""
 
 
 @click.command()
@@ -86,7 +84,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
     with (
         claimed(options["out"]),
         stopping() as stop,
-        _progress(stderr) as show,
+        ProgressBar(stderr) as bar,
         Crew(options["processes"] or 0, threads) as crew,
     ):
         if options["measures"]:
@@ -98,7 +96,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
             options["games"],
             options["seed"],
             stop=stop,
-            report=show,
+            report=lambda stats: bar.update(stats.progress(), stats.done, stats.to_play),
             teacher=options["teacher"],
             provenance={"network": network.name},
             players={"network": network.identity, "teacher": options["teacher"]},
@@ -206,30 +204,3 @@ def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
     if raw is not None:
         lines.append(f"the evaluator alone: {raw:.0f} evaluations/s; share of it {_percent(figures['share_of_raw'])}")
     return "\n".join(lines)
-
-
-@contextmanager
-def _progress(stream: IO[str]) -> Iterator[Callable[["SelfplayStats"], None]]:
-    """Yield what shows progress: a bar on a terminal, else a line now and then."""
-    if not stream.isatty():
-        last = [time.monotonic()]
-
-        def write(stats: "SelfplayStats") -> None:
-            if time.monotonic() - last[0] >= _LINE_SECONDS:
-                last[0] = time.monotonic()
-                stream.write(stats.progress() + "\n")
-                stream.flush()
-
-        yield write
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(file=stream)) as bar:
-        task = bar.add_task("", total=None)
-
-        def update(stats: "SelfplayStats") -> None:
-            bar.update(task, completed=stats.done, total=stats.to_play, description=stats.progress())
-
-        yield update

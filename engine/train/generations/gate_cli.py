@@ -14,6 +14,7 @@ import click
 from engine.settings.network_options import computing_options, threads_option
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.option_types import RuleSet
+from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
     from engine.evaluators.factory import Computing
@@ -119,18 +120,14 @@ def _match(
     new: "RawNetwork", old: "RawNetwork", how: "ArenaSettings", settings: "GateSettings", played: list[str]
 ) -> "Gate":
     """Return the outcome of the match, shown as it goes. played: gets the records of its games."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from engine.train.games.arena import ArenaPlayer, arena
     from engine.train.generations.gate import gate, noted
 
     first, second = (ArenaPlayer(each.evaluator, settings.visits, name=each.facts.name) for each in (new, old))
-    with Progress(console=Console(stderr=True)) as bar, closing(arena(how, first, second, settings.games)) as games:
-        task = bar.add_task("games", total=settings.games)
+    with ProgressBar(sys.stderr, settings.games) as bar, closing(arena(how, first, second, settings.games)) as games:
 
         def report(current: "Gate") -> None:
-            bar.update(task, completed=current.games, description=current.score)
+            bar.update(current.score, current.games)
 
         return gate(1, 0, noted(games, played), settings, report)
 

@@ -2,8 +2,7 @@
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
+from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
     from engine.train.games.selfplay_crew import Crew
@@ -27,8 +27,6 @@ and from its own threads: beside other work two threads trained a 4x48 network a
 with these."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-_LINE_SECONDS = 10.0
-"""Between lines of progress where stderr is no terminal."""
 
 
 @click.command()
@@ -107,15 +105,15 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         stopping() as stop,
         _crew(config, address) as crew,
         _fleet(folder, config, address) as fleet,
-        _progress(stderr) as (show, tell),
+        ProgressBar(stderr) as bar,
     ):
 
         def report(state: "State", figures: "Figures") -> None:
-            tell(f"generation {state.generation}, {state.step}: {_figures(figures)}")
+            bar.print(f"generation {state.generation}, {state.step}: {_figures(figures)}")
             write_reports(folder, stderr)
 
         def note(text: str) -> None:
-            show(f"generation {run.state.generation}, {run.state.step}: {text}")
+            bar.update(f"generation {run.state.generation}, {run.state.step}: {text}")
 
         work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, crew, fleet)
         run.go_on(work, bounds, stop, report)
@@ -176,30 +174,3 @@ def _figures(figures: "Figures") -> str:
     told = {key: value for key, value in figures.items() if value is not None and key != "hours"}
     texts = (f"{key} {value:,.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told.items())
     return f"{', '.join(texts)}; {figures['hours']:.2f} h"
-
-
-Say = Callable[[str], None]
-
-
-@contextmanager
-def _progress(stream: IO[str]) -> Iterator[tuple[Say, Say]]:
-    """Yield what shows the present doing, and what tells for good: a status on a terminal, else lines now and then."""
-    if not stream.isatty():
-        last = [time.monotonic()]
-
-        def tell(text: str) -> None:
-            stream.write(f"{text}\n")
-            stream.flush()
-
-        def show(text: str) -> None:
-            if time.monotonic() - last[0] >= _LINE_SECONDS:
-                last[0] = time.monotonic()
-                tell(text)
-
-        yield show, tell
-        return
-    from rich.console import Console
-
-    console = Console(file=stream)
-    with console.status("") as status:
-        yield status.update, lambda text: console.print(text, highlight=False)

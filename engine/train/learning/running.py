@@ -3,9 +3,7 @@
 import json
 import math
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import click
@@ -14,6 +12,7 @@ import numpy as np
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
 from engine.support.files import claimed
+from engine.support.progress import ProgressBar
 from engine.support.stopping import stopping
 from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.learning.bench import Case, bench
@@ -28,8 +27,6 @@ from weights.registry import load
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-_LINE_SECONDS = 10.0
-"""Between lines of progress where stderr is no terminal."""
 _TOLD = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
 
@@ -49,8 +46,14 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
-    shown_here = _progress(stderr, config.steps) if first else nullcontext(lambda _: None)
-    with claimed(path if first else None), stopping() as stop, shown_here as report:
+    with claimed(path if first else None), stopping() as stop, ProgressBar(stderr if first else None) as bar:
+
+        def report(progress: Progress) -> None:
+            text = shown(progress.figures, *_TOLD)
+            line = f"step {progress.step}/{progress.steps}: {text}"
+            bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=line)
+
+        bar.update("compiling and reading")
         result = train(config, data, path, start=start, report=report, stop=stop)
     if first:
         told = shown(result.figures, "loss", "accuracy")
@@ -101,49 +104,6 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
         return WindowSource(windows[0] if len(windows) == 1 else Union(windows), config.batch_size, seed)
     generator = np.random.default_rng(seed)
     return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
-
-
-@contextmanager
-def _progress(stream: IO[str], steps: int) -> Iterator[Callable[[Progress], None]]:
-    """Show progress: a bar on a terminal, otherwise a line now and then."""
-    if not stream.isatty():
-        yield _line_writer(stream)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Bar(*columns, console=Console(file=stream)) as bar:
-        task = bar.add_task("compiling and reading", total=steps, left="")
-
-        def show(progress: Progress) -> None:
-            told, left = shown(progress.figures, *_TOLD), f"{_duration(progress.seconds_left)} left"
-            bar.update(task, completed=progress.step, description=told, left=left)
-
-        yield show
-
-
-def _line_writer(stream: IO[str]) -> Callable[[Progress], None]:
-    written = [-_LINE_SECONDS]
-
-    def write(progress: Progress) -> None:
-        now = time.monotonic()
-        if now - written[0] >= _LINE_SECONDS or progress.step == progress.steps:
-            written[0] = now
-            place = f"step {progress.step}/{progress.steps}"
-            stream.write(f"{place}: {shown(progress.figures, *_TOLD)}; {_duration(progress.seconds_left)} left\n")
-            stream.flush()
-
-    return write
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    minutes, hours = divmod(round(max(seconds, 0.0)), 60)[0], max(seconds, 0.0) / 3600
-    if minutes < 1:
-        return f"{max(seconds, 0.0):.0f} s"
-    return f"{minutes} min" if hours < 2 else f"{hours:.1f} h"
 
 
 def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:

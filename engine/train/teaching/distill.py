@@ -76,14 +76,10 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. total: of all runs into the folder; rate: positions/s of this one, 0 before the first.
-
-    left: seconds to the last position, None where their number is not known.
-    """
+    """How far a run is. total: of all runs into the folder; rate: positions/s of this one, 0 before the first."""
 
     total: Chunk
     rate: float
-    left: float | None
 
 
 @dataclass(frozen=True)
@@ -252,9 +248,7 @@ class Distiller:
         total.add(chunk)
         seconds = time.monotonic() - self._begun
         rate = (total.positions - self._before) / seconds if seconds > 0 else 0.0
-        lacking = self._lacking(chunk.positions)
-        left = lacking / rate if lacking is not None and rate > 0 else None
-        self._report(Progress(total, rate, left))
+        self._report(Progress(total, rate))
 
 
 def _no_report(progress: Progress) -> None:

@@ -1,9 +1,8 @@
 """`keima distill`: options in, progress on stderr, labelled samples in a folder. Imports nothing heavy at once."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from click.core import ParameterSource
 from engine.settings.network_options import computing_options, threads_option
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
+from engine.support.progress import ProgressBar
 from engine.support.stopping import stopping
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ _OF_NETWORKS = ("symmetries", "backend", "precision", "profile")
 _OF_PROGRAMS = ("programs", "hang")
 """Options that do nothing with other teachers."""
 _SELFPLAY_GAMES = "games.sgfl"
-_LINE_SECONDS = 10.0
-"""Between lines of progress where stderr is no terminal."""
 
 
 @click.command()
@@ -106,7 +104,11 @@ def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
         raise click.UsageError("--shaping falls to 0 over --positions: say how many")
     with closing(make_teacher(options)) as teacher, claimed(options["out"]):
         settings = _settings(teacher, paths, options)
-        with _progress(stderr, options["positions"]) as show, stopping() as stop:
+        with ProgressBar(stderr, options["positions"]) as bar, stopping() as stop:
+
+            def show(progress: "Progress") -> None:
+                bar.update(progress_text(progress), progress.total.positions)
+
             distiller = Distiller(options["out"], settings, teacher, wanted=options["positions"], report=show)
             total = distiller.run(source_games(paths, settings), stop)
             if stop.is_set():
@@ -216,34 +218,4 @@ def _summary(total: "Chunk", out: Path) -> str:
 
 def progress_text(progress: "Progress") -> str:
     """Return how far a run is, in one line."""
-    left = "" if progress.left is None else f", {progress.left:.0f} s left"
-    return (
-        f"{progress.total.positions} positions of {progress.total.games} games, {progress.rate:.0f} positions/s{left}"
-    )
-
-
-@contextmanager
-def _progress(stream: IO[str], wanted: int | None) -> Iterator[Callable[["Progress"], None]]:
-    """Yield what shows progress: a bar on a terminal, else a line now and then."""
-    if not stream.isatty():
-        last = [time.monotonic()]
-
-        def write(progress: "Progress") -> None:
-            if time.monotonic() - last[0] >= _LINE_SECONDS:
-                last[0] = time.monotonic()
-                stream.write(progress_text(progress) + "\n")
-                stream.flush()
-
-        yield write
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    with Bar(BarColumn(), TextColumn("{task.description}"), console=Console(file=stream)) as bar:
-        task = bar.add_task("", total=wanted)
-
-        def update(progress: "Progress") -> None:
-            bar.update(task, completed=progress.total.positions, description=progress_text(progress))
-
-        yield update
+    return f"{progress.total.positions} positions of {progress.total.games} games, {progress.rate:.0f} positions/s"

@@ -18,16 +18,9 @@ from engine.errors import GoError
 from engine.search.params import SearchParams
 from tests.apps.solve.problems import CAPTURE, RACE, capture_file, entry, write
 from tests.search.fakes import FakeEvaluator
+from tests.terminal import Terminal
 
 PARAMS = SearchParams(max_memory_mib=16)
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        """Return True."""
-        return True
 
 
 def run(settings: SolveSettings, out: Path | None = None, **options: Any) -> tuple[int, str, str]:
