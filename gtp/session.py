@@ -14,6 +14,7 @@ from contextlib import suppress
 from io import FileIO, TextIOWrapper
 from typing import Protocol, TypeVar
 
+from engine.support.stopping import INTERRUPTED
 from gtp import protocol
 from gtp.commands import HANDLERS, UNLISTED
 from gtp.errors import GtpError, GtpQuit
@@ -278,7 +279,7 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     try:
         code = Session(state, source, sink, on_stuck=_exit_now).run()
     except KeyboardInterrupt:
-        code = 130
+        code = INTERRUPTED
     if state.player_loader.is_loading:
         # A library that is being imported or compiled can neither be stopped nor be shut down under.
         _exit_now(code)

@@ -19,14 +19,12 @@ from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
 from engine.settings.levels import FULL_LEVEL
 from engine.support.files import require_writable, write_atomically
-from engine.support.stopping import interrupting
+from engine.support.stopping import INTERRUPTED, interrupting
 from engine.vertex import format_vertex, parse_vertex
 
 if TYPE_CHECKING:
     from engine.players import Limits, Player
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 
 HELP = """D4      play there (any point; columns have no I)
 pass    pass; two passes in a row end the game

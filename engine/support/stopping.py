@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, SIGTERM or SIGHUP, as shells have it for the first."""
+
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:

@@ -23,6 +23,7 @@ from engine.settings.option_types import (
     seed_option,
 )
 from engine.support.logs import start_logging
+from engine.support.stopping import INTERRUPTED
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
 from gtp.state import DEFAULT_ANALYSIS_NOISE
 from gtp.stderr import write_lines
@@ -204,7 +205,7 @@ def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None
         AnalysisServer(equipment, sink).run(take_stdin(), quits_at_once=quits_at_once)
     except KeyboardInterrupt:
         equipment.pool.close(wait=False)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     equipment.pool.evaluator.close()
 
 

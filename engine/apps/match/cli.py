@@ -15,10 +15,7 @@ from engine.match.table import tables
 from engine.match.tournament import run_match
 from engine.support.files import claimed, write_atomically
 from engine.support.progress import ProgressBar
-from engine.support.stopping import interrupting
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, SIGTERM or SIGHUP, as shells have it for the first."""
+from engine.support.stopping import INTERRUPTED, interrupting
 
 
 def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:

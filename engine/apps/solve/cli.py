@@ -19,10 +19,8 @@ from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
 from engine.support.progress import ProgressBar
+from engine.support.stopping import INTERRUPTED
 from engine.vertex import MAX_SIZE
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from engine.settings.network_options import computing_options, network_named, th
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
-from engine.support.stopping import stopping
+from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
     from engine.evaluation.evaluator import Evaluator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engine.train.games.selfplay_settings import SelfplaySettings
     from engine.train.games.selfplay_stats import SelfplayStats
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 _RAW_SECONDS = 5.0
 
 

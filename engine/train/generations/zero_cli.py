@@ -13,6 +13,7 @@ import click
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
+from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
     from engine.train.games.selfplay_crew import Crew
@@ -25,8 +26,6 @@ SPINS = "5000"
 """Turns that an OpenMP thread waits in a loop before it sleeps. Torch's many thousands take the processor from others,
 and from its own threads: beside other work two threads trained a 4x48 network at 30 samples/s with them and at 139
 with these."""
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 
 
 @click.command()
@@ -90,7 +89,6 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     The configuration is kept once the first network could be made of it.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
-    from engine.support.stopping import stopping
     from engine.train.generations.config import keep_config
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_work import LocalWork, make_first_network

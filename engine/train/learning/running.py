@@ -13,7 +13,7 @@ from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
-from engine.support.stopping import stopping
+from engine.support.stopping import INTERRUPTED, stopping
 from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
@@ -25,8 +25,6 @@ from engine.train.toml_settings import from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 _TOLD = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
 

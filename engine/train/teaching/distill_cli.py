@@ -13,15 +13,13 @@ from engine.settings.network_options import computing_options, threads_option
 from engine.settings.one_line_errors import one_line_errors
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
-from engine.support.stopping import stopping
+from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
     from engine.train.teaching.distill import Chunk, DistillSettings, Progress, SourceGame
     from engine.train.teaching.teacher import Teacher
 
 PLAYOUTS = "playouts"
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
 _OF_NETWORKS = ("symmetries", "backend", "precision", "profile")
 _OF_PROGRAMS = ("programs", "hang")
 """Options that do nothing with other teachers."""

@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
-from engine.apps.solve.cli import INTERRUPTED, Judge, chosen_problems, cli_solve
+from engine.apps.solve.cli import Judge, chosen_problems, cli_solve
 from engine.apps.solve.options import SolveSettings
 from engine.apps.solve.problems import read_problems
 from engine.apps.solve.solver import Solver
 from engine.errors import GoError
 from engine.search.params import SearchParams
+from engine.support.stopping import INTERRUPTED
 from tests.apps.solve.problems import CAPTURE, RACE, capture_file, entry, write
 from tests.search.fakes import FakeEvaluator
 from tests.terminal import Terminal
