@@ -1,6 +1,6 @@
-"""Keima's engine: rules, board, network evaluation, search, clock and players.
+"""Keima's engine: rules, board, encoders, networks, evaluation, search, clock, players, training and applications.
 
-Imports nothing by itself, so that the GTP handshake does not wait for numpy or numba.
+Importing this package imports nothing else, so that the GTP handshake never waits for numpy or numba.
 """
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""Time settings, and how many seconds the next move should and may take. Knows nothing of search or GTP.
+"""Keeps both players' clocks and decides how many seconds the next move should and may take.
 
-A `Clock` measures each color's own moves, because some controllers never tell the time left; what
-a controller does tell (`set_time_left`) replaces the measured figure.
+Knows nothing of search or GTP. A `Clock` measures each color's own moves, because some controllers never send
+`time_left`; when a controller does (`set_time_left`), its value replaces the measured one.
 """
 
 import time
@@ -13,43 +13,44 @@ from engine.color import BLACK, WHITE
 
 DEFAULT_LAG_BUFFER = 0.5
 MIN_SECONDS = 0.01
-"""The budget of a move when there is no time to speak of."""
+"""Smallest budget of a move, in seconds: used when no time is left."""
+# Expected length of a game in moves of both sides: 0.65 a point. Near that end and beyond it, at least 0.16 a point or
+# 0.35 of the moves so far are still expected, so the budget shrinks instead of running out.
 _LENGTH_SHARE = 0.65
 _TAIL_SHARE = 0.16
 _TAIL_GROWTH = 0.35
-"""A game takes about 0.65 moves a point, both sides counted. Near that end and beyond it, 0.16 more a
-point are expected, or 0.35 of the moves so far: the budget shrinks instead of running out."""
+# Main time that is followed by an overtime is spent over this share of the expected game.
 _MAIN_TIME_LENGTH = 0.6
-"""Main time before an overtime is spent over this share of the expected game."""
+# Reserve that is never planned for: 0.05 s (what a move costs without any search) for each own move of a game of two
+# moves a point, but at most a tenth of the main time.
 _LONGEST = 2.0
 _RESERVE_PER_MOVE = 0.05
 _MAX_RESERVE_SHARE = 0.1
-"""A bank of time is never planned below 0.05 s for each own move until a game of two moves a point ends: what
-moves take without thinking. At most this is a tenth of the main time."""
+# The lag buffer takes at most a fifth of a move's share of the time, or up to half of it while that is below 0.05 s.
+# Without this bound, a buffer of 0.5 s would leave no search time in fast games.
 _MAX_LAG_SHARE = 0.2
 _SHORT_LAG = 0.05
 _MAX_SHORT_LAG_SHARE = 0.5
-"""Of a move's share of the time, the lag buffer takes at most a fifth, or half of it up to 0.05 s; else fast
-games would not think."""
+# With an increment, one move takes at most this share of the bank on top of the increment.
 _MAX_FISCHER_SHARE = 0.25
-"""Of a bank of time that grows by an increment, one move takes at most this much beyond the increment."""
+# The hardest move takes at most this share of the bank, and at most this multiple of its planned time.
 _MOST_BANK_SHARE = 0.2
 _MOST_TIMES = 2.5
-"""The hardest move takes at most this much of the bank, and this many times what was planned for it."""
 _KEPT_SHARE = 0.3
+# Byo-yomi periods that a hard move never uses up: a stall of the machine or the connection may need them.
 _KEPT_PERIODS = 3
-"""Byo-yomi periods that no hard move runs through: a pause of the machine or the connection may need them."""
+# Weight of a move relative to an even split of the bank: at the start, from 0.25 to 0.6 of the expected game, and at
+# its end. Time early is worth more: many games end by resignation, and settled positions late in the game return what
+# they do not use.
 _FIRST_WEIGHT = 1.6
 _MIDDLE_WEIGHT = 3.0
 _LAST_WEIGHT = 1.4
 _MIDDLE = 0.25
 _MIDDLE_END = 0.6
-"""Times an even share of the bank, at the start, from a quarter to 0.6 of the expected game, and at its end.
-Time early is worth more, many games are resigned, and settled positions late in the game give back what they save."""
 
 
 class Kind(StrEnum):
-    """Time systems, by the names of `kata-list_time_settings`."""
+    """Time systems, named as in `kata-list_time_settings`."""
 
     NONE = "none"
     ABSOLUTE = "absolute"
@@ -61,10 +62,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class TimeSettings:
-    """One time system; all times in seconds.
+    """One time system. All times are in seconds.
 
-    period, count: Canadian: seconds for `count` stones; byo-yomi: `count` periods of that many seconds.
-    main_cap, move_cap: Fischer with caps: the most time in the bank and for one move, None for no cap.
+    period, count: Canadian: `period` seconds for `count` stones; byo-yomi: `count` periods of `period` seconds.
+    main_cap, move_cap: capped Fischer: the most time the bank can hold and one move can take, None for no cap.
     """
 
     kind: Kind
@@ -77,7 +78,7 @@ class TimeSettings:
 
     @classmethod
     def from_gtp(cls, main: float, overtime: float, stones: int) -> "TimeSettings":
-        """Return what GTP's `time_settings` means: Canadian, absolute without overtime, or no limit."""
+        """Convert the arguments of GTP's `time_settings`: Canadian, absolute (no overtime) or no limit."""
         if overtime > 0 and stones == 0:
             return NO_LIMIT
         if overtime == 0:
@@ -86,12 +87,12 @@ class TimeSettings:
 
     @property
     def has_periods(self) -> bool:
-        """True with an overtime that renews itself."""
+        """True if the overtime renews itself: byo-yomi and Canadian."""
         return self.kind in (Kind.BYOYOMI, Kind.CANADIAN)
 
     @property
     def pace(self) -> float:
-        """Seconds a move that the overtime or increment grants for ever."""
+        """Seconds a move that overtime or increment grants forever."""
         if self.kind is Kind.CANADIAN:
             return self.period / self.count
         return self.period if self.kind is Kind.BYOYOMI else self.increment
@@ -104,8 +105,8 @@ NO_LIMIT = TimeSettings(Kind.NONE)
 class Allotment:
     """Seconds for one move.
 
-    seconds: what a move of average difficulty should take. most_seconds: what the hardest may take, at least `seconds`.
-    is_kept: time that is not used now is there for later moves.
+    seconds: for a move of average difficulty. most_seconds: for the hardest move, at least `seconds`.
+    is_kept: unused time stays available for later moves.
     """
 
     seconds: float
@@ -115,7 +116,7 @@ class Allotment:
 
 @dataclass
 class _Side:
-    """One color's time. count: stones or periods left in overtime."""
+    """One color's remaining time. count: stones or periods left in overtime."""
 
     main: float
     period: float
@@ -124,10 +125,10 @@ class _Side:
 
 
 class Clock:
-    """Both colors' clocks under one time system.
+    """The clocks of both colors under one time system.
 
-    settings: None until a controller has sent any.
-    lag_buffer: seconds a move kept for the way to the controller and for a search that stops late.
+    settings: None until the controller has sent any.
+    lag_buffer: seconds kept back at each move for the connection and for a search that stops late.
     now: a monotonic clock in seconds.
     """
 
@@ -143,7 +144,7 @@ class Clock:
         self.configure(settings)
 
     def configure(self, settings: TimeSettings | None) -> None:
-        """Take over new settings, in the middle of a game too, with full time for both colors."""
+        """Apply new settings, even in the middle of a game, and give both colors their full time."""
         self.settings = settings
         self.reset()
 
@@ -156,11 +157,11 @@ class Clock:
         }
 
     def start(self, color: int) -> None:
-        """Start the clock of a color that begins to think."""
+        """Start the clock of the color whose turn begins."""
         self._running = (color, self._now())
 
     def stop(self) -> float:
-        """Stop the running clock, charge its color and return the seconds that passed; 0.0 if none ran."""
+        """Stop the running clock, charge its color and return the seconds that passed; 0.0 if none was running."""
         if self._running is None:
             return 0.0
         color, since = self._running
@@ -170,10 +171,10 @@ class Clock:
         return elapsed
 
     def set_time_left(self, color: int, seconds: float, count: int) -> None:
-        """Take over a controller's figures: main time if count is 0, else seconds for `count` stones or periods."""
+        """Set a color's time: main time if count is 0, else seconds for `count` stones or periods."""
         seconds = max(0.0, seconds)
         if self.settings is None and seconds > 0:
-            # A controller that counts time but never said how: plan with what it says is left.
+            # The controller reports time but never sent settings: plan with the reported time as absolute time.
             self.configure(TimeSettings(Kind.ABSOLUTE, seconds))
         settings, side = self.settings or NO_LIMIT, self._sides[color]
         if count > 0 and settings.has_periods:
@@ -182,20 +183,20 @@ class Clock:
             side.main, side.period, side.count, side.in_overtime = seconds, settings.period, settings.count, False
 
     def time_left(self, color: int) -> tuple[float, int]:
-        """Return (seconds, count) as `set_time_left` takes them, the running move not charged."""
+        """Return (seconds, count) in the form of `set_time_left`; the running move is not charged yet."""
         side = self._sides[color]
         return (side.period, side.count) if side.in_overtime else (side.main, 0)
 
     def budget(self, color: int, move_number: int, area: int) -> float | None:
-        """Return the planned seconds of `allotment`, or None if there is no limit."""
+        """Return the planned seconds of `allotment`, or None without a time limit."""
         allotment = self.allotment(color, move_number, area)
         return None if allotment is None else allotment.seconds
 
     def allotment(self, color: int, move_number: int, area: int) -> Allotment | None:
-        """Return the time of a color's next move, or None if there is no limit.
+        """Return the time for a color's next move, or None without a time limit.
 
-        move_number: moves of both colors so far. area: points of the board.
-        The time since `start` is already taken off.
+        move_number: moves of both colors so far. area: number of points of the board.
+        The time since `start` is already subtracted.
         """
         settings, side = self.settings or NO_LIMIT, self._sides[color]
         if settings.kind is Kind.NONE:
@@ -214,12 +215,12 @@ class Clock:
         return min(self.lag_buffer, max(_MAX_LAG_SHARE * share, short))
 
     def _less_lag(self, seconds: float, most: float, *, is_kept: bool) -> Allotment:
-        """Return an allotment with the lag buffer taken off both times."""
+        """Subtract the lag buffer from both times."""
         most = max(seconds, most)
         return Allotment(seconds - self._lag(seconds), most - self._lag(most), is_kept)
 
     def _overtime_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
-        """Return the time of a move under Canadian or byo-yomi time."""
+        """Plan a move under Canadian or byo-yomi time."""
         is_canadian = settings.kind is Kind.CANADIAN
         if side.in_overtime and is_canadian:
             share = side.period / max(1, side.count)
@@ -228,26 +229,28 @@ class Clock:
         if side.in_overtime:
             most = side.period + (settings.period if spare else 0.0)
             return self._less_lag(side.period, most, is_kept=False)
-        # The first period is whole behind the main time, so a move may run into it, but no further.
+        # The first overtime period is still whole behind the main time, so a move may run into it, but no further.
+        # `pace` is granted at every move anyway; only the main time is divided among the moves left.
         left = _own_moves_left(move_number, area, _MAIN_TIME_LENGTH)
         bound = settings.pace + side.main
         share = min(settings.pace + side.main / left * _weight(move_number, area), bound)
         return self._less_lag(share, min(bound, share + _MOST_BANK_SHARE * side.main), is_kept=True)
 
     def _bank_plan(self, settings: TimeSettings, side: _Side, move_number: int, area: int) -> Allotment:
-        """Return the time of a move under absolute or Fischer time."""
+        """Plan a move under absolute or Fischer time."""
         left = _own_moves_left(move_number, area)
+        # The reserve must last if the game goes on to two moves a point.
         most_left = max(left, (_LONGEST * area - move_number) / 2)
         reserve = min(_RESERVE_PER_MOVE * most_left, _MAX_RESERVE_SHARE * settings.main)
         bank = max(0.0, side.main - reserve)
         share = bank / left * _weight(move_number, area)
         if settings.increment > 0:
             share = min(share + settings.increment, settings.increment + _MAX_FISCHER_SHARE * bank)
-        # What an even use of the main time would have left by now is not spent on one hard move.
+        # A single hard move must not spend what an even use of the main time would still have left at this point.
         kept = _KEPT_SHARE * settings.main * left / _own_moves_left(0, area)
         most = min(_MOST_TIMES * share, settings.increment + _MOST_BANK_SHARE * bank, bank - kept)
         if settings.main_cap is not None:
-            # What the bank cannot hold after this move would be lost.
+            # Time that the capped bank cannot hold after this move would be lost, so spend it now.
             share = max(share, side.main + settings.increment - settings.main_cap)
         share = min(share, bank)
         if settings.move_cap is not None:
@@ -255,7 +258,7 @@ class Clock:
         return self._less_lag(share, most, is_kept=True)
 
     def _charge(self, side: _Side, elapsed: float) -> None:
-        """Take one move's time off a color's clock."""
+        """Charge one move to a color's clock."""
         settings = self.settings or NO_LIMIT
         if not settings.has_periods:
             side.main = max(0.0, side.main - elapsed) + settings.increment
@@ -273,12 +276,13 @@ class Clock:
             if side.count <= 0:
                 side.period, side.count = settings.period, settings.count
         else:
+            # Byo-yomi: a period is lost only when it was used up completely; the last one stays for the planning.
             lost = int(min(side.count, elapsed / settings.period))
             side.period, side.count = settings.period, max(1, side.count - lost)
 
 
 def _weight(move_number: int, area: int) -> float:
-    """Return by how much a move's share of the bank exceeds an even one."""
+    """Return a move's share of the bank relative to an even split."""
     progress = move_number / (_LENGTH_SHARE * area)
     if progress < _MIDDLE:
         return _FIRST_WEIGHT + (_MIDDLE_WEIGHT - _FIRST_WEIGHT) * progress / _MIDDLE
@@ -287,11 +291,11 @@ def _weight(move_number: int, area: int) -> float:
 
 
 def _most_of_period(seconds: float, stones: int) -> float:
-    """Return what one of the stones left in a Canadian period may take; the last one takes all."""
+    """Return the most seconds for one of `stones` left in a Canadian period; the last may take all."""
     return seconds / (0.75 * stones + 0.25)
 
 
 def _own_moves_left(move_number: int, area: int, length: float = 1.0) -> float:
-    """Return how many moves one color should expect to make until its time may be gone."""
+    """Return the number of moves that one color should still expect to make, at least 1."""
     expected = _LENGTH_SHARE * length * area - move_number
     return max(expected, _TAIL_SHARE * area, _TAIL_GROWTH * move_number, 2.0) / 2

@@ -1,10 +1,10 @@
-"""The three states of a point and the two players. Every color in Keima is one of these ints."""
+"""The three states of a point and the two players. Every color in Keima is one of these integers."""
 
 from typing import Protocol, TypeVar
 
 
 class Negatable(Protocol):
-    """A number, or an array of numbers."""
+    """A number or an array of numbers."""
 
     def __neg__(self: "Figure") -> "Figure": ...
 
@@ -20,6 +20,7 @@ WALL = 3
 
 def opponent(color: int) -> int:
     """Return the other player."""
+    # BLACK and WHITE are 1 and 2, so kernels find the opponent without a branch.
     return 3 - color
 
 
@@ -34,5 +35,5 @@ def color_letter(color: int) -> str:
 
 
 def for_color(black_positive: Figure, color: int) -> Figure:
-    """Turn a Black-positive figure, or an array of them, into the view of a color; it is its own inverse."""
+    """Convert a Black-positive value, or an array of them, to a color's view, and back (its own inverse)."""
     return black_positive if color == BLACK else -black_positive

@@ -1,28 +1,28 @@
-"""The errors that Go facts raise, one tree under `GoError`.
+"""The errors about facts of the game of Go, one tree under `GoError`.
 
 GoError(ValueError)
-  BadVertex     text that names no vertex of this board
-  BadRules      text or JSON that names no rule set
+  BadVertex     text that is not a vertex of this board
+  BadRules      text or JSON that is not a rule set
   BadSgf        a game record that cannot be read
   IllegalMove   a move that the rules in force forbid
 """
 
 
 class GoError(ValueError):
-    """A fact about the game of Go that the caller got wrong."""
+    """The caller passed something that the game of Go does not allow."""
 
 
 class BadVertex(GoError):
-    """Text that names no vertex of the board in use."""
+    """A text that is not a vertex of the board in use."""
 
 
 class BadRules(GoError):
-    """Text or JSON that names no rule set, or an unknown field or value of one."""
+    """A text or JSON that is not a rule set, or has an unknown field or value."""
 
 
 class BadSgf(GoError):
-    """A game record that cannot be read; the text names file, place and property."""
+    """A game record that cannot be read; the message gives file, place and property."""
 
 
 class IllegalMove(GoError):
-    """A move that the rules in force forbid; the text says why."""
+    """A move that the rules in force forbid; the message gives the reason."""

@@ -1,8 +1,7 @@
-"""One game of Go: its rules in force, moves, superko, passes, phases, handicap and undo.
+"""Plays one game of Go: rules in force, moves, superko, passes, phases, handicap and undo.
 
-Owns the moves and what they may be. The stones are `engine.board.kernels`'; counting is
-`engine.scoring`'s. Semantics are those of KataGo's history object, so that its networks' inputs and
-its scores can be reproduced.
+Owns the list of moves and their legality. Stones are handled by `engine.board.kernels`, counting by `engine.scoring`.
+The semantics are those of KataGo's history object, so that the inputs of its networks and its scores can be reproduced.
 """
 
 from collections.abc import Iterable
@@ -94,7 +93,7 @@ class Game:
 
     @property
     def board(self) -> Board:
-        """The present board; do not change it."""
+        """The current board; read-only."""
         return self._states[-1].board
 
     @property
@@ -104,7 +103,7 @@ class Game:
 
     @property
     def move_number(self) -> int:
-        """Moves played, passes included, setup not."""
+        """Number of moves played, with passes, without setup stones."""
         return len(self.moves)
 
     @property
@@ -114,23 +113,23 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """True after the passes that end the game, or when nobody can win it."""
+        """True after the passes that end the game, or when it has become void."""
         state = self._states[-1]
         return state.is_over or state.past_phase_end
 
     @property
     def no_result(self) -> bool:
-        """True when a position under simple ko has occurred three times."""
+        """True when a position has occurred three times under simple ko."""
         return self._states[-1].no_result
 
     @property
     def has_button(self) -> bool:
-        """True while a pass would still take the button."""
+        """True while the next pass would take the button."""
         return self._states[-1].button
 
     @property
     def phase(self) -> int:
-        """0 for the game proper, 1 and 2 for the clean-up phases of territory rules."""
+        """0 in normal play, 1 and 2 in the clean-up phases of territory rules."""
         return self._states[-1].phase
 
     @property
@@ -140,10 +139,10 @@ class Game:
 
     @property
     def handicap(self) -> int:
-        """Black stones given at the start: setup stones and the initial run of black moves, if >= 2.
+        """Black's handicap: setup stones plus the initial run of black moves, or 0 if fewer than 2.
 
-        White passes within the run are skipped; a white stone at the start, or two white moves in a
-        row, mean that there is no handicap.
+        White passes within the run are skipped. A white stone at the start, or two white moves in a row, mean that
+        there is no handicap.
         """
         if self.setup_white:
             return 0
@@ -160,7 +159,7 @@ class Game:
 
     @property
     def fixed_bonus(self) -> float:
-        """Points that White receives whatever is played: komi, handicap bonus, button."""
+        """Points that White receives regardless of play: komi, handicap bonus, button."""
         bonus = {HandicapBonus.ZERO: 0, HandicapBonus.N: self.handicap, HandicapBonus.N_MINUS_ONE: self.handicap - 1}
         given = max(0, bonus[self.rules.handicap_bonus])
         return self.komi + given + self._states[-1].button_bonus
@@ -168,11 +167,12 @@ class Game:
     @property
     def white_bonus(self) -> float:
         """Points that an area count must give White: `fixed_bonus`, and under territory rules one
-        for each black move less one for each white move."""
+        point for each black move minus one for each white move.
+        """
         return self.fixed_bonus + self._states[-1].move_bonus
 
     def captured(self, color: int) -> int:
-        """Return how many stones of one color were taken off the board."""
+        """Return the number of stones of this color that were captured."""
         return int(self.board[HEADER, CAPTURED_BLACK + color - 1])
 
     def color_at(self, vertex: int) -> int:
@@ -180,12 +180,12 @@ class Game:
         return int(self.board[COLOR, vertex])
 
     def recent_boards(self, count: int) -> list[Board]:
-        """Return up to `count` boards, the present one first."""
+        """Return up to `count` boards, newest first."""
         return [state.board for state in self._states[: -count - 1 : -1]]
 
     @property
     def ever_occupied(self) -> NDArray[np.bool_]:
-        """[n] bool: where a stone has stood at any time; only there can a move repeat a position."""
+        """[n] bool: points where a stone has ever stood; only a move there can repeat a position."""
         return self._ever_occupied
 
     def superko_keys(self) -> NDArray[np.uint64]:
@@ -195,26 +195,26 @@ class Game:
         return self._present_keys()
 
     def keys_since_pass(self) -> NDArray[np.uint64]:
-        """Return the keys of all positions of which, under simple ko, the third occurrence makes the game void."""
+        """Return the keys of all positions whose third occurrence voids the game under simple ko."""
         return self._present_keys() if self.rules.ko is Ko.SIMPLE else np.zeros(0, dtype=np.uint64)
 
     def _present_keys(self) -> NDArray[np.uint64]:
         return np.array(self._keys[self._states[-1].keys_start :], dtype=np.uint64)
 
     def remembered_passes(self, color: int) -> NDArray[np.uint64]:
-        """Return the situations, `color` to play, in which a second pass of the same side ends the phase.
+        """Return the situations, with `color` to play, in which a second pass of the same side ends the phase.
 
-        Each is the hash of the stones, with WHITE_TO_PLAY_KEY mixed in for White and marks in a clean-up phase.
+        Each is the hash of the stones, with WHITE_TO_PLAY_KEY mixed in for White and the marks of a clean-up phase.
         """
         clears = self.rules.ko is Ko.SIMPLE or self.phase > 0
         return np.array(sorted(self._state_for(color).passes) if clears else [], dtype=np.uint64)
 
     def _state_for(self, color: int) -> State:
-        """Return the present state as it counts for a color, whose turn it need not be."""
+        """Return the current state for a mover who need not be the side to move."""
         return self._states[-1] if color == self.to_play else restarted(self._states[-1])
 
     def facts(self, color: int) -> NDArray[np.int16]:
-        """Return the row of facts [FACTS] of the present position, `color` to play, see `engine.board.facts`."""
+        """Return the row [FACTS] of the current position with `color` to play; see `engine.board.facts`."""
         state = self._state_for(color)
         row = np.zeros(FACTS, dtype=np.int16)
         row[[KO_NOW, KO_BEFORE, KO_EARLIER]] = NO_POINT
@@ -233,7 +233,7 @@ class Game:
     def clean_up(self, color: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return (marks, colors at the start of the second clean-up phase), each [n] int8 by vertex.
 
-        Marks are the bits MARKED and BANNED, here all 0 in the first phase; the colors are EMPTY before the phase.
+        Marks are the bits MARKED and BANNED, all 0 in normal play; the colors are EMPTY before that phase.
         """
         state = self._state_for(color)
         marks = np.zeros(self.board.shape[1], dtype=np.int8)
@@ -251,6 +251,7 @@ class Game:
         board, suicide = self.board, self.rules.suicide
         if board[COLOR, vertex] != EMPTY:
             return "occupied"
+        # The ko point binds only the side to move: a controller may play two moves of one color in a row.
         if vertex == board[HEADER, KO_POINT] and color == self.to_play:
             return "ko"
         if not self._stones_allow(color, vertex, suicide):
@@ -273,36 +274,39 @@ class Game:
         return bool(is_legal(self.board, vertex, color, suicide))
 
     def _repeats(self, color: int, vertex: int) -> bool:
-        """True if the superko rule forbids a move that the stones allow."""
+        """True if the superko rule forbids a move that is otherwise legal."""
         if self.rules.ko is Ko.SIMPLE:
             return False
+        # A stone on a point that was never occupied makes a new position, so most moves need no hash.
         if not self._ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
             return False
         key = int(hash_after(self.board, vertex, color))
         if self.rules.ko is Ko.SITUATIONAL and color == BLACK:
+            # After Black's move it is White's turn: situational keys include the side to move.
             key ^= WHITE_TO_PLAY_KEY
         return key in self._keys[self._states[-1].keys_start :]
 
     def is_legal(self, color: int, vertex: int) -> bool:
-        """Return whether the rules in force allow the move."""
+        """True if the rules in force allow the move."""
         return self.legality(color, vertex) is None
 
     def legal_vertices(self, color: int | None = None) -> list[int]:
-        """Return the points where a color may play, in policy order. A pass is always legal too.
+        """Return the points where a color may play, in policy order. A pass is always legal and not listed.
 
-        In a clean-up phase they include marked stones: see `engine.history`.
+        In a clean-up phase they include marked stones; see `engine.history`.
         """
         mover = self.to_play if color is None else color
         return [vertex for vertex in points(self.width, self.height) if self.legality(mover, vertex) is None]
 
     def legal_arrays(self, color: int) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.int8]]:
-        """Return the arrays (legal, marks, second_start) of the present position, `color` to play.
+        """Return (legal, marks, second_start) of the current position with `color` to play.
 
-        legal: [area + 1] in policy order, pass last and always True. The other two are those of `clean_up`, with
-        BANNED also where superko alone forbids a move.
+        legal: [area + 1] bool in policy order, pass last and always True. The other two are those of `clean_up`, with
+        BANNED also set where only superko forbids a move.
         """
         legal = np.ones(self.width * self.height + 1, dtype=np.bool_)
         marks, second_start = self.clean_up(color)
+        # Points where the stones alone do not decide: only there the slower `legality` runs.
         doubtful = np.ones_like(legal)
         if self.phase == 0:
             stones_allow(self.board, color, self.rules.suicide, self._ever_occupied, legal, doubtful)
@@ -316,10 +320,10 @@ class Game:
         return legal, marks, second_start
 
     def play(self, color: int, vertex: int, *, lenient: bool = False) -> int:
-        """Play a move and return the number of enemy stones captured.
+        """Play a move and return the number of captured stones.
 
-        lenient: accept what only superko or the ban of multi-stone suicide forbids, as controllers
-        expect of `play`. Turns are never checked.
+        lenient: accept moves that only superko or the ban on multi-stone suicide forbids, as controllers expect of
+        `play`. Turns are never checked: either color may move.
         Raises IllegalMove with the reason.
         """
         reason = self.legality(color, vertex)
@@ -339,6 +343,7 @@ class Game:
             state = after_pass_for_ko(state, stone)
         else:
             state = after_stone(state, vertex, color, self.rules, hash_before=int(position_hash(before.board)))
+            # A new array instead of an update in place: `copy` shares the old one.
             self._ever_occupied = self._ever_occupied | (board[COLOR] != EMPTY)
             self._ever_occupied[vertex] = True
         self._keys.append(position_key(state, opponent(color), self.rules))
@@ -350,26 +355,26 @@ class Game:
         return reason == "superko" or (reason == "suicide" and bool(is_legal(self.board, vertex, color, True)))
 
     def pass_ends_phase(self, color: int) -> bool:
-        """Return whether a pass of this color, now, would end the game or the phase."""
+        """True if a pass of this color, played now, would end the game or the phase."""
         return pass_effect(self._state_for(color), color, self.rules) != PASS_GOES_ON
 
     def undo(self) -> Move:
-        """Take back the last move and return it. Raises IllegalMove at the start; setup stays."""
+        """Take back the last move and return it. Raises IllegalMove at the start; setup stones stay."""
         if not self.moves:
             raise IllegalMove("cannot undo")
         self._states.pop()
         self._keys.pop()
         undone = self.moves.pop()
-        # Stones come by setup and by moves only, also those that a suicide takes off at once.
+        # Stones appear by setup and by moves only (a suicide's stones too), so the mask is rebuilt from these.
         self._ever_occupied = self._states[0].board[COLOR] != EMPTY
         self._ever_occupied[[move.vertex for move in self.moves]] = True
         return undone
 
     def setup(self, black: Iterable[int], white: Iterable[int] = (), to_play: int | None = None) -> None:
-        """Add setup stones before the first move. They are no moves and cannot be undone.
+        """Add setup stones before the first move. They do not count as moves and cannot be undone.
 
-        Raises IllegalMove, changing nothing, after the first move, on an occupied point, or when a
-        chain would have no liberty.
+        Raises IllegalMove, without changing anything, after the first move, on an occupied point, or when a chain would
+        have no liberty.
         """
         if self.moves:
             raise IllegalMove("stones are set up before the first move")
@@ -381,6 +386,7 @@ class Game:
                     raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: occupied")
                 add_stone(board, vertex, color)
         for vertex in points(self.width, self.height):
+            # Checked after all stones are placed: stones set up later may fill the last liberty of earlier ones.
             if board[COLOR, vertex] != EMPTY and board[LIBERTIES, board[HEAD, vertex]] == 0:
                 raise IllegalMove(f"{format_vertex(vertex, self.width, self.height)}: chain without liberties")
         board[HEADER, KO_POINT] = NO_POINT
@@ -398,7 +404,7 @@ class Game:
         self.komi = komi
 
     def set_rules(self, rules: Rules) -> None:
-        """Change the rules; the moves stay and are judged anew."""
+        """Change the rules and judge all moves again under them."""
         self.rules = rules
         self._replay(self.moves)
 
@@ -410,6 +416,7 @@ class Game:
 
     def copy(self) -> "Game":
         """Return an independent game in the same position."""
+        # Skips __init__, which would allocate a board and its keys; states are immutable and can be shared.
         other = object.__new__(Game)
         other.__dict__.update(self.__dict__)
         for name in ("moves", "setup_black", "setup_white", "_states", "_keys"):

@@ -1,11 +1,9 @@
-"""What a game is in besides its stones: passes, phases, repeated situations, the button, bonuses.
+"""Tracks what a game consists of besides its stones: passes, phases, repetitions, the button, bonuses.
 
-One `State` stands after each move; the functions here say which one follows. Legality in the first
-phase, superko and the list of moves are `engine.game`'s.
-
-In the clean-up phases of territory rules kos have rules of their own. A stone that has taken a ko is
-marked; the opponent's play at the ko then only lifts the mark and leaves the board as it is ("pass for
-ko"). And each ko may be taken by a side only once in the same position.
+There is one `State` after each move; the functions here compute the next one. Legality in normal play, superko and the
+list of moves belong to `engine.game`. In the clean-up phases of territory rules, ko works differently. A stone that has
+captured in a ko is marked; the opponent's play at the ko only removes the mark and leaves the board unchanged ("pass
+for ko"). And each side may take each ko only once in the same position.
 """
 
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from engine.rules import Ko, Rules
 from engine.vertex import NO_POINT
 
 WHITE_TO_PLAY_KEY = 0x9E3779B97F4A7C15
-"""Mixed into a position's hash where the side to move matters (situational superko)."""
+"""XORed into a position's hash for White to move, where the side to move matters (situational superko)."""
 FINAL_PHASE = 2
 _OCCURRENCES_FOR_NO_RESULT = 3
 
@@ -32,9 +30,9 @@ class State:
     """Everything that a move changes, except the lists that only grow.
 
     passes: situations in which a side has passed in this phase, see `situation`.
-    keys_start: index of the first of the game's keys that a repetition is looked for among.
-    marks, ko_captures: clean-up phases only, the marked stones, and (board's hash, point, color) of
-        each capture of a ko.
+    keys_start: index of the first of the game's keys that count for repetition.
+    marks, ko_captures: used in clean-up phases only: the marked stones, and (board hash, point, color) of
+        each ko capture.
     turns, legal_turns, alternating: as in `engine.board.facts`, but not bounded.
     """
 
@@ -58,14 +56,15 @@ class State:
 
 
 def _changed(state: State, **fields: Any) -> State:
-    """Return a state with other fields: `dataclasses.replace`, which takes a quarter of the time of a move."""
+    """Return a copy of a state with some fields replaced, faster than `dataclasses.replace`."""
+    # `dataclasses.replace` re-runs __init__ with all 17 fields; it took a quarter of the time of a move.
     other = object.__new__(State)
     other.__dict__.update(state.__dict__, **fields)
     return other
 
 
 def situation(state: State, color: int) -> int:
-    """Return a key of the stones, the marks and the side to move."""
+    """Return a hash of the stones, the marks and the side to move."""
     key = int(position_hash(state.board)) ^ (WHITE_TO_PLAY_KEY if color == WHITE else 0)
     for point in state.marks:
         key ^= int(zobrist(point, EMPTY))
@@ -73,17 +72,17 @@ def situation(state: State, color: int) -> int:
 
 
 def position_key(state: State, color: int, rules: Rules) -> int:
-    """Return the key under which the ko rule in force remembers the position, `color` to play."""
+    """Return the key by which the ko rule in force recognizes the position with `color` to play."""
     if rules.ko is Ko.POSITIONAL and state.phase == 0:
         return int(position_hash(state.board))
     return situation(state, color)
 
 
 def restarted(state: State) -> State:
-    """Return the state as it counts for a side whose turn it is not.
+    """Return the state for a side that moves out of turn.
 
-    Two moves of one color in a row are no course of play: passes before them end nothing, and what was
-    banned no longer is. Stones, phase, bonuses and the positions that superko forbids stay.
+    Two moves of one color in a row break the course of play: earlier passes no longer end anything, and kos are no
+    longer banned. Stones, phase, bonuses and the positions that superko forbids stay.
     """
     board = state.board.copy()
     board[HEADER, KO_POINT] = NO_POINT
@@ -106,9 +105,9 @@ def restarted(state: State) -> State:
 
 
 def one_turn_later(state: State, board: Board, *, legal: bool) -> State:
-    """Return the state with the board after a move and one turn more, nothing else changed.
+    """Return the state with the new board and one more turn, nothing else changed.
 
-    legal: the rules in force allowed the move.
+    legal: whether the rules in force allowed the move.
     """
     return _changed(
         state,
@@ -123,10 +122,10 @@ def one_turn_later(state: State, board: Board, *, legal: bool) -> State:
 
 
 def after_stone(state: State, vertex: int, color: int, rules: Rules, *, hash_before: int) -> State:
-    """Return the state after a stone, which is on the board of `state` already.
+    """Return the state after a stone that is already on the board of `state`.
 
-    hash_before: the hash of the board before it. Repetition is judged by `judged`, for the game
-    knows the keys.
+    hash_before: hash of the board before the move. Repetition is checked by `judged`, because only the game knows the
+    keys.
     """
     board = state.board
     if not rules.is_area and state.phase < FINAL_PHASE:
@@ -142,14 +141,14 @@ def after_stone(state: State, vertex: int, color: int, rules: Rules, *, hash_bef
 
 
 def after_pass_for_ko(state: State, stone: int) -> State:
-    """Return the state after a play that only lifts the mark of a stone."""
+    """Return the state after a play that only removes the mark of a stone."""
     return _changed(state, marks=state.marks - {stone}, consecutive_passes=0)
 
 
 def judged(state: State, rules: Rules, keys: list[int]) -> State:
-    """Return the state after a play, void if its position has occurred three times.
+    """Return the state after a play; the game is void if the position has occurred three times.
 
-    keys: of all positions of the game, the present one last.
+    keys: of all positions of the game, the current one last.
     """
     if rules.ko is not Ko.SIMPLE and state.phase == 0:
         return state
@@ -159,17 +158,18 @@ def judged(state: State, rules: Rules, keys: list[int]) -> State:
 
 
 def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bool) -> State:
-    """Return the state after a pass, whose turn has been counted.
+    """Return the state after a pass; its turn is already counted.
 
     index: of the position after the pass among the game's keys. encore: territory rules have clean-up phases.
     """
     if state.button:
+        # The button: the first pass is worth half a point to its player and does not count towards the end.
         bonus = 0.5 if color == WHITE else -0.5
         return _changed(
             state, button=False, button_bonus=bonus, consecutive_passes=0, passes=frozenset(), keys_start=index
         )
     if _passes_clear_history(state, rules):
-        # A cycle with a pass in it is no long cycle: it never makes the game void.
+        # Simple ko voids a game only for a cycle without passes, so a pass starts the search for repetitions anew.
         state = _changed(state, keys_start=index)
     effect = pass_effect(state, color, rules)
     state = _changed(
@@ -202,12 +202,12 @@ def _ended(state: State) -> State:
 
 
 def _passes_clear_history(state: State, rules: Rules) -> bool:
-    """True where a pass clears what repetition is judged by, and a repeated pass ends the phase."""
+    """True if a pass resets the repetition check, and a repeated pass ends the phase."""
     return rules.ko is Ko.SIMPLE or state.phase > 0
 
 
 def pass_effect(state: State, color: int, rules: Rules) -> int:
-    """Return what a pass of this color, now, would do: one of the constants of `engine.board.facts`."""
+    """Return the effect of a pass of this color, played now: one of the constants of `engine.board.facts`."""
     if state.button:
         return PASS_GOES_ON
     repeated = _passes_clear_history(state, rules) and situation(state, color) in state.passes
@@ -219,9 +219,9 @@ def pass_effect(state: State, color: int, rules: Rules) -> int:
 
 
 def lifted_mark(state: State, vertex: int, color: int) -> int:
-    """Return the marked stone whose mark a play would lift without changing the board, or NO_POINT.
+    """Return the marked stone whose mark a play would remove without changing the board, or NO_POINT.
 
-    That is a marked enemy stone, single and in atari, when it is played on or at the ko that takes it.
+    It is a single marked enemy stone in atari, and the play is on it or on the point that would capture it.
     """
     if not state.marks:
         return NO_POINT
@@ -244,6 +244,6 @@ def lifted_mark(state: State, vertex: int, color: int) -> int:
 
 
 def banned_points(state: State, color: int) -> set[int]:
-    """Return where a side in a clean-up phase may not take a ko, having done so in this position before."""
+    """Return the points where this side may not take a ko, because it did so before in the same position."""
     present = int(position_hash(state.board))
     return {point for before, point, mover in state.ko_captures if before == present and mover == color}

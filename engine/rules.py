@@ -1,7 +1,7 @@
-"""The rules of one game as a frozen value, with the presets that controllers name.
+"""The rules of a game as an immutable value, with the presets that controllers use.
 
-Fields, presets and shorthands are KataGo's (`kata-set-rules`, `kata-get-rules`). Komi is no part
-of the rules here: it belongs to the game, as in GTP. What is usual with each rule set is told beside it.
+Fields, presets and shorthands are KataGo's (`kata-set-rules`, `kata-get-rules`). Komi is not part of the rules: it
+belongs to the game, as in GTP. The usual komi of each rule set is listed separately.
 """
 
 import json
@@ -30,7 +30,7 @@ class Scoring(StrEnum):
 
 
 class Tax(StrEnum):
-    """Which points do not count: none, those in seki, or also two for every living group."""
+    """Which points do not count: none, points in seki, or those and two points for every living group."""
 
     NONE = "NONE"
     SEKI = "SEKI"
@@ -38,7 +38,7 @@ class Tax(StrEnum):
 
 
 class HandicapBonus(StrEnum):
-    """What White receives for N handicap stones."""
+    """Points that White receives for N handicap stones."""
 
     ZERO = "0"
     N = "N"
@@ -49,9 +49,9 @@ class HandicapBonus(StrEnum):
 class Rules:
     """One rule set.
 
-    suicide: removing a chain of two or more own stones is legal; a single stone never is.
-    button: the first pass is worth half a point to the passer (area-button rules).
-    friendly_pass: players may pass without first capturing dead stones.
+    suicide: a chain of two or more own stones may be removed; a single stone never.
+    button: the first pass gives half a point to the player who passes (area-button rules).
+    friendly_pass: players may pass without capturing dead stones first.
     """
 
     ko: Ko = Ko.POSITIONAL
@@ -69,13 +69,13 @@ class Rules:
 
     @property
     def may_agree(self) -> bool:
-        """Players may take dead stones off by agreement; elsewhere what stands counts."""
+        """True if players may remove dead stones by agreement; otherwise every stone on the board counts."""
         return self.friendly_pass or not self.is_area
 
     def with_field(self, name: str, value: object) -> "Rules":
         """Return a copy with one field, named as in `kata-set-rule`, replaced.
 
-        Raises BadRules on an unknown field or value.
+        Raises BadRules for an unknown field or value.
         """
         return _from_mapping({name: value}, self)
 
@@ -101,11 +101,11 @@ _SHORT_FIELDS = {
     "fpok": "friendlyPassOk",
 }
 _TERM = r"(komi|ko|scoring|score|tax|sui|button|whb|fpok)\s*([A-Z]+(?:-1)?|-?[0-9]+(?:\.[0-9]+)?)\s*"
+# KataGo's long form, terms in any order: koSIMPLEscoreAREAtaxNONEsui0.
 _TERMS = re.compile(f"(?:{_TERM})+")
-"""KataGo's long form, in any order: koSIMPLEscoreAREAtaxNONEsui0."""
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 MOST_KOMI = 400.0
-"""The largest komi that a game may have, for either side."""
+"""The largest komi, for either side."""
 
 TROMP_TAYLOR = Rules()
 CHINESE = Rules(ko=Ko.SIMPLE, suicide=False, handicap_bonus=HandicapBonus.N, friendly_pass=True)
@@ -139,7 +139,7 @@ PRESETS: dict[str, Rules] = {
 SERVER_PRESETS: dict[str, Rules] = {
     "cgos": replace(TROMP_TAYLOR, suicide=False),
 }
-"""Rules of servers that KataGo has no name for: known here, told to other programs by their fields."""
+"""Rule sets of servers that KataGo has no name for. Other programs receive them field by field."""
 
 KGS_PRESETS: dict[str, Rules] = {
     "chinese": CHINESE_KGS,
@@ -147,9 +147,10 @@ KGS_PRESETS: dict[str, Rules] = {
     "aga": AGA,
     "new_zealand": NEW_ZEALAND,
 }
-"""The names that `kgs-rules` sends, which differ from the shorthands for Chinese rules."""
+"""The arguments of `kgs-rules`; its "chinese" has positional superko, unlike KataGo's shorthand."""
 
 _KNOWN = PRESETS | SERVER_PRESETS
+# Names without hyphens, and aliases -> preset names.
 _NAMES = {name.replace("-", ""): name for name in _KNOWN} | {
     "jp": "japanese",
     "jpn": "japanese",
@@ -159,23 +160,22 @@ _NAMES = {name.replace("-", ""): name for name in _KNOWN} | {
     "inggoe": "ing",
     "gor": "bga",
 }
-"""Names without what joins their words -> presets."""
+# Komi of the presets that differ from `usual_komi`.
 _KOMI = {"new-zealand": 7.0}
-"""The komi of presets where it is not the `usual_komi`."""
 
 
 def parse_rules(text: str) -> Rules:
-    """Return the rules that a shorthand ("chinese"), a JSON object or KataGo's long form names.
+    """Parse a shorthand ("chinese"), a JSON object or KataGo's long form.
 
-    Fields that are not told are those of Tromp-Taylor; with territory scoring and no tax given, tax is SEKI.
-    Raises BadRules on anything unknown, a komi among it.
+    Missing fields are Tromp-Taylor's; with territory scoring, a missing tax means SEKI.
+    Raises BadRules for anything unknown, and for a komi.
     """
     given = _read_fields(text)
     return _KNOWN[_preset_named(text)] if given is None else _from_fields(given)
 
 
 def parse_rules_and_komi(text: str) -> tuple[Rules, float]:
-    """Return what `parse_rules` does, and the komi that the text gives as a field or that is usual. Raises BadRules."""
+    """Parse rules like `parse_rules`, and the komi given as a field, else the usual one. Raises BadRules."""
     given = _read_fields(text)
     if given is None:
         name = _preset_named(text)
@@ -185,24 +185,24 @@ def parse_rules_and_komi(text: str) -> tuple[Rules, float]:
 
 
 def usual_komi(rules: Rules) -> float:
-    """Return the komi of games under such rules, by KataGo's reckoning."""
+    """Return the komi that KataGo uses by default under these rules."""
     if not rules.is_area:
         return 6.5
     return 7.0 if rules.button else 7.5
 
 
 def is_komi(komi: float) -> bool:
-    """True for a multiple of a half within MOST_KOMI."""
+    """True for a multiple of 0.5 of at most MOST_KOMI for either side."""
     return abs(komi) <= MOST_KOMI and (2.0 * komi).is_integer()
 
 
 def preset_name(rules: Rules) -> str | None:
-    """Return the first preset name that means these rules, or None."""
+    """Return the first preset name of these rules, or None."""
     return next((name for name, preset in PRESETS.items() if preset == rules), None)
 
 
 def _preset_named(text: str) -> str:
-    """Return the preset that a name means, however its words are joined. Raises BadRules."""
+    """Return the name of a preset; spaces, hyphens and the word "rules" are ignored. Raises BadRules."""
     name = re.sub(r"[\s_-]|rules", "", text.lower())
     if name not in _NAMES:
         raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(_KNOWN)}, or a JSON object")
@@ -210,7 +210,7 @@ def _preset_named(text: str) -> str:
 
 
 def _read_fields(text: str) -> dict[str, object] | None:
-    """Return the fields of a JSON object or of the long form, None for a text that is neither. Raises BadRules."""
+    """Return the fields of a JSON object or of the long form, None for any other text. Raises BadRules."""
     stripped = text.strip()
     if _TERMS.fullmatch(stripped):
         return dict(re.findall(_TERM, stripped))
@@ -219,12 +219,12 @@ def _read_fields(text: str) -> dict[str, object] | None:
     try:
         given: dict[str, object] = json.loads(stripped)
     except (ValueError, RecursionError) as error:
-        raise BadRules(f"rules are no valid JSON: {error}") from error
+        raise BadRules(f"rules are not valid JSON: {error}") from error
     return given
 
 
 def _from_fields(given: Mapping[str, object]) -> Rules:
-    """Return the rules of some fields, the others being those of Tromp-Taylor."""
+    """Return the rules with the given fields; missing ones are Tromp-Taylor's."""
     rules = _from_mapping(given, TROMP_TAYLOR)
     return rules if rules.is_area or "tax" in given else replace(rules, tax=Tax.SEKI)
 

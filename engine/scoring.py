@@ -1,8 +1,7 @@
-"""Counting a game: area and territory, taxes, seki, bonuses and komi.
+"""Counts a game: area and territory, taxes, seki, bonuses and komi.
 
-All scores are Black minus White in points. Which stones are dead is an argument: judging that is
-a player's work. With none given, KataGo's rule holds: a stone is dead if it lies in the other
-side's pass-alive territory.
+All scores are Black minus White in points. Dead stones are an argument: judging life and death is a player's job.
+Without that argument, KataGo's rule applies: a stone is dead if it lies in the opponent's pass-alive territory.
 """
 
 from collections.abc import Collection
@@ -20,16 +19,16 @@ from engine.vertex import neighbors
 
 Owner = NDArray[np.int8]
 VOID = "Void"
-"""The result, as SGF has it, of a game that has none: the same position came for the third time."""
+"""SGF's result of a game without one: the same position occurred for the third time."""
 _TAX_PER_GROUP = 2
+# An eye space of this many points lives alone, even if its group touches neutral points.
 _SURE_EYE_SIZE = 4
-"""An eye space of this many points lives by itself even where its group touches neutral points."""
 
 
 def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> float:
-    """Return the score of the present position under the rules in force.
+    """Return the score of the current position under the rules in force.
 
-    dead: vertices of stones to take off first; whole chains are taken. seki: see `territory_score`.
+    dead: vertices of dead stones; their whole chains are removed first. seki: see `territory_score`.
     """
     if game.no_result:
         return 0.0
@@ -39,10 +38,10 @@ def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | 
 
 
 def area_score(game: Game, dead: Collection[int] = ()) -> float:
-    """Return the score by area. Under territory rules this is the equivalent area count.
+    """Return the area score. Under territory rules, this is the equivalent area count.
 
-    That count gives White a point for each black move and takes one for each white move: the stones
-    of a color that are not on the board, or dead on it, are then its prisoners.
+    That count gives White a point for each black move and takes one for each white move: a color's stones that are dead
+    or no longer on the board then count as prisoners.
     """
     board = without_chains(game.board, dead)
     owner, groups = ownership_map(game, board)
@@ -53,7 +52,7 @@ def area_score(game: Game, dead: Collection[int] = ()) -> float:
 
 
 def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
-    """Return who owns each vertex under the rules in force, and the independent groups by color."""
+    """Return (owner [n] of each vertex under the rules in force, independent groups [3] by color)."""
     rules = game.rules
     scratch = new_scratch(board)
     base = np.zeros(board.shape[1], dtype=np.int8)
@@ -76,6 +75,7 @@ def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
     unmarked = owner == EMPTY
     if not rules.is_area:
         if not stones_alive and game.second_encore_start is not None:
+            # Stones played in the second clean-up phase are not alive by themselves (KataGo's territory rules).
             stones &= colors == game.second_encore_start
         owner[unmarked & stones] = colors[unmarked & stones]
     return owner, groups
@@ -84,11 +84,10 @@ def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
 def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> float:
     """Return the score by territory and prisoners, as players count a finished game.
 
-    Dead stones become prisoners. Territory is an empty region that touches one color alone. Under a
-    seki tax it counts for nothing beside a stone in seki; under the tax on all groups each living
-    group pays two points besides.
-    seki: vertices of the stones that live in seki. With None it is guessed from the board, as if all
-    neutral points were played: of the groups beside one those live in seki that do not surely have two eyes.
+    Dead stones become prisoners. Territory is an empty region that touches one color only. Under the seki tax, regions
+    beside a stone in seki count nothing; under the tax on all groups, each living group also pays two points.
+    seki: vertices of the stones that live in seki. With None they are estimated as if all neutral points were filled: a
+    group beside a neutral point lives in seki unless it certainly has two eyes.
     """
     board = without_chains(game.board, dead)
     scratch = new_scratch(board)
@@ -98,9 +97,11 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
     if game.rules.tax is not Tax.NONE:
         living = _drop_seki_eyes(board, owner, None if seki is None else frozenset(seki))
     territory = np.where(board[COLOR] == EMPTY, owner, EMPTY)
-    # A stone left on the board inside the other side's pass-alive territory is a prisoner too.
+    # A stone inside the opponent's pass-alive territory is a prisoner too, although nobody listed it as dead.
     enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
+    # Black's prisoners are the captured white stones, and vice versa.
     prisoners = {color: int(board[HEADER, CAPTURED_BLACK + 2 - color]) for color in (BLACK, WHITE)}
+    # An enclosed stone counts twice: as a prisoner, and for the point below it.
     points = {
         color: int(np.count_nonzero(territory == color)) + 2 * int(np.count_nonzero(enclosed & (owner == color)))
         for color in (BLACK, WHITE)
@@ -110,20 +111,20 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
 
 
 def tromp_taylor_score(game: Game) -> float:
-    """Return the literal Tromp-Taylor score: every stone on the board is alive; komi included."""
+    """Return the literal Tromp-Taylor score: every stone on the board is alive; with komi."""
     black, white = _count_literally(game.board)
     return black - white - game.white_bonus
 
 
 def format_score(score: float) -> str:
-    """Return "B+3.5", "W+2" or "0" for a Black-positive score."""
+    """Format a Black-positive score: "B+3.5", "W+2" or "0"."""
     if score == 0:
         return "0"
     return f"{'B' if score > 0 else 'W'}+{abs(score):g}"
 
 
 def without_chains(board: Board, dead: Collection[int]) -> Board:
-    """Return a copy of a board with the chains of the given stones taken off as prisoners."""
+    """Return a copy of a board without the chains of the given stones, which become prisoners."""
     copy = board.copy()
     for vertex in dead:
         if copy[COLOR, vertex] in (BLACK, WHITE):
@@ -132,7 +133,7 @@ def without_chains(board: Board, dead: Collection[int]) -> Board:
 
 
 def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
-    """Return the 4-connected vertices around `seed` for which `member` holds."""
+    """Return the vertices connected to `seed` for which `member` is true (flood fill)."""
     region, stack = {seed}, [seed]
     while stack:
         for neighbor in neighbors(stack.pop(), int(board[HEADER, WIDTH])):
@@ -143,7 +144,7 @@ def _region(seed: int, member: NDArray[np.bool_], board: Board) -> set[int]:
 
 
 def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> dict[int, int]:
-    """Take the territory of groups in seki out of an area map, in place; return the other groups by color."""
+    """Remove the territory of groups in seki from an area map, in place; return the number of other groups by color."""
     colors, width = board[COLOR], int(board[HEADER, WIDTH])
     neutral = (colors == EMPTY) & (owner == EMPTY)
     living = {BLACK: 0, WHITE: 0}
@@ -169,7 +170,7 @@ def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> 
 
 
 def _eye_spaces(board: Board, group: set[int], not_own_stone: NDArray[np.bool_]) -> list[set[int]]:
-    """Return the connected parts of a group that hold none of its own stones."""
+    """Return the connected parts of a group without its own stones."""
     member = np.zeros(board.shape[1], dtype=np.bool_)
     member[[vertex for vertex in group if not_own_stone[vertex]]] = True
     eyes: list[set[int]] = []

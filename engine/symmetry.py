@@ -1,8 +1,7 @@
-"""The eight symmetries of a board, on vertices, planes and policies.
+"""Maps vertices, planes and policies by the eight symmetries of a board.
 
-A symmetry is a number 0..7 whose bits say: 1 flip the rows (top to bottom), 2 flip the columns,
-4 exchange rows and columns, after the flips. This is KataGo's numbering. The four that exchange
-rows and columns belong to square boards only.
+A symmetry is a number 0..7 with three bits: 1 flips the rows (top to bottom), 2 flips the columns, 4 swaps rows and
+columns, after the flips. This is KataGo's numbering. The four that swap rows and columns exist for square boards only.
 """
 
 from functools import lru_cache
@@ -27,19 +26,21 @@ def applicable(width: int, height: int) -> range:
 
 def inverse(symmetry: int) -> int:
     """Return the symmetry that undoes this one."""
+    # All are their own inverse but the two quarter turns, which undo each other.
     return {5: 6, 6: 5}.get(symmetry, symmetry)
 
 
 def compose(first: int, second: int) -> int:
-    """Return the symmetry that does what `first` and then `second` do."""
+    """Return the symmetry that applies `first`, then `second`."""
     flips = second & 3
     if first & TRANSPOSE:
+        # After a transposition, flipping rows is flipping columns of the original, and vice versa.
         flips = (flips & FLIP_ROWS) << 1 | (flips & FLIP_COLUMNS) >> 1
     return (first ^ second) & TRANSPOSE | (first & 3) ^ flips
 
 
 def map_vertex(vertex: int, symmetry: int, width: int, height: int) -> int:
-    """Return where a vertex goes; a pass stays a pass. Raises ValueError if not `applicable`."""
+    """Return the image of a vertex; a pass stays a pass. Raises ValueError if not `applicable`."""
     _require_applicable(symmetry, width, height)
     if vertex == PASS:
         return PASS
@@ -55,7 +56,7 @@ def map_vertex(vertex: int, symmetry: int, width: int, height: int) -> int:
 
 @lru_cache
 def vertex_table(symmetry: int, width: int, height: int) -> NDArray[np.int16]:
-    """Return where every vertex goes: [array_length] int16, wall vertices to themselves. Do not change it."""
+    """Return the image of every vertex: [array_length] int16; wall vertices map to themselves. Read-only."""
     table = np.arange(array_length(width, height), dtype=np.int16)
     for vertex in points(width, height):
         table[vertex] = map_vertex(vertex, symmetry, width, height)
@@ -63,9 +64,9 @@ def vertex_table(symmetry: int, width: int, height: int) -> NDArray[np.int16]:
 
 
 def map_planes(planes: NDArray[T], symmetry: int) -> NDArray[T]:
-    """Return a view of planes [.., height, width] seen through a symmetry.
+    """Return a view of planes [.., height, width] under a symmetry.
 
-    What lay on vertex v lies on `map_vertex(v)` afterwards. Raises ValueError if not `applicable`.
+    The value at vertex v moves to `map_vertex(v)`. Raises ValueError if not `applicable`.
     """
     height, width = planes.shape[-2:]
     _require_applicable(symmetry, width, height)
@@ -77,7 +78,7 @@ def map_planes(planes: NDArray[T], symmetry: int) -> NDArray[T]:
 
 
 def map_policy(policy: NDArray[T], symmetry: int, width: int, height: int) -> NDArray[T]:
-    """Return a copy of policies [.., area + 1], pass last, seen through a symmetry.
+    """Return a copy of policies [.., area + 1], pass last, under a symmetry.
 
     Raises ValueError if not `applicable`.
     """

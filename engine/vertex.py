@@ -1,20 +1,18 @@
-"""One integer for every place a move can go, and its only conversions.
+"""Defines the vertex, one integer for every move, and all its conversions.
 
-A vertex is an index into a board stored with a one-point wall: rows of `width + 1` points, the
-first of each row wall, one wall row above and one below (and one point more, so that every
-diagonal neighbor of a point is an index). The four neighbors of a point are `p +- 1` and
-`p +- stride(width)`. Row 0 is the top row, column 0 the left one.
-
-This module alone knows GTP letters, SGF letters and policy indices.
+A vertex indexes a board that is stored with a one-point wall: rows of `width + 1` points, the first of each row a wall,
+one wall row above and one below, and one more point at the end, so that every diagonal neighbor of a point is a valid
+index. The four neighbors of a point are `p +- 1` and `p +- stride(width)`. Row 0 is the top row, column 0 the left one.
+Only this module knows GTP letters, SGF letters and policy indices.
 """
 
 from engine.errors import BadVertex
 
 MAX_SIZE = 25
 PASS = 0
-"""The vertex of a pass: a wall index, so it never names a point."""
+"""The vertex of a pass: a wall index, so it is never a point."""
 NO_POINT = -1
-"""Stands where there is no vertex at all, such as "no ko point"."""
+"""Marks the absence of a vertex, such as "no ko point"."""
 
 GTP_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 _SGF_LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -27,6 +25,7 @@ def stride(width: int) -> int:
 
 def array_length(width: int, height: int) -> int:
     """Return the length of an array indexed by vertex, wall included."""
+    # One wall column serves both sides: the right neighbor of a row's last point is the next row's wall.
     return (width + 1) * (height + 2) + 1
 
 
@@ -36,12 +35,12 @@ def point_at(row: int, column: int, width: int) -> int:
 
 
 def row_column(vertex: int, width: int) -> tuple[int, int]:
-    """Return (row, column) of a point, row 0 at the top. Does not accept PASS."""
+    """Return (row, column) of a point, row 0 at the top. PASS is not allowed."""
     return vertex // (width + 1) - 1, vertex % (width + 1) - 1
 
 
 def neighbors(vertex: int, width: int) -> tuple[int, int, int, int]:
-    """Return the four places beside a point, wall included: above, left, right, below."""
+    """Return the four neighbors of a point, possibly wall: above, left, right, below."""
     return vertex - stride(width), vertex - 1, vertex + 1, vertex + stride(width)
 
 
@@ -74,9 +73,9 @@ def format_vertex(vertex: int, width: int, height: int) -> str:
 
 
 def parse_vertex(text: str, width: int, height: int) -> int:
-    """Return the vertex that a GTP text names, in any case.
+    """Parse a GTP vertex, in any case.
 
-    Raises BadVertex when the text is no vertex, or lies outside the board.
+    Raises BadVertex if the text is not a vertex or lies outside the board.
     """
     name = text.upper()
     if name == "PASS":
@@ -99,9 +98,9 @@ def format_sgf(vertex: int, width: int) -> str:
 
 
 def parse_sgf(text: str, width: int, height: int) -> int:
-    """Return the vertex that an SGF text names; "" is a pass, and "tt" too up to 19x19.
+    """Parse an SGF point; "" is a pass, and "tt" too up to 19x19.
 
-    Raises BadVertex when the text is no point of the board.
+    Raises BadVertex if the text is not a point of the board.
     """
     if text == "" or (text == "tt" and width <= 19 and height <= 19):
         return PASS
