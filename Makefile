@@ -50,10 +50,11 @@ test-cleanup: $(VENV)/installed-dev ## take dead stones off finished games by kg
 test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
 	@$(PYTEST) -rs -m binary tests/binary $(ARGS)
 
-lint: $(VENV)/installed-dev ## check style, layout and types: ruff, mypy
+lint: $(VENV)/installed-dev ## check style, layout, types and pages: ruff, mypy, links and commands
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python .ci/check_pages.py
 
 perft: $(VENV)/installed-dev ## count legal positions, compare random games with the naive board
 	@$(BIN)/python -m tests.perft $(ARGS)
