@@ -227,8 +227,8 @@ def test_a_check_of_nothing_fails(network: Path, tmp_path: Path) -> None:
 
 
 def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
-    from engine.apps.net import options
     from engine.evaluators import backends
+    from engine.settings import network_options as options
 
     assert (options.BACKENDS, options.PRECISIONS) == (backends.BACKENDS, backends.PRECISIONS)
 

@@ -29,7 +29,7 @@ from engine.records.sgf import load_sgf
 from engine.vertex import PASS, parse_vertex
 from keima import main
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SIZE = 5
 PEOPLE = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
 
