@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ test-scores: $(VENV)/installed-dev ## compare scores and dead stones of finished
 
 test-cleanup: $(VENV)/installed-dev ## take dead stones off finished games by kgs-genmove_cleanup: ENGINE="keima --net FILE --visits 100"
 	@$(BIN)/python -m tests.scores.cleanup $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
+
+test-wheel: $(VENV)/installed-dev ## install the wheel beside foreign packages of the same names, and use it
+	@$(PYTEST) -rs -m "slow or not slow" --timeout=900 tests/test_distribution.py $(ARGS)
 
 test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
 	@$(PYTEST) -rs -m binary tests/binary $(ARGS)

@@ -213,17 +213,17 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
 
 @click.group(
     cls=FrontDoor,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "obj": Path(__file__)},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="keima")
 def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
 
 
-@main.command()
+@main.command("gtp")
 @with_player_options
 @controller_options
-def gtp(**options: Any) -> None:
+def speak_gtp(**options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     """Speak GTP on stdin and stdout."""
     from gtp.session import SessionConfig, run
 

@@ -32,13 +32,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[1]
+_ENGINE = __name__.removesuffix(".native.jit")
+"""What modules below `_ROOT` are imported from: `engine` in the repository, `keima.engine` in the wheel."""
 _FROZEN_CACHE = "kernels"
 """Folder with the compiled kernels inside the frozen program."""
 _KEPT = 4
 """How many cache directories stay when a new one is begun: those of the versions last run."""
 _OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
+_MODULE = rf"({re.escape(_ENGINE)}[\w.]*)"
 _IMPORT = re.compile(
-    rb"^\s*(?:from\s+(engine[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(engine[\w.]*))", re.MULTILINE
+    rf"^\s*(?:from\s+{_MODULE}\s+import\s+(\([^)]*\)|[^\n]*)|import\s+{_MODULE})".encode(), re.MULTILINE
 )
 
 
@@ -64,7 +67,7 @@ def source_key(root: Path = _ROOT) -> str:
         path = waiting.pop()
         if path not in found and path.is_file():
             found[path] = path.read_bytes()
-            waiting += _imported_files(found[path], root.parent)
+            waiting += _imported_files(found[path], root.parents[_ENGINE.count(".")])
     digest = hashlib.sha256()
     for path, source in sorted(found.items()):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + source)

@@ -1,4 +1,4 @@
-"""Where this program is installed, for those who are to start it again, and where it may keep what it found out."""
+"""Where this program is installed, how to start it again, and where it may keep its cached data."""
 
 import os
 import sys
@@ -6,16 +6,23 @@ from pathlib import Path
 
 
 def installed_program() -> list[str]:
-    """Return the command that starts this installation: the frozen program, the script `keima`, or Python with it.
-
-    The paths are absolute; a virtual environment's own script stands for it.
-    """
-    if getattr(sys, "frozen", False):
-        return [str(Path(sys.executable).absolute())]
+    """Return the command for other programs' configurations: the script `keima` beside Python, else `this_program`."""
     script = Path(sys.executable).absolute().parent / ("keima.exe" if os.name == "nt" else "keima")
-    if script.exists():
-        return [str(script)]
-    return [str(Path(sys.executable).absolute()), str(Path(__file__).absolute().parents[2] / "keima.py")]
+    return [str(script)] if script.exists() and not _is_frozen() else this_program()
+
+
+def this_program() -> list[str]:
+    """Return the command that runs the very code that is running now, with absolute paths."""
+    python = str(Path(sys.executable).absolute())
+    if _is_frozen():
+        return [python]
+    home = Path(__file__).absolute().parents[2]
+    in_checkout = home / "keima.py"
+    return [python, str(in_checkout if in_checkout.exists() else home)]  # in a wheel, `home` is the package keima
+
+
+def _is_frozen() -> bool:
+    return bool(getattr(sys, "frozen", False))
 
 
 def user_cache() -> Path | None:

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from engine.settings.network_options import NO_NETWORK, network_named, network_o
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.option_types import SECONDS, BoardSize
 from engine.support.command_line import joined, startable
+from engine.support.installation import this_program
 from engine.support.stopping import interrupting
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="Also measure the engine's memory after a move of N visits on the last --size. Takes long.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_obj
 def bench(
-    front_door: Path,
-    /,
     net: str | None,
     backend: str,
     precision: str,
@@ -75,7 +72,6 @@ def bench(
     """
     from engine.apps.bench.effort import NO_PRECISION
     from engine.apps.bench.measure import cli_bench
-    from engine.apps.bench.startup import own_program
     from engine.evaluators.rollout import RolloutEvaluator
     from engine.evaluators.uniform import UniformEvaluator
 
@@ -109,5 +105,5 @@ def bench(
                 *(["--human-profile", profile] if profile else []),
             ]
             rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
-        program = own_program(front_door)
+        program = this_program()
         sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,11 +11,6 @@ from pathlib import Path
 from engine.errors import GoError
 
 _RESIDENT = re.compile(r"^Vm(RSS|HWM):\s+(\d+) kB$", re.MULTILINE)
-
-
-def own_program(front_door: Path) -> list[str]:
-    """Return the command that starts this very program again."""
-    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, str(front_door)]
 
 
 @contextmanager

@@ -7,7 +7,6 @@ Imports nothing heavy.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "tr
 """Keys, and sections, in which a run may differ from its config.toml; the new values are written there."""
 CONFIG = "config.toml"
 _SUFFIX = ".toml"
+_PRESETS = Path(__file__).with_name("presets")
 
 
 @dataclass(frozen=True)
@@ -145,15 +145,14 @@ class ZeroConfig:
 
 def preset_names() -> list[str]:
     """Return the names of the presets that come with the program."""
-    files = resources.files("engine.train.generations").joinpath("presets").iterdir()
-    return sorted(file.name.removesuffix(_SUFFIX) for file in files if file.name.endswith(_SUFFIX))
+    return sorted(file.stem for file in _PRESETS.glob(f"*{_SUFFIX}"))
 
 
 def preset_text(name: str) -> str:
     """Return the text of a preset. Raises ConfigError where there is none of this name."""
     if name not in preset_names():
         raise ConfigError(f"unknown preset {name!r}, expected {' or '.join(preset_names())}, or a .toml file")
-    return resources.files("engine.train.generations").joinpath("presets", name + _SUFFIX).read_text(encoding="utf-8")
+    return (_PRESETS / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
 def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:

@@ -7,7 +7,6 @@ and goes on with a match that was cut short.
 import os
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
@@ -21,6 +20,7 @@ from engine.match.store import GameRecord
 from engine.match.tournament import run_match
 from engine.search.params import SearchParams
 from engine.support.command_line import joined
+from engine.support.installation import this_program
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
 from engine.train.generations.config import ZeroConfig
 from engine.train.generations.gate import DRAW, LOSS, WIN
@@ -100,7 +100,7 @@ class RatingMatches:
     def _meet_gnugo(self, generation: int, level: int, size: int) -> list[GameRecord]:
         """Play a match over GTP; its folder keeps the games. Raises Stopped, and MatchError where none is possible."""
         rating = self.config.rating
-        engine = [*own_command(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
+        engine = [*this_program(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
         engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
         # Networks that learn from nothing are small: six games took 24 s with one on each of two cores, 28 s else.
         games, threads = shared_out(self.config.evaluator.threads, 0)
@@ -130,11 +130,6 @@ class RatingMatches:
         if len(result.records) < rating.games:
             raise MatchError(f"{folder}: {len(result.records)} of {rating.games} games")
         return result.records
-
-
-def own_command() -> list[str]:
-    """Return the command that starts this very program again."""
-    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "keima"]
 
 
 def _points(record: GameRecord, generation: int) -> float:
