@@ -107,7 +107,7 @@ def make_tree(root: Path) -> dict[str, Path]:
     )
     sources = {
         "kernels.py": kernel,
-        "jit.py": "",
+        "native/jit.py": "",
         "board/__init__.py": "",
         "board/layout.py": "from engine.color import EMPTY\n",
         "color.py": "EMPTY = 0\n",
@@ -119,7 +119,7 @@ def make_tree(root: Path) -> dict[str, Path]:
     return {name: root / name for name in sources}
 
 
-@pytest.mark.parametrize("name", ["kernels.py", "jit.py", "board/__init__.py", "board/layout.py", "color.py"])
+@pytest.mark.parametrize("name", ["kernels.py", "native/jit.py", "board/__init__.py", "board/layout.py", "color.py"])
 def test_a_change_of_what_a_kernel_uses_changes_the_key(tmp_path: Path, name: str) -> None:
     files = make_tree(tmp_path / "engine")
     before = source_key(tmp_path / "engine")
