@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from engine.search.search import Search
     from engine.search.stoppers import SearchStats
 
-_INTERVAL = 0.5
-"""Seconds between two pictures of a search."""
+REDRAW_SECONDS = 0.5
+"""Between two drawings of a search."""
 _MOVES, _LENGTH = 1, 8
 _GRAPHICS = "gogui-gfx:"
 _LISTED = 10
@@ -39,7 +39,7 @@ class LiveGraphics:
     def __init__(self, color: int, width: int, height: int) -> None:
         self._color = color
         self._size = width, height
-        self._due = time.monotonic() + _INTERVAL
+        self._due = time.monotonic() + REDRAW_SECONDS
 
     def show(self, search: "Search", stats: "SearchStats") -> None:
         """Draw the search if it is time."""
@@ -53,7 +53,7 @@ class LiveGraphics:
         moves = variation(seen.moves[0].pv, self._color, *self._size)
         text = f"{stats.visits} visits, winrate {100 * seen.root.winrate:.1f} %, lead {seen.root.lead:+.1f}"
         write_lines([_GRAPHICS, f"VAR {moves}", f"TEXT {text}", ""])
-        self._due = time.monotonic() + _INTERVAL
+        self._due = time.monotonic() + REDRAW_SECONDS
 
     def clear(self) -> None:
         """Take everything off the board: GoGui reads stderr only until the reply."""

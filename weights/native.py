@@ -42,7 +42,7 @@ def to_bytes(spec: NetSpec) -> bytes:
     """Return the file of a network, the same for the same network. Raises WeightsError on an inconsistent one."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(_named(spec)))}
     net = to_json(spec)
-    document = {"version": VERSION, "crc32": _checksum(net, arrays), "net": net}
+    document = {"version": VERSION, "crc32": crc32_of(net, arrays), "net": net}
     return safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
 
 
@@ -94,7 +94,7 @@ def _read(file: Any) -> NetSpec:
     spec = _named(from_json(document["net"], fetch))
     if unread:
         raise WeightsError("extra tensor", layer=min(unread))
-    checksum = _checksum(document["net"], dict(tensors(spec)))
+    checksum = crc32_of(document["net"], dict(tensors(spec)))
     if document["crc32"] != checksum:
         raise WeightsError("damaged: wrong checksum", expected=document["crc32"], got=checksum)
     return spec
@@ -126,7 +126,7 @@ def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
     return document
 
 
-def _checksum(net: object, arrays: Mapping[str, Array]) -> int:
+def crc32_of(net: object, arrays: Mapping[str, Array]) -> int:
     """Return the CRC-32 of the architecture and, in the order of their names, all arrays."""
     checksum = zlib.crc32(json.dumps(net, sort_keys=True).encode())
     for name in sorted(arrays):

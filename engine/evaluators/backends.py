@@ -80,7 +80,7 @@ def to_compare(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> lis
     known = (*(("numba",) if _kernels_compute(spec) else ()), *(name for name in INSTALL if _installed(name)))
     names = [first] if backend != AUTO else [first, *(name for name in known if name != first)]
     if precision == AUTO:
-        return [(name, each) for name in names for each in _full_speed(spec, name)]
+        return [(name, each) for name in names for each in full_speed(spec, name)]
     if backend != AUTO:
         return [(first, precision)]
     able = [name for name in names if precision in _computable(spec, name)]
@@ -91,10 +91,10 @@ def to_compare(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> lis
 
 
 def _computable(spec: NetSpec, backend: str) -> tuple[str, ...]:
-    return _TORCH if backend == "torch" else _full_speed(spec, backend)
+    return _TORCH if backend == "torch" else full_speed(spec, backend)
 
 
-def _full_speed(spec: NetSpec, backend: str) -> tuple[str, ...]:
+def full_speed(spec: NetSpec, backend: str) -> tuple[str, ...]:
     if backend == "numba":
         from engine.evaluators.kernel_backend import precisions as precisions_of_kernels
 
@@ -112,7 +112,7 @@ def _installed(name: str) -> bool:
 
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
     """Return whether Keima's own kernels compute a network here, in a precision."""
-    return precision in _full_speed(spec, "numba")
+    return precision in full_speed(spec, "numba")
 
 
 def _rounding_is_fast() -> bool:

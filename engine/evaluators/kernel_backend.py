@@ -37,7 +37,7 @@ _SLOTS = 2
 """Slots a thread: while one is computed, another is encoded or read."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
 """Of a model for each number of the network at most: Winograd's algorithm takes four times the weights."""
-_WEIGHTS_MEMORY = 512 * 2**20
+WEIGHTS_MEMORY = 512 * 2**20
 """Bytes that the weights of the models in memory may take together; one board size is always kept."""
 
 
@@ -93,7 +93,7 @@ class NumbaBackend:
         self.name, self.goes_on = f"numba-cpu-{precision}", True
         self.parallel = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
-        self._boards_kept = max(1, _WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
+        self._boards_kept = max(1, WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
         self._crew = Crew(self.parallel, "network")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
@@ -106,6 +106,12 @@ class NumbaBackend:
     def prepare(self, width: int, height: int) -> None:
         """Begin to build for a board size in the background."""
         self._model(width, height)
+
+    @property
+    def boards(self) -> list[tuple[int, int]]:
+        """Width and height of the boards whose models are in memory, the one used longest ago first."""
+        with self._lock:
+            return list(self._models)
 
     def _model(self, width: int, height: int) -> Future[Model]:
         """Return the model of a board size; forget those used longest ago."""

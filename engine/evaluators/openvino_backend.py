@@ -39,7 +39,7 @@ _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
 _SLOTS = 2
 """Slots a stream: while one is inferred, another is encoded or read."""
-_WEIGHTS_MEMORY = 512 * 2**20
+WEIGHTS_MEMORY = 512 * 2**20
 """Bytes that the weights of the models in memory may take together; one board size is always kept."""
 
 
@@ -94,7 +94,7 @@ class OpenVinoBackend:
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
-        self._boards_kept = max(1, _WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
+        self._boards_kept = max(1, WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._awaited: Counter[tuple[int, int]] = Counter()
@@ -106,6 +106,12 @@ class OpenVinoBackend:
     def prepare(self, width: int, height: int) -> None:
         """Begin to compile for a board size in the background: small batches first, for an early first answer."""
         self._board_models(width, height)
+
+    @property
+    def boards(self) -> list[tuple[int, int]]:
+        """Width and height of the boards whose models are in memory, the one used longest ago first."""
+        with self._lock:
+            return list(self._models)
 
     def _board_models(self, width: int, height: int) -> dict[int, Future[Any]]:
         """Return the models of a board size by batch; forget the boards used longest ago that no call waits for."""
@@ -151,11 +157,11 @@ class OpenVinoBackend:
             size, batch, model = waiting[0]
             model.set_running_or_notify_cancel()
         try:
-            model.set_result(self._compile(batch, *size))
+            model.set_result(self.compile(batch, *size))
         except Exception as error:  # noqa: BLE001 - raised where the model is used
             model.set_exception(error)
 
-    def _compile(self, batch: int, width: int, height: int) -> Any:
+    def compile(self, batch: int, width: int, height: int) -> Any:
         """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
         graph = self._graphs.pop((width, height), None) or self._build(width, height)
         model = self._compiled(graph.model, graph.precision, batch)
@@ -285,7 +291,7 @@ def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
 def _batches(weights: int) -> tuple[int, ...]:
     """Return the batches to compile for, smallest first; each holds the weights' bytes again, in its own order."""
     batches = (1, 2, 4, _ROWS)
-    return batches if (len(batches) + 1) * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
+    return batches if (len(batches) + 1) * weights <= WEIGHTS_MEMORY else (1, _ROWS)
 
 
 def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:

@@ -31,11 +31,11 @@ _LOG = logging.getLogger(__name__)
 _POLICY, _RESULT = OUTPUTS[:2]
 _COMPARED = slice(None, None, 4)
 """Which of the positions are compared: they may take a call each, and consecutive ones are of one game."""
-_MOST_LOST = 0.02
+MOST_LOST = 0.02
 """Of winrates and of the policy, on average: several times what known networks lose."""
-_WORTH_KEEPING = 1.0
+WORTH_KEEPING = 1.0
 """Seconds from which on what was found out is kept."""
-_FILES = 32
+MOST_FILES = 32
 """How many files stay."""
 _LOSS = "loss"
 """The name of the loss in a file; ranges have their numbers."""
@@ -52,7 +52,7 @@ class Loss(NamedTuple):
     @property
     def is_small(self) -> bool:
         """Whether the network is worth its speed; numbers that are none are not small."""
-        return self.winrate <= _MOST_LOST and self.policy <= _MOST_LOST
+        return self.winrate <= MOST_LOST and self.policy <= MOST_LOST
 
 
 class Rounding:
@@ -105,7 +105,7 @@ class Rounding:
 
     def _keep(self, ranges: list[Range], loss: Loss | None) -> None:
         """Write what took long to find out, for the next time."""
-        if self._file is not None and self._seconds >= _WORTH_KEEPING:
+        if self._file is not None and self._seconds >= WORTH_KEEPING:
             _write(self._file, ranges, loss)
 
 
@@ -175,7 +175,7 @@ def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, content.getvalue())
         files = sorted(file.parent.glob("*.npz"), key=lambda path: path.stat().st_mtime)
-        for path in files[:-_FILES]:
+        for path in files[:-MOST_FILES]:
             path.unlink(missing_ok=True)
 
 

@@ -9,8 +9,8 @@ from engine.players.base import Limits
 from engine.settings.levels import FULL_LEVEL, VISIBILITY
 from engine.vertex import PASS
 
-_GLANCES = 5
-"""Points that are seen for no reason, on average."""
+RANDOMLY_SEEN = 5
+"""Points that a level sees whatever their priors, on average."""
 
 
 def at_level(limits: Limits, level: int) -> Limits:
@@ -23,14 +23,14 @@ def choose_hidden_moves(
 ) -> list[int]:
     """Return a random subset of `vertices` that a level leaves out of its search.
 
-    A point is left out with probability (1 - GLANCES / moves) * (1 - prior) ** visibility: at a visibility of 1, a move
+    A point is left out with probability (1 - RANDOMLY_SEEN / moves) * (1 - prior) ** visibility: at a visibility of 1, a move
     is found about as often as its prior predicts. The best point stays if all would go. A pass is left out unless it
     is the best move, so a weak level never passes because it missed a move.
     """
     is_point = vertices != PASS
     if not is_point.any():
         return []
-    chances = max(0.0, 1.0 - _GLANCES / len(vertices)) * (1.0 - np.minimum(priors, 1.0)) ** visibility
+    chances = max(0.0, 1.0 - RANDOMLY_SEEN / len(vertices)) * (1.0 - np.minimum(priors, 1.0)) ** visibility
     is_seen = generator.random(len(vertices)) >= chances
     best_point = np.argmax(np.where(is_point, priors, -1.0))
     is_seen[~is_point] = priors[~is_point] > priors[best_point]

@@ -118,6 +118,16 @@ class Program:
         for reader in self._readers:
             reader.start()
 
+    @property
+    def pid(self) -> int:
+        """The number of the process, and of its group."""
+        return self._process.pid
+
+    @property
+    def unread_bytes(self) -> int:
+        """Memory of the output lines that nobody has asked for yet, in bytes."""
+        return self._lines.qsize()
+
     def ask(self, command: str, seconds: float) -> Reply:
         """Send one command line and return its reply, waiting `seconds` at most.
 

@@ -75,7 +75,7 @@ def _report(state: GtpState) -> dict[str, Any]:
     wanted = Wanted(max_moves=1, ownership=True)
     seen = None if last_search.search is None else snapshot(last_search.search, wanted, last_search.color)
     if seen is not None and seen.root.ownership is not None:
-        report["ownership"] = _owners(seen.root.ownership)
+        report["ownership"] = owner_letters(seen.root.ownership)
     return report
 
 
@@ -92,7 +92,7 @@ def _move(state: GtpState, move: "MoveInfo") -> dict[str, Any]:
     }
 
 
-def _owners(ownership: "Iterable[float]") -> str:
+def owner_letters(ownership: "Iterable[float]") -> str:
     """Return a letter for the owner of each point, row by row from the top."""
     return "".join(_OWNERS[round(max(0.0, min((owner + 1.0) / 2.0, 1.0)) * _LAST_OWNER)] for owner in ownership)
 

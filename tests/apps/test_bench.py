@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import keima
 from engine.apps.bench.effort import Effort
 from engine.apps.bench.katago import KataGo, Speed
-from engine.apps.bench.measure import _PER_EVALUATOR, measure_board
+from engine.apps.bench.measure import PER_EVALUATOR, measure_board
 from engine.apps.bench.startup import resident_mib
 from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
@@ -204,10 +204,10 @@ def test_ratios_are_of_the_same_run() -> None:
 
 @needs_closures
 def test_threads_without_python_are_measured_with_the_batch_that_the_search_used() -> None:
-    figures: dict = {key: {"9": {}} for key in _PER_EVALUATOR}
+    figures: dict = {key: {"9": {}} for key in PER_EVALUATOR}
     evaluators = {("fake", "none"): NativeFake(2, pauses=500)}
     measure_board(Effort(runs=1, seconds=0.05), evaluators, None, (9, 9), "9", figures)
-    told = {key: figures[key]["9"]["fake"]["none"] for key in _PER_EVALUATOR}
+    told = {key: figures[key]["9"]["fake"]["none"] for key in PER_EVALUATOR}
     assert set(told["evaluations_per_s"]) == {"1", "4", "8"}
     over = told["visits_over_evaluations"]
     assert 1 <= over["batch"] <= 8

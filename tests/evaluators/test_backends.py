@@ -127,13 +127,13 @@ def test_the_evaluator_computes_with_the_backend_and_the_choice_is_logged(
 
 
 FAST = {"openvino": ("fp32", "bf16"), "torch": ("fp32",)}
-FULL_SPEED = backends._full_speed
+FULL_SPEED = backends.full_speed
 
 
 def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "_full_speed", lambda spec, name: FAST.get(name) or FULL_SPEED(spec, name))
+    monkeypatch.setattr(backends, "full_speed", lambda spec, name: FAST.get(name) or FULL_SPEED(spec, name))
     of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
     assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
@@ -152,7 +152,7 @@ def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_compari
     machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = {**FAST, "openvino": ("fp32", "int8")}
-    monkeypatch.setattr(backends, "_full_speed", lambda spec, name: fast.get(name) or FULL_SPEED(spec, name))
+    monkeypatch.setattr(backends, "full_speed", lambda spec, name: fast.get(name) or FULL_SPEED(spec, name))
     machine("openvino", "torch")
     assert to_compare(SPEC, precision="int8") == [("openvino", "int8")]
     assert to_compare(SPEC, precision="fp16") == [("torch", "fp16")]

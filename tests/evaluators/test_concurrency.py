@@ -145,12 +145,13 @@ class Meeting:
     def __init__(self, count: int) -> None:
         self.attributes = UniformEvaluator().attributes
         self.evaluations = 0
-        self._inner, self._barrier, self._lock = UniformEvaluator(), threading.Barrier(count), threading.Lock()
+        self.barrier = threading.Barrier(count)
+        self._inner, self._lock = UniformEvaluator(), threading.Lock()
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         with self._lock:
             self.evaluations += count
-        self._barrier.wait(TIMEOUT)
+        self.barrier.wait(TIMEOUT)
         self._inner.evaluate(positions, count, out)
 
     def close(self) -> None:
@@ -182,8 +183,7 @@ def test_a_position_that_two_calls_miss_at_once_is_remembered_once() -> None:
     cached = CachedEvaluator(inner, megabytes=0.0)
     in_threads(lambda _: evaluated(cached, batch_of([Game(5)])), 2)
     assert (inner.evaluations, cached.entries) == (2, WAYS)
-    inner = Meeting(1)
-    cached._inner = inner
+    inner.barrier, inner.evaluations = threading.Barrier(1), 0
     games = [Game(5), *(random_game(seed, 5, moves=9) for seed in range(WAYS - 1))]
     for game in games:
         evaluated(cached, batch_of([game]))

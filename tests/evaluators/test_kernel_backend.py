@@ -1,6 +1,7 @@
 """The backend of Keima's own kernels against plain loops: board sizes, batches, threads and precisions."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.nets.examples import EXAMPLES
 from tests.nets.kernels.lanes import needs_lanes, needs_tiles
 from tests.nets.kernels.test_model import CONVOLUTIONS, ROUNDED
 from tests.positions import batch_of, random_game
+from tests.waiting import wait_until
 
 pytestmark = needs_lanes
 
@@ -68,16 +70,16 @@ def test_one_evaluator_serves_every_board_size_in_turn(precision: Precision) -> 
 
 
 def test_models_beyond_the_bound_of_memory_are_forgotten_and_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
     backend = NumbaBackend(SPEC, threads=1)
     evaluator = NetworkEvaluator(SPEC, backend)
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in [(5, 5), (9, 4), (5, 5)])
     assert np.array_equal(first.policy, again.policy)
-    assert list(backend._models) == [(5, 5)]
+    assert backend.boards == [(5, 5)]
 
 
 def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
     backend, begun, go_on = NumbaBackend(SPEC, threads=1), threading.Event(), threading.Event()
     build = backend_module.build_model
 
@@ -93,7 +95,7 @@ def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatc
         assert begun.wait(20)
         assert not backend.is_prompt(5, 5, 1)
         backend.prepare(9, 9)
-        assert list(backend._models) == [(9, 9)]
+        assert backend.boards == [(9, 9)]
         go_on.set()
         started.result(timeout=20)
     backend.wait(slot)
@@ -101,22 +103,24 @@ def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatc
     backend.close()
 
 
-def test_a_network_is_built_and_its_kernel_loaded_before_it_is_asked() -> None:
+def test_a_network_is_built_and_its_kernel_loaded_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, infer = list[int](), backend_module.infer_rows
+    monkeypatch.setattr(backend_module, "infer_rows", lambda *what: computed.append(1) or infer(*what))
     backend = NumbaBackend(SPEC, threads=1)
     backend.prepare(7, 7)
-    backend._builder.shutdown()
-    assert backend.is_prompt(7, 7, 8)
-    assert len(backend._memories) == 1
+    wait_until(lambda: backend.is_prompt(7, 7, 8))
+    assert computed
     backend.close()
 
 
 def test_a_call_is_ready_when_it_is_computed_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     backend, go_on = NumbaBackend(SPEC, threads=1), threading.Event()
     slot = backend.slots(5, 5)[0]
+    # A call that takes long is left to the backend's own thread, and not computed by the one that waits.
+    monkeypatch.setattr(backend_module, "infer_rows", lambda *_: time.sleep(0.1))
     backend.start(slot, 1)
     backend.wait(slot)
     monkeypatch.setattr(backend_module, "infer_rows", lambda *_: go_on.wait(20))
-    backend._seconds = 1.0
     assert backend.ready(slot, 0.0)
     backend.start(slot, 1)
     assert not backend.ready(slot, 0.01)

@@ -15,6 +15,7 @@ from engine.nets.spec import DensePolicyHead, NetSpec, WeightsError
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game
+from tests.waiting import wait_until
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
@@ -57,7 +58,7 @@ def test_one_evaluator_serves_every_board_size_in_turn() -> None:
 
 
 def test_models_beyond_the_bound_of_memory_are_forgotten_and_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
     evaluator = openvino_evaluator(EXAMPLES["softmax silu"])
     sizes = [(5, 5), (9, 4), (5, 5)]
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
@@ -65,15 +66,15 @@ def test_models_beyond_the_bound_of_memory_are_forgotten_and_compiled_again(monk
 
 
 def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "_WEIGHTS_MEMORY", 0)
-    compile_at_once, begun, go_on = OpenVinoBackend._compile, threading.Event(), threading.Event()
+    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    compile_at_once, begun, go_on = OpenVinoBackend.compile, threading.Event(), threading.Event()
 
     def compile_later(self: OpenVinoBackend, *what: int) -> object:
         begun.set()
         assert go_on.wait(20)
         return compile_at_once(self, *what)
 
-    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    monkeypatch.setattr(OpenVinoBackend, "compile", compile_later)
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     slot = backend.slots(5, 5)[0]
     with ThreadPoolExecutor() as pool:
@@ -82,12 +83,12 @@ def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.Monk
         while not backend._awaited[5, 5]:
             time.sleep(0.001)
         backend.prepare(9, 9)
-        assert list(backend._models) == [(5, 5), (9, 9)]
+        assert backend.boards == [(5, 5), (9, 9)]
         go_on.set()
         started.result(timeout=20)
     backend.wait(slot)
     backend.prepare(7, 7)
-    assert list(backend._models) == [(7, 7)]
+    assert backend.boards == [(7, 7)]
     backend.close()
 
 
@@ -95,7 +96,7 @@ def test_a_network_is_compiled_before_it_is_asked() -> None:
     spec = EXAMPLES["softmax silu"]
     backend = OpenVinoBackend(spec, "fp32", threads=1)
     backend.prepare(7, 7)
-    backend._compiler.shutdown()
+    wait_until(lambda: all(backend.is_prompt(7, 7, count) for count in (1, 2, 4, 8)))
     slot = backend.slots(7, 7)[0]
     for count in (1, 2, 3, 8):
         backend.start(slot, count)
@@ -114,18 +115,19 @@ def test_the_board_asked_for_last_is_compiled_first_and_small_batches_before_lar
         assert go_on.wait(20)
         compiled.append((width, batch))
 
-    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    monkeypatch.setattr(OpenVinoBackend, "compile", compile_later)
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     backend.prepare(5, 5)
     assert begun.wait(20)
     backend.prepare(9, 9)
     go_on.set()
-    backend._compiler.shutdown()
+    wait_until(lambda: len(compiled) == 8)
+    backend.close()
     assert compiled == [(5, 1), (9, 1), (9, 2), (9, 4), (9, 8), (5, 2), (5, 4), (5, 8)]
 
 
 def test_what_fails_to_compile_fails_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OpenVinoBackend, "_compile", lambda *_: 1 / 0)
+    monkeypatch.setattr(OpenVinoBackend, "compile", lambda *_: 1 / 0)
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     slot = backend.slots(5, 5)[0]
     with pytest.raises(ZeroDivisionError):
@@ -141,7 +143,7 @@ def test_closing_leaves_uncompiled_what_nobody_needs_any_more(monkeypatch: pytes
         assert go_on.wait(20)
         compiled.append(batch)
 
-    monkeypatch.setattr(OpenVinoBackend, "_compile", compile_later)
+    monkeypatch.setattr(OpenVinoBackend, "compile", compile_later)
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     backend.prepare(5, 5)
     assert begun.wait(20)

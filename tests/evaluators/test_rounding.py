@@ -35,7 +35,7 @@ POSITIONS = batch_of([random_game(seed, 9, moves=60) for seed in range(8)])
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of what is kept, where everything is worth keeping."""
     monkeypatch.setenv("KEIMA_CACHE", str(tmp_path))
-    monkeypatch.setattr(rounding_module, "_WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(rounding_module, "WORTH_KEEPING", 0.0)
     return tmp_path / "ranges"
 
 
@@ -100,7 +100,7 @@ def test_a_network_that_loses_little_is_computed_in_int8(compiled: list[str], fo
 def test_a_network_that_loses_much_is_computed_in_the_next_precision(
     compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(rounding_module, "_MOST_LOST", 1e-9)
+    monkeypatch.setattr(rounding_module, "MOST_LOST", 1e-9)
     with caplog.at_level(logging.WARNING):
         first = evaluations()
     assert "is computed in fp32 on 9x9: int8 would change winrates by 0.0" in caplog.text
@@ -116,7 +116,7 @@ def test_int8_is_taken_as_it_is_where_somebody_wants_it(
     compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = evaluations("int8")
-    monkeypatch.setattr(rounding_module, "_MOST_LOST", 1e-9)
+    monkeypatch.setattr(rounding_module, "MOST_LOST", 1e-9)
     evaluations()
     assert np.array_equal(evaluations("int8"), usual)
 
@@ -195,7 +195,7 @@ def test_a_damaged_file_is_removed_where_measuring_again_is_quick(
     measure()
     [file] = folder.iterdir()
     file.write_bytes(b"garbage")
-    monkeypatch.setattr(rounding_module, "_WORTH_KEEPING", 3600.0)
+    monkeypatch.setattr(rounding_module, "WORTH_KEEPING", 3600.0)
     measure()
     assert list(folder.iterdir()) == []
 
@@ -214,7 +214,7 @@ def test_numbers_that_are_not_finite_are_the_networks_fault(folder: Path) -> Non
 
 
 def test_only_the_newest_files_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding_module, "_FILES", 2)
+    monkeypatch.setattr(rounding_module, "MOST_FILES", 2)
     found = []
     for side in (7, 8, 9):
         Rounding(SPEC, build_model(SPEC, 8, side, side), side, side, compile_exact, compares=False)
@@ -229,6 +229,6 @@ def test_nothing_is_kept_where_it_was_found_out_quickly_or_cannot_be_written(
     folder.write_text("a file where the folder should be")
     measure()
     folder.unlink()
-    monkeypatch.setattr(rounding_module, "_WORTH_KEEPING", 3600.0)
+    monkeypatch.setattr(rounding_module, "WORTH_KEEPING", 3600.0)
     measure()
     assert not folder.exists()

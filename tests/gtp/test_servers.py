@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gtp.commands import HANDLERS, UNLISTED
+from gtp.commands.servers import owner_letters
 from gtp.protocol import parse_command
 from gtp.session import answer
 from gtp.state import GtpState, SessionConfig
@@ -67,9 +68,7 @@ def test_cgos_gets_one_line_of_json_and_the_move() -> None:
 
 
 def test_cgos_owners_run_from_the_opponents_to_the_movers() -> None:
-    from gtp.commands.servers import _owners
-
-    assert _owners([-1.0, 0.0, 1.0, 2.0]) == "Af++"
+    assert owner_letters([-1.0, 0.0, 1.0, 2.0]) == "Af++"
 
 
 def test_cgos_is_told_a_resignation() -> None:

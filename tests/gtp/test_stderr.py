@@ -51,7 +51,7 @@ def test_the_move_played_comes_first_in_the_summary(capsys: pytest.CaptureFixtur
 def test_a_move_is_drawn_while_it_is_sought_and_then_taken_off(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gtp.stderr._INTERVAL", 0.0)
+    monkeypatch.setattr("gtp.stderr.REDRAW_SECONDS", 0.0)
     lines = after_a_move(capsys, live_graphics=True)
     assert lines[-1] == "gogui-gfx: CLEAR"
     starts = [number for number, line in enumerate(lines) if line == "gogui-gfx:"]
@@ -87,7 +87,7 @@ def test_a_stderr_that_cannot_be_written_costs_no_move(
     stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr("gtp.stderr._INTERVAL", 0.0)
+    monkeypatch.setattr("gtp.stderr.REDRAW_SECONDS", 0.0)
     config = SessionConfig(width=9, height=9, seconds=0.03, leela_lines=True, live_graphics=True)
     state = new_state(FakePlayer(thinking=True), config)
     write_lines(["hello"])

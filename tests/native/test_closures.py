@@ -16,7 +16,7 @@ from engine.native.closures import FAILED, Closure, Held, acquire, holding, invo
 from engine.native.jit import kernel
 
 pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RECORD = np.dtype([("small", np.int8), ("large", np.float64)], align=True)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.native.jit import kernel, remove_old_caches, source_key
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ONE_KERNEL = """
 from engine.native.jit import cache_directory, compilations, kernel
 

@@ -65,7 +65,7 @@ def test_nobody_passes_in_the_opening_and_every_game_ends(player: SearchPlayer, 
 
 
 def test_the_best_point_is_seen_where_all_would_be_overlooked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.players.hidden_moves._GLANCES", 0)
+    monkeypatch.setattr("engine.players.hidden_moves.RANDOMLY_SEEN", 0)
     often = seen(np.array([*np.linspace(0.0, 0.01, AREA), 0.0]), 0.0, 20)
     assert often.tolist() == [*[0.0] * (AREA - 1), 1.0, 0.0]
 

@@ -3,10 +3,11 @@
 kata-analyze and lz-analyze go on; kata-genmove_analyze tells three lines and plays, kata-search_analyze_cancellable
 tells --lines of them unless it hears something, and does not play. --command WORDS are listed besides,
 --refuse WORDS answered with `?`; --dead POINTS are the dead stones; --deaf goes on analysing for ever, --crash ends at
-the first genmove, --log FILE keeps every line.
+the first genmove, --log FILE keeps every line, --pid FILE the number of the process.
 """
 
 import argparse
+import os
 import queue
 import sys
 import threading
@@ -51,12 +52,15 @@ def main() -> None:
     parser.add_argument("--command", default="kata-analyze kata-genmove_analyze")
     parser.add_argument("--refuse", default="")
     parser.add_argument("--log", default="")
+    parser.add_argument("--pid", default="")
     parser.add_argument("--lines", type=int, default=3)
     parser.add_argument("--dead", default="")
     parser.add_argument("--resign-at", type=int, default=1000)
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--crash", action="store_true")
     options = parser.parse_args()
+    if options.pid:
+        Path(options.pid).write_text(str(os.getpid()))
     listed, size, heard = [*BASE.split(), *options.command.split()], 9, heard_lines()
     played: list[str] = []
     while line := heard.get():

@@ -85,7 +85,7 @@ def rewritten(change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -
     document = {"version": native.VERSION, "crc32": 0, "net": json.loads(json.dumps(to_json(SMALL)))}
     change(document, arrays)
     if document.get("crc32") == 0:
-        document["crc32"] = native._checksum(document.get("net"), arrays)
+        document["crc32"] = native.crc32_of(document.get("net"), arrays)
     return safetensors.numpy.save(arrays, {native.METADATA_KEY: json.dumps(document)})
 
 

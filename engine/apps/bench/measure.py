@@ -27,7 +27,7 @@ from engine.support.progress import ProgressBar
 
 EvaluatorFactories = Mapping[Names, Callable[[], Evaluator]]
 """What makes each evaluator, by backend and precision."""
-_PER_EVALUATOR = (
+PER_EVALUATOR = (
     "evaluations_per_s",
     "visits_per_s",
     "visits_over_evaluations",
@@ -104,7 +104,7 @@ def measure(
     bar.update("rollouts")
     per_size = {name_of(size): size for size in sizes}
     figures["rollouts_per_s"] = {name: {"light": rollouts_per_second(effort, *size)} for name, size in per_size.items()}
-    figures |= {key: {name: {} for name in per_size} for key in _PER_EVALUATOR}
+    figures |= {key: {name: {} for name in per_size} for key in PER_EVALUATOR}
     if katago:
         figures["katago"] = {"command": katago}
         figures["katago"] |= {key: {} for key in ("evaluations_per_s", "visits_per_s", "ratio", "visits_ratio")}

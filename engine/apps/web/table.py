@@ -146,7 +146,7 @@ class Table:
     def _drop_unwanted(self) -> None:
         """Give up an analysis or a review under way that is not what is wanted now."""
         looks = (Kind.ANALYSIS, Kind.REVIEW)
-        if self._taken is not None and self._taken.kind in looks and self._taken.kind is not self._wanted():
+        if self._taken is not None and self._taken.kind in looks and self._taken.kind is not self.wanted():
             self._taken = None
             self._ticket += 1
 
@@ -214,7 +214,7 @@ class Table:
             while True:
                 if self._is_closed:
                     return None
-                kind = self._wanted()
+                kind = self.wanted()
                 if kind is not None and (self._taken is None or self._taken.ticket != self._ticket):
                     number = self._game.move_number if kind is not Kind.REVIEW else min(self._line.unreviewed)
                     self._taken = Task(
@@ -224,7 +224,8 @@ class Table:
                     return self._taken
                 self._changed.wait()
 
-    def _wanted(self) -> Kind | None:
+    def wanted(self) -> Kind | None:
+        """Return what the engine should do next, None if nothing."""
         if self._is_paused:
             return None
         if self._wants_score or (self._game.is_over and self._line.result is None and self._shown.count is None):

@@ -122,9 +122,9 @@ class FinalJudge:
     def _candidates(self, game: Game) -> Iterator[list[int]]:
         """Yield the stones that may be dead, the cheapest guess first."""
         yield []
-        yield [vertex for chain in dead_chains(game, self._ownership(game)) for vertex in chain]
+        yield [vertex for chain in dead_chains(game, self.ownership(game)) for vertex in chain]
 
-    def _ownership(self, game: Game) -> Ownership:
+    def ownership(self, game: Game) -> Ownership:
         """Return the mean owner of each point in play-outs, Black's view."""
         rows = self._rows
         if self._buffers is None or (self._buffers[0].width, self._buffers[0].height) != (game.width, game.height):

@@ -45,13 +45,13 @@ class MakeSelfplay:
 
 
 class SelfplayPlaying:
-    """Plays games without end, one file a game."""
+    """Plays games without end, one file a game. unsent: records by number, of finished games that are not sent."""
 
     def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings) -> None:
         self._settings = replace(settings, shard_samples=1)
         self._computing = computing_of(evaluator)
         self._evaluator: SwitchingEvaluator | None = None
-        self._records: dict[int, str] = {}
+        self.unsent: dict[int, str] = {}
         self._read = 0
 
     def take_over(self, network: bytes, generation: int) -> None:
@@ -77,19 +77,19 @@ class SelfplayPlaying:
             letter = folder / ("letter" + SUFFIX)
             write_shard(letter, read_shard(path), {_RECORD: self._record_of(folder, number)})
             yield letter.read_bytes(), path
-            del self._records[number]  # the game is sent
+            del self.unsent[number]  # the game is sent
 
     def _record_of(self, folder: Path, number: int) -> str:
         """Return the record of a finished game, whose line was written before its samples."""
-        if number not in self._records:
+        if number not in self.unsent:
             # Only to be read: the thread that plays adds to it at the same time.
             with (folder / RECORDS).open("rb") as file:
                 file.seek(self._read)
                 whole, end, _ = file.read().rpartition(b"\n")
             self._read += len(whole + end)
             lines = whole.decode("utf-8").splitlines()
-            self._records |= {int(match[1]): line for line in lines if (match := _ROUND.search(line))}
-        return self._records[number]
+            self.unsent |= {int(match[1]): line for line in lines if (match := _ROUND.search(line))}
+        return self.unsent[number]
 
 
 class Intake:

@@ -102,7 +102,7 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     with (
         stopping() as stop,
         _crew(config, address) as crew,
-        _fleet(folder, config, address) as fleet,
+        open_fleet(folder, config, address) as fleet,
         ProgressBar(stderr) as bar,
     ):
 
@@ -134,7 +134,7 @@ def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
 
 
 @contextmanager
-def _fleet(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["Fleet | None"]:
+def open_fleet(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["Fleet | None"]:
     """Yield the workers of a Ray cluster, or None where this process plays."""
     if address is None:
         yield None

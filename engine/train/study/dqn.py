@@ -174,7 +174,7 @@ class Table:
 
 
 class Learner:
-    """Plays, remembers and learns."""
+    """Plays, remembers and learns. memory: the transitions to learn from, at most as many as the settings say."""
 
     def __init__(self, settings: DqnSettings) -> None:
         torch.manual_seed(settings.seed)
@@ -184,7 +184,7 @@ class Learner:
         self.net, self._copy = (QNet(self._table.planes, settings) for _ in range(2))
         self._copy.load_state_dict(self.net.state_dict())
         self._optimizer = torch.optim.Adam(self.net.parameters(), settings.learning_rate)
-        self._memory: list[Transition] = []
+        self.memory: list[Transition] = []
         self._oldest = 0
         self._courses: list[list[tuple[Floats, NDArray[np.bool_], int]]] = [[] for _ in self._table.games]
 
@@ -220,16 +220,16 @@ class Learner:
                 course[later][:2] if later < len(course) else None,
                 float(np.sign(for_color(score, color))),
             )
-            if len(self._memory) < self.settings.memory:
-                self._memory.append(new)
+            if len(self.memory) < self.settings.memory:
+                self.memory.append(new)
             else:
-                self._memory[self._oldest] = new
+                self.memory[self._oldest] = new
                 self._oldest = (self._oldest + 1) % self.settings.memory
 
     def _learn(self) -> float:
-        if len(self._memory) < self.settings.batch:
+        if len(self.memory) < self.settings.batch:
             return 0.0
-        batch = [self._memory[row] for row in self._generator.integers(len(self._memory), size=self.settings.batch)]
+        batch = [self.memory[row] for row in self._generator.integers(len(self.memory), size=self.settings.batch)]
         inputs = torch.from_numpy(np.stack([each.inputs for each in batch]))
         actions = torch.tensor([each.action for each in batch])
         wanted = targets(batch, self.net, self._copy, (-1.0) ** self.settings.returns)

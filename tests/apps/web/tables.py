@@ -30,7 +30,7 @@ def facts(at: Table) -> Facts:
 
 
 def wanted(at: Table) -> Kind | None:
-    return at._wanted()
+    return at.wanted()
 
 
 def task(at: Table) -> Task:

@@ -103,10 +103,10 @@ def test_a_page_that_is_closed_looks_no_more() -> None:
         heard = events(port)
         next(heard)
         table.command("wish", {"analysis": True})
-        assert table._wanted() is Kind.ANALYSIS
+        assert table.wanted() is Kind.ANALYSIS
         heard.close()
         deadline = time.monotonic() + 20
-        while table._wanted() is not None:
+        while table.wanted() is not None:
             assert time.monotonic() < deadline
             table.command("wish", {"territory": True})
             time.sleep(0.05)

@@ -202,11 +202,11 @@ def test_a_program_that_crashes_is_told_of_and_started_again_when_it_is_wanted()
 
 
 def test_a_program_that_ended_while_nobody_asked_is_started_again(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with closing(Seated("--log", str(log))) as seated:
+    log, number = tmp_path / "log", tmp_path / "pid"
+    with closing(Seated("--log", str(log), "--pid", str(number))) as seated:
         seated.play("C3")
         seated.until(lambda now: len(now.line) == 2)
-        os.killpg(seated.thinker._follower.program._process.pid, signal.SIGKILL)
+        os.killpg(int(number.read_text()), signal.SIGKILL)
         seated.play("D3")
         now = seated.until(lambda now: len(now.line) == 4)
     assert now.shown.error is None

@@ -84,7 +84,7 @@ def test_a_settled_board_after_two_passes_needs_no_record() -> None:
 def test_judging_twice_gives_the_same_owners() -> None:
     judge = FinalJudge(8)
     game = game_from_diagram(". X . O .\nX X . O O\n. . . . .\nX X . O .\n. X X O O", rules=CHINESE)
-    first, second = (judge._ownership(game).copy() for _ in range(2))
+    first, second = (judge.ownership(game).copy() for _ in range(2))
     assert np.array_equal(first, second) and np.any(first != 0)
 
 

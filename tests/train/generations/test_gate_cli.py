@@ -58,7 +58,7 @@ def test_the_network_that_played_is_copied_though_its_file_is_replaced_meanwhile
         candidate.write_bytes(b"another")
         return Gate(1, 0, True, "games", 7, 5)
 
-    monkeypatch.setattr("engine.train.generations.gate_cli._match", replaced)
+    monkeypatch.setattr("engine.train.generations.gate.gate", replaced)
     assert gated(*networks, "--promote", str(goal)).exit_code == 0
     assert goal.read_bytes() == played
 
@@ -92,7 +92,7 @@ def test_the_verdict_is_said_though_nothing_can_be_written(
         folder.mkdir()
         return Gate(1, 0, True, "games", 7, 5)
 
-    monkeypatch.setattr("engine.train.generations.gate_cli._match", blocked)
+    monkeypatch.setattr("engine.train.generations.gate.gate", blocked)
     result = gated(*networks, "--records", str(folder))
     assert (result.exit_code, result.stdout[:8]) == (1, "promoted")
 

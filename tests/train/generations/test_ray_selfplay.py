@@ -103,7 +103,7 @@ def test_a_worker_keeps_no_record_of_a_game_that_is_sent(tmp_path: Path, sent: l
             record = shard_info(_written(tmp_path / "letter", content)).provenance["record"]
             assert record == f"(;RO[{number}]C[game {number}])"
             path.unlink()
-        assert playing._records == {}
+        assert playing.unsent == {}
 
 
 def _written(path: Path, content: bytes) -> Path:

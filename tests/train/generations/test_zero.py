@@ -15,7 +15,7 @@ from engine.train.data.samples import read_shard
 from engine.train.generations.config import ZeroConfig, read_config
 from engine.train.generations.gate import read_gates
 from engine.train.generations.zero import Stopped
-from engine.train.generations.zero_cli import _fleet, zero
+from engine.train.generations.zero_cli import open_fleet, zero
 from engine.train.generations.zero_state import State, read_state, read_steps
 from engine.train.generations.zero_work import black_win_rate
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
@@ -175,7 +175,7 @@ def test_a_worker_computes_on_the_cores_that_it_takes(
         "engine.train.generations.ray_workers.Fleet",
         lambda address, make, spool, cores: taken.append((make.evaluator.threads, cores)) or nullcontext(),
     )
-    with _fleet(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
+    with open_fleet(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
         assert taken == [(cores, cores)]
 
 

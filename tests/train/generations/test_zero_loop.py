@@ -21,24 +21,24 @@ class Diary:
         self._fails_at = fails_at
         self._error = error
 
-    def _note(self, name: str, state: State) -> Figures:
+    def note(self, name: str, state: State) -> Figures:
         if len(self.done) == self._fails_at:
             raise self._error
         self.done.append((name, state.generation, state.best))
         return {"games": 3}
 
     def selfplay(self, state: State) -> Figures:
-        return self._note("selfplay", state)
+        return self.note("selfplay", state)
 
     def train(self, state: State) -> Figures:
-        return self._note("train", state)
+        return self.note("train", state)
 
     def gate(self, state: State) -> Gate:
-        self._note("gate", state)
+        self.note("gate", state)
         return Gate(state.generation, state.best, state.generation not in self._refused, "games", 3)
 
     def rate(self, state: State) -> Figures:
-        return self._note("rating", state)
+        return self.note("rating", state)
 
 
 def go_on(folder: Path, work: Diary, generations: int = 3) -> State:
@@ -108,9 +108,9 @@ def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
 
 def test_the_time_of_reports_is_none_of_the_hours(tmp_path: Path) -> None:
     class Brisk(Diary):
-        def _note(self, name: str, state: State) -> Figures:
+        def note(self, name: str, state: State) -> Figures:
             time.sleep(0.03)
-            return super()._note(name, state)
+            return super().note(name, state)
 
     run, bounds, work = Run(tmp_path), Bounds(hours=0.2 / 3600), Brisk()
     run.go_on(work, bounds, threading.Event(), lambda state, figures: time.sleep(0.05))

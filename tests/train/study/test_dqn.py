@@ -58,7 +58,7 @@ def test_only_legal_moves_that_fill_no_eye_are_chosen() -> None:
 def test_results_speak_for_the_mover() -> None:
     learner = Learner(TINY)
     learner.run(lambda games, loss: None)
-    ends = [each for each in learner._memory if each.later is None]
+    ends = [each for each in learner.memory if each.later is None]
     assert ends
     assert {each.result for each in ends} == {1.0, -1.0}
     assert learner.steps > 0
