@@ -1,8 +1,10 @@
 """What every file of the project keeps to: its length, one version, and no trace of one machine."""
 
+import ast
 import re
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,12 @@ import engine
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 450
 """Lines of a Python file; the aim is 400."""
+CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
+CLOCKS |= {f"{clock}_ns" for clock in CLOCKS}
+MOST_PRIVATE = 10
+"""Tests that may use private names of what they test."""
+NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+"""Documented names of named tuples and of `os`."""
 MACHINE_PATHS = re.compile(r"(?<![\w./~])/(?:home|Users|root|work|opt)/\w+")
 
 
@@ -69,3 +77,93 @@ def test_what_a_document_tells_to_make_can_be_made(document: str) -> None:
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert told
     assert told <= known
+
+
+def functions_of_tests() -> Iterator[tuple[str, ast.AST]]:
+    """Yield the functions and module bodies under tests/, each with its file and name."""
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            parts = node.body if isinstance(node, ast.ClassDef) else [node]
+            for part in parts:
+                name = getattr(part, "name", "module")
+                yield f"{path.relative_to(ROOT).as_posix()}::{name}", part
+
+
+def reads_clock(node: ast.AST) -> bool:
+    """Return whether a clock of `time` is read anywhere in a piece of code."""
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and each.func.attr in CLOCKS
+        and ast.unparse(each.func.value) == "time"
+        for each in ast.walk(node)
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the variables and attributes that occur in a piece of code."""
+    return {ast.unparse(each) for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute)}
+
+
+def times_in(function: ast.AST) -> set[str]:
+    """Return the variables of a function that hold, or collect, what a clock said."""
+    flows = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            flows += [(names_in(target), node.value) for target in targets]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            flows += [(names_in(node.func.value), argument) for argument in node.args]
+    times: set[str] = set()
+    while True:
+        found = {name for names, value in flows if reads_clock(value) or names_in(value) & times for name in names}
+        if found <= times:
+            return times
+        times |= found
+
+
+def times_asserted(function: ast.AST) -> list[str]:
+    """Return the assertions of a function that compare times."""
+    times = times_in(function)
+    return [
+        ast.unparse(node)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert)
+        and any(
+            isinstance(each, ast.Compare) and (reads_clock(each) or names_in(each) & times)
+            for each in ast.walk(node.test)
+        )
+    ]
+
+
+def private_names(function: ast.AST) -> set[str]:
+    """Return the private names of others that a function reads, imports or replaces."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "super()"):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("setattr", "getattr", "delattr"):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            found |= {text.split(".")[-1] for text in texts}
+    return {name for name in found if re.match("_[^_]", name)} - NOT_PRIVATE
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "start = time.monotonic()\nassert time.monotonic() - start < 5",
+        "start = time.perf_counter()\nelapsed = time.perf_counter() - start\nassert elapsed <= 2.0",
+        "seconds.append(time.monotonic() - start)\nassert sorted(seconds)[1] < 0.05",
+        "while True:\n    assert time.monotonic() < 3, 'too late'",
+    ],
+)
+def test_an_assertion_on_elapsed_time_is_recognized(body: str) -> None:
+    assert times_asserted(ast.parse(body)) != []
+    assert times_asserted(ast.parse("start = time.monotonic()\nassert stats.visits >= 100\nassert clock() < 3")) == []
+
+
+def test_few_tests_use_private_names() -> None:
+    found = {name: names for name, function in functions_of_tests() if (names := private_names(function))}
+    assert len(found) <= MOST_PRIVATE, found

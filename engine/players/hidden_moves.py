@@ -23,9 +23,9 @@ def choose_hidden_moves(
 ) -> list[int]:
     """Return a random subset of `vertices` that a level leaves out of its search.
 
-    A point is left out with probability (1 - RANDOMLY_SEEN / moves) * (1 - prior) ** visibility: at a visibility of 1, a move
-    is found about as often as its prior predicts. The best point stays if all would go. A pass is left out unless it
-    is the best move, so a weak level never passes because it missed a move.
+    A point is left out with probability (1 - RANDOMLY_SEEN / moves) * (1 - prior) ** visibility: at a visibility of
+    1, a move is found about as often as its prior predicts. The best point stays if all would go. A pass is left out
+    unless it is the best move, so a weak level never passes because it missed a move.
     """
     is_point = vertices != PASS
     if not is_point.any():

@@ -10,7 +10,6 @@ import engine.evaluators.network as network_module
 from engine.color import opponent
 from engine.encoders import ENCODERS
 from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.network import NetworkEvaluator, Slot
 from engine.game import Game

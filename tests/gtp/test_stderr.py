@@ -24,6 +24,8 @@ END = re.compile(r"(\d+) visits, (\d+) nodes, (\d+) playouts, (\d+) n/s")
 def after_a_move(capsys: pytest.CaptureFixture[str], script: list[str] | None = None, **switches: bool) -> list[str]:
     """Return the lines that a session wrote on stderr for one move of its player."""
     config = SessionConfig(width=9, height=9, seconds=0.03, **switches)  # type: ignore[arg-type]
+    assert not ask(new_state(FakePlayer(script or [], thinking=True), config), "genmove b").startswith("?")
+    capsys.readouterr()  # the first move of all may have compiled kernels, and said so
     state = new_state(FakePlayer(script or [], thinking=True), config)
     assert not ask(state, "genmove b").startswith("?")
     return capsys.readouterr().err.split("\n")[:-1]
