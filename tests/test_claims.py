@@ -34,6 +34,6 @@ def test_a_folder_where_another_is_at_work_is_left_alone(
     with claimed(Path(OUT)):
         before = sorted(Path(OUT).iterdir())
         result = CliRunner().invoke(keima.main, command.split())
-        assert f"{OUT}: another keima is at work in this folder" in result.output
+        assert f"{OUT}: another keima process is using this folder" in result.output
         assert result.exit_code in (1, 2)
         assert sorted(Path(OUT).iterdir()) == before

@@ -114,7 +114,7 @@ def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
     try:
         document = json.loads(metadata[METADATA_KEY])
     except (ValueError, RecursionError) as error:
-        raise WeightsError(f"metadata are no valid JSON: {error}", layer="metadata") from None
+        raise WeightsError(f"metadata: not valid JSON: {error}", layer="metadata") from None
     if not isinstance(document, dict) or type(document.get("version")) is not int:
         raise WeightsError("no format version", layer="metadata", expected=VERSION)
     if document["version"] != VERSION:

@@ -1,4 +1,4 @@
-"""How positions become network inputs: every encoder by the name that network files record."""
+"""Turns positions into network inputs; lists every encoder under the name that network files store."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,9 +1,8 @@
 """The 17 planes of AlphaGo Zero: stones of eight boards and the color to play.
 
-Planes 0..7 are the stones of the side to move now and 1..7 moves ago, planes 8..15 the opponent's
-likewise, all from the view of the present side to move; plane 16 is 1 if Black is to move. A board
-before the start of the game is all zero; the starting board itself, handicap stones included,
-counts as a board.
+Planes 0..7 are the stones of the side to move now and 1..7 moves ago, planes 8..15 those of the opponent, all from the
+view of the current side to move; plane 16 is 1 if Black is to move. Boards before the start of the game are all zero;
+the starting board itself, with handicap stones, counts as a board.
 """
 
 import numpy as np
@@ -31,7 +30,7 @@ def encode_agz(
     for i in range(count):
         own = to_play[i]
         for age in range(TURNS):
-            # The board `age` moves ago exists if the move that followed it does.
+            # The board `age` moves ago exists if the move after it exists.
             known = age == 0 or moves[i, age - 1] != NO_POINT
             for row in range(height):
                 vertex = (row + 1) * (width + 1) + 1

@@ -1,7 +1,7 @@
-"""What an encoder is: a name, a number of planes and globals, and a kernel that writes them.
+"""Defines an encoder: a name, names of planes and globals, and a kernel that writes them.
 
-Knows no particular format. A name, once networks were trained on it, keeps its exact meaning; a
-changed format is a new name.
+Does not know any format. Once networks were trained with a name, it keeps its exact meaning; a changed format gets a
+new name.
 """
 
 from collections.abc import Callable
@@ -18,19 +18,20 @@ Inputs: TypeAlias = NDArray[np.float32]
 
 
 def _no_scratch(width: int, height: int) -> None:
-    """Stand for working memory where none is needed."""
+    """Placeholder of formats without working memory."""
 
 
 @dataclass(frozen=True)
 class Encoder:
     """One input format.
 
-    plane_names, global_names: one name an input, in order.
+    plane_names, global_names: one name for each input, in order.
     write: the format's own function; call `encode` instead, which checks the buffers.
-    new_scratch: makes the working memory of `write` for boards of a width and height, None for formats that need none.
-    signed: planes hold -1 besides 0 and 1.
-    closure: makes the closure that writes so many first rows and returns their number, of positions, planes, globals
-        and working memory, which it uses while it holds a lock; None for formats that no closure writes.
+    new_scratch: allocates the working memory of `write` for boards of a width and height, None if the format needs
+    none.
+    signed: planes also contain -1.
+    closure: builds a closure that encodes the first `count` rows and returns `count`, from positions, planes, globals,
+    working memory and the lock that guards this memory; None if the format has none.
     """
 
     name: str
@@ -43,24 +44,24 @@ class Encoder:
 
     @property
     def planes(self) -> int:
-        """Input planes a position."""
+        """Number of input planes."""
         return len(self.plane_names)
 
     @property
     def globals(self) -> int:
-        """Global inputs a position."""
+        """Number of global inputs."""
         return len(self.global_names)
 
     def encode(
         self, positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: object = None
     ) -> None:
-        """Write the inputs of rows 0..count-1; other rows stay as they are.
+        """Write the inputs of rows 0..count-1, from the side to move's point of view; other rows are not changed.
 
         planes: [B, planes, height, width] float32, C-contiguous, row 0 the top row, B >= count.
         globals_: [B, globals] float32.
-        scratch: what `new_scratch` made for this board size. It remembers what was read on earlier boards,
-            and serves one call at a time; without it each call starts from nothing.
-        Raises ValueError on buffers of another shape or type. Points of view are the side to move's.
+        scratch: from `new_scratch` for this board size, for one call at a time. It caches ladders of earlier boards;
+        without it, each call starts with an empty cache.
+        Raises ValueError for buffers of another shape or type.
         """
         shape = (self.planes, positions.height, positions.width)
         if not (
@@ -68,6 +69,7 @@ class Encoder:
             and globals_.shape[1:] == (self.globals,)
             and count <= min(positions.capacity, len(planes), len(globals_))
             and planes.dtype == globals_.dtype == np.float32
+            # Checked here, once a batch: a kernel would silently read wrong memory or compile again for other layouts.
             and planes.flags.c_contiguous
         ):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Writes the present position of a game into a batch of positions."""
+"""Writes the current position of a game into a batch."""
 
 from engine.board.facts import KO_NOW
 from engine.board.kernels import position_hash
@@ -9,9 +9,9 @@ from engine.vertex import NO_POINT
 
 
 def write_position(game: Game, color: int, positions: PositionBatch, row: int) -> None:
-    """Write the present position of a game, `color` to play, into one row of a batch.
+    """Write the current position of a game, with `color` to play, into one row of a batch.
 
-    Leaves seeds, optimism, symmetry, playout doubling and metadata as they are.
+    Does not change seeds, optimism, symmetry, playout doubling and metadata.
     """
     facts, boards = game.facts(color), game.recent_boards(HISTORY)
     positions.facts[row] = facts
@@ -19,6 +19,8 @@ def write_position(game: Game, color: int, positions: PositionBatch, row: int) -
     positions.boards[row, HEADER, TO_PLAY] = color
     positions.boards[row, HEADER, KO_POINT] = facts[KO_NOW]
     for age in range(HISTORY):
+        # Before the start of the game the first board is repeated; encoders see by NO_POINT in `moves` that it is not a
+        # position.
         board = boards[min(age, len(boards) - 1)]
         positions.colors[row, age] = board[COLOR]
         positions.board_hashes[row, age] = position_hash(board)

@@ -1,7 +1,7 @@
-"""Four planes, those of the AlphaZero for Gomoku: own stones, the opponent's, the last move, the color to play.
+"""Four planes, as in the well-known AlphaZero for Gomoku: own stones, enemy stones, last move, color to play.
 
-Plane 2 holds a 1 where the last move lies, and nothing after a pass and before the first move; plane 3 is 1 all over
-if Black is to move. It hides ko, history and komi; it is for teaching.
+Plane 2 has a 1 at the last move, and is empty after a pass and before the first move; plane 3 is 1 everywhere if Black
+is to move. Ko, history and komi are invisible; the format is for teaching.
 """
 
 import numpy as np

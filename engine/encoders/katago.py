@@ -1,7 +1,7 @@
-"""The inputs of KataGo's networks, versions 3 to 7, in its own numbering of planes and globals.
+"""The inputs of KataGo's networks, versions 3 to 7, with its numbering of planes and globals.
 
-A network of model version 3 or 4 reads "katago-v3", 5 "katago-v4", 6 "katago-v5", 7 "katago-v6", and 8
-to 17 "katago-v7", or "katago-v7-alive" if it wants pass-alive chains found as if suicide were legal.
+Networks of model version 3 or 4 use "katago-v3", 5 "katago-v4", 6 "katago-v5", 7 "katago-v6", and 8 to 17 "katago-v7",
+or "katago-v7-alive" if pass-alive chains must be computed as if suicide were legal.
 """
 
 import numpy as np
@@ -57,9 +57,10 @@ _FORMATS = {
 
 
 def new_katago_scratch(width: int, height: int) -> KatagoScratch:
-    """Return the working memory for boards of one size; it takes up to about 9 MiB."""
+    """Allocate the working memory for boards of one size, up to about 9 MiB."""
     board = new_board(width, height)
     n = board.shape[1]
+    # A power of two, so that a mask selects the bucket.
     buckets = 1 << (_MEMO_BYTES // (WAYS * n)).bit_length() - 1
     return KatagoScratch(
         ladders=new_ladder_scratch(board),

@@ -1,7 +1,7 @@
-"""The kernels that write KataGo's planes and globals, input versions 3 to 7.
+"""Kernels that write KataGo's planes and globals, input versions 3 to 7.
 
-All versions are made of the same parts: stones, bans, history, ladders, area, globals. The version
-decides where a part goes, and what little differs in its meaning.
+All versions have the same parts: stones, bans, history, ladders, area, globals. The version determines the place of
+each part and a few differences in meaning.
 """
 
 import math
@@ -35,11 +35,12 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 TURNS = 5
-"""Moves that the inputs show."""
+"""Number of moves in the inputs."""
+# Associativity of the ladder cache: a board is forgotten when this many newer ones share its bucket. Reading its
+# ladders again can take milliseconds.
 WAYS = 4
-"""Boards that may share the low bits of their keys before one is forgotten: to read one again can take milliseconds."""
+# Bit 0 of a cached point; the bits above it are the color of the chain that a working ladder attacks.
 _LADDERED = 1
-"""Bit of a point in a remembered row; the color of the chain that a working ladder attacks stands above it."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -54,27 +55,28 @@ Rows: TypeAlias = tuple[
     NDArray[np.int8],
     NDArray[np.float32],
 ]
-"""Of a `PositionBatch`: boards, colors, board_hashes, moves, to_play, facts, marks, second_start, white_bonus."""
+"""Fields of a `PositionBatch`: boards, colors, board_hashes, moves, to_play, facts, marks, second_start, white_bonus.
+"""
 
 
 class RuleNumbers(NamedTuple):
-    """The rules as kernels read them, and what a batch has in common."""
+    """The rules in the form that kernels read, and values common to a batch."""
 
     has_superko: bool
     is_positional: bool
     suicide: bool
-    suicide_for_life: bool  # taken to be legal where pass-alive chains are found
+    suicide_for_life: bool  # whether pass-alive chains are computed as if suicide were legal
     is_area: bool
     tax: int  # 0 none, 1 seki, 2 all
     friendly_pass: bool
-    playout_doubling: float  # Black's
+    playout_doubling: float  # of Black
 
 
 class KatagoScratch(NamedTuple):
-    """Working memory for one board size, with the ladders of boards met before.
+    """Working memory for one board size, with a cache of the ladders of earlier boards.
 
-    memo_keys: [buckets, WAYS] uint64, a power of two of buckets; the low bits of a board's key name its bucket.
-    memo_oldest: [buckets] uint8, the place in each that is given away next.
+    memo_keys: [buckets, WAYS] uint64; the low bits of a board's key select its bucket, buckets is a power of two.
+    memo_oldest: [buckets] uint8, the way of each bucket that is replaced next.
     memo: [buckets * WAYS, n] int8.
     """
 
@@ -94,7 +96,7 @@ class KatagoScratch(NamedTuple):
 
 @kernel
 def _write_stones(board: Board, own: int, has_liberties: bool, planes: Inputs) -> None:
-    """Write planes 0..2 of [P, height, width], with liberties also 3..5; all others become 0."""
+    """Write planes 0..2 of [P, height, width], and 3..5 if `has_liberties`; set all others to 0."""
     height, width = planes.shape[1], planes.shape[2]
     planes[1:] = 0.0
     planes[0] = 1.0
@@ -127,13 +129,13 @@ def _write_bans(facts: NDArray[np.int16], marks: NDArray[np.int8], bans: Inputs,
 
 @kernel
 def _is_pass_hidden(facts: NDArray[np.int16], rules: RuleNumbers) -> bool:
-    """True if a pass that ends the game is taken for one that does not: a friendly one, dead stones being left."""
+    """True if a pass that ends the game is hidden from the network: a friendly pass while dead stones remain."""
     return facts[PASS_EFFECT] == PASS_ENDS_GAME and rules.friendly_pass and rules.is_area
 
 
 @kernel
 def _turns_shown(version: int, facts: NDArray[np.int16], rules: RuleNumbers) -> int:
-    """Return how many of the last moves the inputs show."""
+    """Return the number of last moves that the inputs show."""
     if _is_pass_hidden(facts, rules):
         return 0
     if version <= 5:
@@ -146,7 +148,7 @@ def _turns_shown(version: int, facts: NDArray[np.int16], rules: RuleNumbers) -> 
 
 @kernel
 def _write_moves(moves: NDArray[np.int16], turns: int, planes: Inputs, globals_: Inputs) -> None:
-    """Write the last moves as points into planes [TURNS, height, width], as passes into globals 0..4."""
+    """Write the last moves: points into planes [TURNS, height, width], passes into globals 0..4."""
     width = planes.shape[2]
     for age in range(TURNS):
         globals_[age] = 0.0
@@ -162,10 +164,11 @@ def _write_moves(moves: NDArray[np.int16], turns: int, planes: Inputs, globals_:
 def _ladder_row(
     like: Board, colors: NDArray[np.int8], board_hash: np.uint64, ko_point: int, age: int, scratch: KatagoScratch
 ) -> int:
-    """Return the row of the memo that holds the ladders of a board; read them if it is unknown.
+    """Return the cache row with the ladders of a board; compute them if the board is not cached.
 
-    like: the present board, which is the very board if age is 0. colors: [n], of the board.
+    like: the current board, which is the board itself if age is 0. colors: [n], of the board.
     """
+    # A ladder may depend on the ko point, so it is part of the key. 0 marks an empty entry.
     key = (board_hash ^ np.uint64(ko_point + 2)) * _MIX
     key = max(key ^ (key >> np.uint64(32)), np.uint64(1))
     bucket = int(key & np.uint64(scratch.memo_keys.shape[0] - 1))
@@ -173,6 +176,7 @@ def _ladder_row(
         if scratch.memo_keys[bucket, way] == key:
             return bucket * WAYS + way
     way = scratch.memo_oldest[bucket]
+    # First in, first out needs one byte a bucket and no update when an entry is used.
     scratch.memo_oldest[bucket] = (way + 1) % WAYS
     row = bucket * WAYS + int(way)
     laddered, working = scratch.laddered, scratch.working
@@ -198,9 +202,10 @@ def _write_ladders(
     scratch: KatagoScratch,
     planes: Inputs,
 ) -> None:
-    """Write the laddered chains of three boards and the enemy's chains' working ladders into planes [4, height, width].
+    """Write the chains in ladders on three boards, and the working ladders against enemy chains, into planes [4,
+    height, width].
 
-    colors: [HISTORY, n]. A board that the shown moves do not reach is replaced by the one after it.
+    colors: [HISTORY, n]. A board that is older than the shown moves is replaced by the one after it.
     """
     height, width = planes.shape[1], planes.shape[2]
     memo, enemy = scratch.memo, 3 - own
@@ -220,7 +225,7 @@ def _write_ladders(
 def _find_owners(
     version: int, board: Board, phase: int, second_start: NDArray[np.int8], rules: RuleNumbers, scratch: KatagoScratch
 ) -> bool:
-    """Write the owner of every point as the rules count them; False where there is nothing to show yet."""
+    """Write the owner of every point under the rules; return False if there is nothing to show yet."""
     suicide, owner, base = rules.suicide_for_life, scratch.owner, scratch.base
     if version == 4 or (version == 3 and not rules.is_area):
         pass_alive(board, suicide, True, scratch.area, owner)
@@ -261,9 +266,9 @@ def _write_colors(colors: NDArray[np.int8], own: int, planes: Inputs) -> None:
 
 @kernel
 def komi_wave(komi: float, points: int) -> float:
-    """Return a triangular wave of period 2 that rises where one more point of komi can turn a loss into a draw.
+    """Return a triangular wave of komi with period 2, which rises where one more point can turn a loss into a draw.
 
-    komi: of the side to move. points: of the board; a draw needs a komi of the same parity.
+    komi: for the side to move. points: of the board; a draw needs a komi of the same parity.
     """
     parity = points % 2
     over = komi - (2.0 * math.floor((komi - parity) / 2.0) + parity)
@@ -277,6 +282,7 @@ def _write_globals(
     version: int, facts: NDArray[np.int16], own: int, white_bonus: float, points: int, rules: RuleNumbers, out: Inputs
 ) -> None:
     """Write the globals from 5 on."""
+    # KataGo's own encoder clips komi in this way.
     bound = points + (20.0 if version == 7 else 1.0)
     komi = min(max(white_bonus if own == WHITE else -white_bonus, -bound), bound)
     out[5:] = 0.0
@@ -354,7 +360,7 @@ def encode_first_rows(
     globals_: Inputs,
     count: int,
 ) -> int:
-    """Write rows 0..count-1 as `encode_katago` does, with the scratch under a lock; return their number."""
+    """Run `encode_katago` on rows 0..count-1, holding the lock of the working memory; return count."""
     acquire(lock)
     encode_katago(
         version,

@@ -1,6 +1,6 @@
-"""The 18 planes of Leela Zero: those of AlphaGo Zero, and one more that is 1 if White is to move.
+"""The 18 planes of Leela Zero: those of AlphaGo Zero, and one that is 1 if White is to move.
 
-Leela Zero counts rows from the bottom; here, as everywhere, row 0 is the top row.
+Leela Zero counts rows from the bottom; here, as everywhere in Keima, row 0 is the top row.
 """
 
 import numpy as np

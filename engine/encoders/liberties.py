@@ -1,8 +1,8 @@
-"""Stones by the liberties of their chain, forbidden points, the last two moves, komi and passes.
+"""Encodes stones by the liberties of their chain, forbidden points, the last two moves, komi and passes.
 
-Planes 1..6 partition the stones. Plane 7 holds the empty points that repetition forbids to the side
-to move (simple ko and superko), plane 8 those that are forbidden as suicide. The last moves are
-points only: a pass leaves its plane empty and shows in the globals.
+Planes 1..6 partition the stones. Plane 7 marks the empty points that repetition forbids to the side to move (simple ko
+and superko), plane 8 those that are forbidden as suicide. Only moves on the board have planes: a pass leaves its plane
+empty and sets a global.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.vertex import NO_POINT, PASS
 
 ON_BOARD, OWN_1, ENEMY_1, KO, SUICIDE, LAST = 0, 1, 4, 7, 8, 9
 KOMI_SCALE = 15.0
-"""Points of komi and bonuses that make the komi input 1."""
+"""Komi plus bonuses, in points, at which the komi input is 1."""
 
 
 @kernel
@@ -47,6 +47,7 @@ def encode_liberties(
                     first = OWN_1 if color == own else ENEMY_1
                     planes[i, first + min(board[LIBERTIES, board[HEAD, vertex]], 3) - 1, row, column] = 1.0
                 elif not legal[i, row * width + column]:
+                    # An illegal point that the stones would allow can only be forbidden by repetition.
                     repeats = vertex == board[HEADER, KO_POINT] or is_legal(board, vertex, own, suicide)
                     planes[i, KO if repeats else SUICIDE, row, column] = 1.0
         for age in range(2):
@@ -58,7 +59,7 @@ def encode_liberties(
 
 
 def write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:
-    """Write the inputs of rows 0..count-1; planes beyond the eleventh come out as zeros."""
+    """Write the inputs of rows 0..count-1; planes after the eleventh become zero."""
     encode_liberties(
         positions.boards,
         positions.moves,

@@ -1,6 +1,6 @@
-"""One plane, the smallest input there is: 1 for own stones, -1 for the opponent's, 0 elsewhere.
+"""One plane, the smallest possible input: 1 for own stones, -1 for enemy stones, 0 elsewhere.
 
-It hides ko, history, komi and the color to play; it is for teaching.
+Ko, history, komi and the color to play are invisible; the format is for teaching.
 """
 
 import numpy as np

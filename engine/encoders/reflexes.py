@@ -1,4 +1,4 @@
-"""The planes of `liberties`, and one more: the moves that reflex recommends, see `engine.board.reflexes`."""
+"""The planes of `liberties`, and one with the moves that the reflexes recommend; see `engine.board.reflexes`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,1 +1,1 @@
-"""Game records in SGF, read and written, and positions as text diagrams."""
+"""Reads and writes game records in SGF, and positions as text diagrams."""

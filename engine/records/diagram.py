@@ -1,8 +1,8 @@
-"""The one ASCII grammar of a position: `showboard` prints it, tests and documents are written in it.
+"""Reads and writes the text diagram of a position, as `showboard` prints it and as tests and documents use it.
 
-A diagram has a line for each row of the board, from the top: X a black stone, O a white one, "." an
-empty point, "+" an empty star point. Spaces between points, row numbers and lines of column letters
-are optional, and so are the lines of facts below, each `key: value`:
+A diagram has one line for each row of the board, from the top: X is a black stone, O a white one, "." an empty point,
+"+" an empty star point. Spaces between points, row numbers and lines of column letters are optional, and so are the
+lines below the board, each `key: value`:
 
     A B C
   3 . X . 3
@@ -16,8 +16,8 @@ are optional, and so are the lines of facts below, each `key: value`:
   komi: 6.5
   captured: black 0, white 1
 
-Parentheses around a stone mark the last move for the eye. There is no blank line, and a diagram
-that was read and written again reads the same. Draws positions; sets up none but a bare board.
+Parentheses around a stone highlight the last move; the parser ignores them. Reading a diagram and writing it again
+gives the same text. There are no blank lines.
 """
 
 import re
@@ -46,9 +46,9 @@ _CAPTURED = re.compile(r"black (\d{1,6}), white (\d{1,6})")
 
 @dataclass(frozen=True)
 class Diagram:
-    """What a diagram says. None stands for a fact it does not mention.
+    """The contents of a diagram. None marks a line that is missing.
 
-    captured: black and white stones taken off the board.
+    captured: number of captured black and white stones.
     """
 
     width: int
@@ -63,7 +63,7 @@ class Diagram:
     captured: tuple[int, int] | None = None
 
     def board(self) -> Board:
-        """Return the board that is drawn. Chains without liberties are left as they are."""
+        """Return the board of the diagram. Chains without liberties are not removed."""
         board = new_board(self.width, self.height)
         for color, vertices in ((BLACK, self.black), (WHITE, self.white)):
             for vertex in vertices:
@@ -73,12 +73,12 @@ class Diagram:
 
 
 def showboard(game: Game) -> str:
-    """Return the diagram of a game's present position."""
+    """Return the diagram of a game's current position as text."""
     return format_diagram(diagram_of(game))
 
 
 def diagram_of(game: Game) -> Diagram:
-    """Return the facts of a game's present position."""
+    """Return the diagram of a game's current position."""
     places = points(game.width, game.height)
     return Diagram(
         width=game.width,
@@ -95,7 +95,7 @@ def diagram_of(game: Game) -> Diagram:
 
 
 def format_diagram(diagram: Diagram) -> str:
-    """Return the text of a diagram, without a newline at its end."""
+    """Format a diagram, without a newline at the end."""
     width, height = diagram.width, diagram.height
     stones = dict.fromkeys(diagram.black, "X") | dict.fromkeys(diagram.white, "O")
     stars = star_points(width, height)
@@ -106,6 +106,7 @@ def format_diagram(diagram: Diagram) -> str:
         gaps = [" "] * (width + 1)
         if diagram.last_move in vertices and diagram.last_move in stones:
             column = vertices.index(diagram.last_move)
+            # The parentheses replace the spaces left and right of the stone, so columns stay aligned.
             gaps[column : column + 2] = "()"
         cells = [stones.get(vertex, "+" if vertex in stars else ".") for vertex in vertices]
         line = "".join(gap + cell for gap, cell in zip(gaps, cells, strict=False))
@@ -124,7 +125,7 @@ def format_diagram(diagram: Diagram) -> str:
 
 
 def parse_diagram(text: str) -> Diagram:
-    """Return what a diagram says. Raises GoError naming the line that is no part of one."""
+    """Parse a diagram. Raises GoError with the line that does not belong to one."""
     rows: list[str] = []
     facts: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -139,7 +140,7 @@ def parse_diagram(text: str) -> Diagram:
             raise GoError(f"diagram line {number}: {stripped!r} is neither a row nor one of: {', '.join(_FACTS)}")
     width, height = len(rows[0]) if rows else 0, len(rows)
     if not (1 <= width <= MAX_SIZE and height <= MAX_SIZE) or any(len(row) != width for row in rows):
-        raise GoError(f"diagram: {height} rows of {sorted({len(row) for row in rows})} points are no board")
+        raise GoError(f"diagram: {height} rows of {sorted({len(row) for row in rows})} points are not a board")
     colors = {point_at(y, x, width): _CELLS[cell] for y, row in enumerate(rows) for x, cell in enumerate(row)}
     return Diagram(
         width,
@@ -154,7 +155,7 @@ _FACTS = ("to play", "ko", "last move", "move", "komi", "captured")
 
 
 def _read_facts(facts: dict[str, str], width: int, height: int) -> dict[str, object]:
-    """Return the fields of a `Diagram` that its facts give."""
+    """Parse the `key: value` lines into fields of `Diagram`."""
     fields: dict[str, object] = {}
     for key, value in facts.items():
         try:
@@ -188,9 +189,10 @@ def _is_column_line(line: str) -> bool:
 
 
 def star_points(width: int, height: int) -> set[int]:
-    """Return the points that wooden boards mark: 3rd or 4th lines, middles, and the center."""
+    """Return the star points of a board: 3rd or 4th lines, middles, and the center."""
     rows, columns = _star_lines(height), _star_lines(width)
     stars = {(row, column) for row in rows for column in columns}
+    # Boards below 19x19 have five star points: corners and center, without the sides.
     if len(rows) == len(columns) == 3 and (height < 19 or width < 19):
         center = (rows[1], columns[1])
         corners = {(row, column) for row in rows[::2] for column in columns[::2]}

@@ -1,7 +1,7 @@
-"""Game records: the main line of an SGF file as data.
+"""Reads the main line of an SGF file as data.
 
-Owns what the properties of a Go record mean; the grammar is sgfmill's. Reads no variations (`lines_of_play` parts
-them), no markup and no other games of a collection, and judges no move: `Record.game` does, by playing it.
+Owns the meaning of the properties of a Go record; sgfmill parses the grammar. Does not read variations (`lines_of_play`
+splits them), markup or further games of a collection, and does not check moves: `Record.game` does so by playing them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,24 +19,24 @@ from engine.rules import TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
 
 _RECTANGLE_MARK = ":"
+# Limit of setup stones in one record: each value of AB, AW or AE may be a rectangle of the whole board.
 _MOST_STONES = 100_000
-"""Put down or taken off in one record: each of its values may name a whole board."""
 _SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _MOVE_COLORS = {"B": BLACK, "W": WHITE}
+# Fox writes komi under Chinese rules in hundredths of stones, that is half of the points.
 _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
-"""Fox counts komi under Chinese rules in hundredths of stones: half of it is given."""
+# Properties that are kept as text because the engine has no use for them.
 _ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
-"""What a record says about a game that means nothing to an engine."""
 
 __all__ = ["Record", "Setup", "iterate_sgfl", "lines_of_play", "load_sgf"]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Stones put down or taken off at one place of a record.
+    """Stones added or removed at one place of a record.
 
-    after: how many moves of the record precede it.
-    stones: (vertex, color) in the order given, EMPTY where a stone is taken off.
+    after: number of moves before it.
+    stones: (vertex, color) in the order of the record, EMPTY where a stone is removed.
     """
 
     after: int
@@ -48,10 +48,9 @@ class Setup:
 class Record:
     """The main line of one game record.
 
-    name: what messages call it, as a rule the file. komi, handicap, rules: None where the record
-    says nothing that can be understood. about: date, event, ranks and the like, by their properties' names.
-    comments: by how many moves of the record precede the position that they are about.
-    warnings: what was read against the letter, or ignored.
+    name: used in messages, usually the file name. komi, handicap, rules: None if the record has no value that can be
+    understood. about: date, event, ranks and so on, by SGF property. comments: by the number of moves before the
+    position that they are about. warnings: values that were ignored or read differently from their literal meaning.
     """
 
     name: str
@@ -70,12 +69,12 @@ class Record:
     warnings: tuple[str, ...] = ()
 
     def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
-        """Return the game as it stood before move `move_number` (1: only the setup), or at its end.
+        """Return the game before move `move_number` (1: only the setup), or at its end.
 
-        rules, komi: stand above those of the record. Superko and multi-stone suicide are accepted,
-        as controllers do. Stones set up after a move start a new game from the position so changed,
-        so that `Game.moves` holds only the moves after them.
-        Raises BadSgf naming the move that cannot be played.
+        rules, komi: override those of the record. Superko and multi-stone suicide are accepted, as controllers do.
+        Setup stones after a move start a new game from the changed position, so `Game.moves` holds only the moves after
+        them.
+        Raises BadSgf with the move that cannot be played.
         """
         if move_number is not None and move_number < 1:
             raise BadSgf(f"{self.name}: there is no move {move_number}, the first is move 1")
@@ -83,10 +82,11 @@ class Record:
         return next(islice(self.positions(rules=rules, komi=komi), count, None))
 
     def positions(self, *, rules: Rules | None = None, komi: float | None = None) -> Iterator[Game]:
-        """Yield the game as it stands before each move, and at its end: one game that goes on, see `game`."""
+        """Yield the game before each move and at its end. It is one game that changes, see `game`."""
         given_rules = rules or self.rules or TROMP_TAYLOR
         given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
         game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
+        # A record without setup may begin with White's move.
         if all(setup.after > 0 for setup in self.setups) and self._first_player(False) == WHITE:
             game.setup([], to_play=WHITE)
         pending = iter(self.setups)
@@ -110,6 +110,7 @@ class Record:
     def _set_up(self, game: Game, setup: Setup) -> Game:
         before = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
         colors = before | dict(setup.stones)
+        # A setup node that changes nothing must not start a new game, which would drop the moves so far.
         if setup.after > 0 and colors == before and setup.to_play in (None, game.to_play):
             return game
         black, white = ([v for v, color in colors.items() if color == who] for who in (BLACK, WHITE))
@@ -127,14 +128,14 @@ class Record:
         return fresh
 
     def _first_player(self, is_handicap: bool) -> int:
-        """Guess who moves first where the record has no PL."""
+        """Return the probable first player of a record without PL."""
         if self.moves:
             return self.moves[0].color
         return WHITE if is_handicap else BLACK
 
 
 def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
-    """Read the first game of an SGF file, given by its path or as its bytes.
+    """Read the first game of an SGF file, given by its path or as bytes.
 
     Raises BadSgf with file, place and property, in one line.
     """
@@ -145,7 +146,7 @@ def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
 
 
 class _Reader:
-    """Collects the facts of one record, node by node; lives for one `load_sgf`."""
+    """Collects the contents of one record, node by node, for one call of `load_sgf`."""
 
     def __init__(self, name: str, warnings: list[str]) -> None:
         self._name = name
@@ -156,7 +157,7 @@ class _Reader:
         self._width = self._height = self._stones = 0
 
     def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
-        """Return the record of a main line, the root first."""
+        """Return the record of a main line, given from the root."""
         root = nodes[0]
         game = _text(root, "GM") or "1"
         if game != "1":
@@ -193,10 +194,10 @@ class _Reader:
     def _read_size(self, text: str) -> None:
         sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]
         if len(sides) > 2 or not all(side.isascii() and side.isdigit() and len(side) < 4 for side in sides):
-            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: no board size")
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: expected a board size such as 19 or 13:9")
         self._width, self._height = int(sides[0]), int(sides[-1])
         if not (1 <= self._width <= MAX_SIZE and 1 <= self._height <= MAX_SIZE):
-            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: outside 1x1 to {MAX_SIZE}x{MAX_SIZE}")
+            raise BadSgf(f"{self._name}: root: SZ[{_short(text)}]: expected a size from 1x1 to {MAX_SIZE}x{MAX_SIZE}")
 
     def _read_move(self, key: str, values: list[bytes]) -> None:
         place = f"{self._name}: move {len(self._moves) + 1}"
@@ -206,7 +207,7 @@ class _Reader:
         self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
 
     def _read_comment(self, node: dict[str, list[bytes]]) -> None:
-        """Note what a node says of the position that it leads to; several nodes may lead to one."""
+        """Store a node's comment for the position after its move; several nodes may belong to one position."""
         if "C" in node:
             said = [self._comments.get(len(self._moves), ""), _decode(node["C"][0], sgf_grammar.text_value).strip()]
             self._comments[len(self._moves)] = "\n".join(filter(None, said))
@@ -224,14 +225,14 @@ class _Reader:
                 for value in node[key]:
                     vertices = self._read_points(key, _decode(value).strip())
                     stones += [(vertex, _SETUP_COLORS[key]) for vertex in vertices]
-        # Beside a move, PL can only mean the one after it.
+        # In a node with a move, PL can only mean the player after that move.
         to_play = None if node.keys() & _MOVE_COLORS.keys() else self._read_player(_text(node, "PL"))
-        is_news = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
-        if stones or is_news:
+        changes_player = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
+        if stones or changes_player:
             self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
 
     def _read_points(self, key: str, text: str) -> list[int]:
-        """Return the points of one value: a point, a rectangle such as aa:cc, or nothing."""
+        """Return the points of one value: a point, a rectangle such as aa:cc, or none."""
         place = f"{self._name}: setup after move {len(self._moves)}"
         corners = [self._read_vertex(place, key, corner) for corner in text.split(_RECTANGLE_MARK)]
         if not all(corners) or len(corners) > 2:
@@ -262,6 +263,7 @@ class _Reader:
             komi = float(text.replace(",", "."))
         except ValueError:
             komi = float("nan")
+        # Larger values that are multiples of 5 are hundredths of points, such as 650 for 6.5.
         read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
         if not abs(read) <= self._width * self._height:
             self._warnings.append(f"KM[{_short(text)}]: ignored")
@@ -292,11 +294,11 @@ def _decode(value: bytes, unescaped: Callable[[bytes], bytes] = sgf_grammar.simp
 
 
 def _text(properties: dict[str, list[bytes]], key: str) -> str:
-    """Return the first value of a property as text, "" if there is none."""
+    """Return the first value of a property as text, "" if it is missing."""
     return _decode(properties[key][0]).strip() if key in properties else ""
 
 
 def _short(text: str, limit: int = 30) -> str:
-    """Return untrusted text fit for a one-line message."""
+    """Shorten untrusted text and replace control characters, for a one-line message."""
     clean = "".join(c if c.isprintable() else "?" for c in text)
     return clean if len(clean) <= limit else clean[:limit] + "..."

@@ -1,7 +1,7 @@
-"""The bytes of game records: files, archives, encodings, and the main line cut out of the rest.
+"""Finds game records in files and archives, decodes them, and cuts out their main lines.
 
-Owns the bounds that keep a hostile file harmless. Knows no property but CA; what the others mean is
-`engine.records.sgf`'s.
+Owns the limits that make hostile files harmless. Interprets no property but CA; the others belong to
+`engine.records.sgf`.
 """
 
 import bz2
@@ -22,7 +22,7 @@ from engine.errors import BadSgf
 
 MAX_BYTES = 64 << 20
 MAX_NODES = 10_000
-"""A game keeps one board for each move, so this bounds its memory to about 100 MiB."""
+"""A game stores one board for each move, so this limits its memory to about 100 MiB."""
 _MAX_TOKENS = 500_000
 _MAX_LINE = 1 << 20
 
@@ -34,13 +34,15 @@ _BAD_ARCHIVE = (
 )
 
 _START = re.compile(rb"\(\s*;")
+# The Nihon Ki-in omits the first semicolon.
 _START_OF_NIHON_KIIN = re.compile(rb"\(\s*(?=[A-Z]{2}\[)")
-"""The Nihon Ki-in leaves out the first semicolon."""
+# A value, or the rest of a text that never closes it. Possessive quantifiers scan it once: with backtracking, a hostile
+# text would cost time quadratic in its length.
 _VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+(?:\]|\\?\Z)"
-"""A value, or what is left of a text that never closes it: looked through once, not once for each bracket in it."""
 _SCAN = re.compile(_VALUE + rb"|[();]", re.DOTALL)
 _SCAN_GAMES = re.compile(_VALUE + rb"|\(\s*;|[()]", re.DOTALL)
 _CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
+# Programs write these supersets under the names of the smaller encodings.
 _SUPERSETS = {
     "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -49,19 +51,18 @@ _SUPERSETS = {
     "euc_kr": "cp949",
     "iso8859-1": "cp1252",
 }
-"""What programs write under the names of codecs that lack some of its characters."""
+# Share of the non-ASCII characters that may be damaged in a text decoded by its declared encoding.
 _DAMAGED_SHARE = 0.05
-"""Of the characters outside ASCII, that may be damaged in a text of the encoding that it names."""
 _WIDE = re.compile("[\u3000-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]+")
+# Half-width katakana do not occur in records, but bytes of other encodings look like them.
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
-"""Katakana that nobody writes in records, but that bytes of other encodings look like."""
 _SAFE_CODECS = re.compile(r"utf-?8|ascii|iso8859|latin|cp\d|gb|big5|euc|shift|iso2022|koi8|mac|hz|johab|tis")
 
 
 def iterate_sgfl(path: Path | str) -> Iterator[bytes]:
-    """Yield the SGF texts of a file that holds one game a line, packed with bzip2 or not.
+    """Yield the SGF texts of a file with one game a line, plain or compressed with bzip2.
 
-    Raises BadSgf on a line longer than 1 MiB or a file that cannot be read.
+    Raises BadSgf for a line longer than 1 MiB or a file that cannot be read.
     """
     try:
         with Path(path).open("rb") as file:
@@ -85,11 +86,12 @@ def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 def iterate_records(
     sources: Iterable[Path], broken: Callable[[BadSgf], None] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the text of every game record, in the order of the sources, those of a folder sorted.
+    """Yield the name and the text of every game record, in the order of the sources; folders are sorted.
 
-    sources: SGF files, of one game or several; files with one game a line (.sgfl, .sgfl.bz2); archives of such files
+    sources: SGF files with one or several games; files with one game a line (.sgfl, .sgfl.bz2); archives of such files
     (.zip, .tar, .tar.gz, .tgz, .tar.bz2, .tar.xz); folders with any of these. Nothing is unpacked to disk.
-    broken: is told of every file that cannot be read, which then is left out; without it BadSgf is raised.
+    broken: called with the error of every file that cannot be read, which is then skipped; without it, BadSgf is
+    raised.
     """
     for source in sources:
         paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
@@ -120,7 +122,7 @@ def _numbered(name: str, lines: Iterator[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def _members(path: Path, broken: Callable[[BadSgf], None] | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the records of an archive. Raises BadSgf where the archive itself cannot be read."""
+    """Yield the records of an archive. Raises BadSgf if the archive itself cannot be read."""
     try:
         for member, file in _zip_members(path) if _ends(path.name, (".zip",)) else _tar_members(path):
             name = f"{path.name}/{member}"
@@ -151,7 +153,7 @@ def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    # "|" reads on and never back: a compressed archive is unpacked once.
+    # "r|" reads the archive as a stream, without seeking back, so a compressed one is unpacked only once.
     with tarfile.open(path, "r|*") as archive:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None
@@ -160,7 +162,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the games of an SGF file: all of it if it is one game, otherwise each from "(" to ")", in UTF-8."""
+    """Yield the games of an SGF file: the whole file if it has one game, else each from "(" to ")", in UTF-8."""
     starts, depth = [], 0
     text = _to_utf8(data, [])
     for match in _SCAN_GAMES.finditer(text) if text.count(b"(") > 1 else ():
@@ -180,7 +182,7 @@ def _games(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file. Raises BadSgf where it is absent, unreadable or too large."""
+    """Return the bytes of a file. Raises BadSgf if it is missing, unreadable or too large."""
     try:
         if not path.is_file():
             raise BadSgf(f"{path}: no such file")
@@ -196,9 +198,9 @@ def read_file(path: Path) -> bytes:
 
 
 def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], list[str]]:
-    """Return the property maps of the first game's main line, values in UTF-8, and warnings.
+    """Return the property maps of the first game's main line, with values in UTF-8, and warnings.
 
-    name: what messages call the text. Raises BadSgf.
+    name: used in messages. Raises BadSgf.
     """
     if len(data) > MAX_BYTES:
         raise BadSgf(f"{name}: larger than {MAX_BYTES >> 20} MiB")
@@ -208,16 +210,16 @@ def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], li
         tree = sgf_grammar.parse_sgf_game(main_line)
         return list(sgf_grammar.main_sequence_iter(tree)), warnings
     except (ValueError, RecursionError) as error:
-        # sgfmill does not say where; its tokenizer does: it stops at what it does not understand.
+        # sgfmill's error has no position; its tokenizer stops at the place that it cannot parse.
         stopped = sgf_grammar.tokenise(main_line)[1]
         line = main_line.count(b"\n", 0, stopped) + 1
-        raise BadSgf(f"{name}: line {line}: no valid SGF: {error}") from error
+        raise BadSgf(f"{name}: line {line}: not valid SGF: {error}") from error
 
 
 def lines_of_play(data: bytes, most: int) -> list[bytes]:
-    """Return the lines of the first game, each as a record without variations, the main line first; at most so many.
+    """Return up to `most` lines of the first game, each as a record without variations, the main line first.
 
-    A line that is cut off is closed. Raises BadSgf where there is no game.
+    A line that is cut off is closed. Raises BadSgf if there is no game.
     """
     text = _to_utf8(data, [])
     begin = _start_of_game(text, "SGF").end()
@@ -226,7 +228,7 @@ def lines_of_play(data: bytes, most: int) -> list[bytes]:
 
     def close() -> None:
         if is_leaf:
-            # The mark says that the text is UTF-8 now, whatever its CA says.
+            # The byte order mark says that the text is UTF-8 now, whatever its CA says.
             lines.append(codecs.BOM_UTF8 + b"(;" + b"".join(open_trees) + b")")
 
     for tokens, match in enumerate(_SCAN.finditer(text, begin)):
@@ -257,14 +259,15 @@ def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
 
 
 def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
-    """Return the text as UTF-8, whatever encoding it is in: mark, CA, or the most likely one.
+    r"""Convert a text to UTF-8. Its encoding is that of its byte order mark or CA, else the most likely one.
 
-    The whole text is converted before it is parsed, for in Shift_JIS, Big5 and GBK a character may
-    end in the byte of "\\" or "]".
+    The whole text is converted before it is parsed, because in Shift_JIS, Big5 and GBK a character may end in the byte
+    of "\\" or "]".
     """
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace").encode("utf-8")
+    # ESC and "~{" begin ISO-2022 and HZ text, which is ASCII only in its bytes.
     if data.isascii() and b"\x1b" not in data and b"~{" not in data:
         return data
     if data.startswith(codecs.BOM_UTF8):
@@ -279,7 +282,7 @@ def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
 
 
 def _declared_codec(data: bytes, warnings: list[str]) -> str | None:
-    """Return the codec that CA names, or rather means; None where there is none that could be meant."""
+    """Return the codec that CA declares, or its superset; None if it names no usable one."""
     match = _CHARSET.search(data, 0, 4096)
     if not match:
         return None
@@ -293,7 +296,7 @@ def _declared_codec(data: bytes, warnings: list[str]) -> str | None:
 
 
 def _likely_encoding(data: bytes) -> str:
-    """Return "utf-8", "gb18030", "cp932" or "latin-1"."""
+    """Guess the encoding: "utf-8", "gb18030", "cp932" or "latin-1"."""
     for plain, encoding in (("utf-8", "utf-8"), ("gb2312", "gb18030")):
         with suppress(UnicodeError):
             data.decode(plain)
@@ -302,9 +305,10 @@ def _likely_encoding(data: bytes) -> str:
 
 
 def _reads_well(data: bytes, encoding: str) -> bool:
-    """Return whether wide characters stand together, as in words.
+    """True if the wide characters of the decoded text stand together, as in words.
 
-    Latin text has single high bytes between ASCII letters, which read so would be a wide character here and there.
+    Latin text has single high bytes between ASCII letters; decoded this way, they would become isolated wide
+    characters.
     """
     try:
         text = data.decode(encoding)
@@ -315,11 +319,10 @@ def _reads_well(data: bytes, encoding: str) -> bool:
 
 
 def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
-    """Return the first game without its variations: all up to the first ")", and the ones missing.
+    """Return the first game without its variations: everything up to the first ")", plus the missing ones.
 
-    The leftmost leaf is the first to be closed, so nothing after it needs to be parsed, or held in
-    memory. A game cut off between two moves is closed. Raises BadSgf where there is no game, or too
-    much of one.
+    The leftmost leaf is closed first, so nothing after it has to be parsed or kept in memory. A game that is cut off
+    between two moves is closed. Raises BadSgf if there is no game or it is too large.
     """
     start = _start_of_game(data, name)
     depth, nodes, end = 1, 0, len(data)
@@ -337,5 +340,6 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
             raise BadSgf(f"{name}: line {line}: more than {MAX_NODES} moves or {_MAX_TOKENS} values")
     else:
         warnings.append("the record is cut off: no closing parenthesis")
+    # Keeps the line numbers of later error messages right.
     lines_before = b"\n" * data.count(b"\n", 0, start.start())
     return lines_before + b"(;" + data[start.end() : end] + b")" * depth

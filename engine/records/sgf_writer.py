@@ -1,4 +1,4 @@
-"""A game as SGF text, with comments and variations."""
+"""Writes a game as SGF text, with comments and variations."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _SGF_NAMES = {
 
 
 class Variation(NamedTuple):
-    """Another way that a game may go: all its moves from the start, and comments by move number, 1 for the first."""
+    """Another line of a game: all its moves from the start, and comments by move number, from 1."""
 
     moves: Sequence[Move]
     comments: Mapping[int, str]
@@ -43,10 +43,9 @@ def write_game(
     move_comments: Mapping[int, str] | None = None,
     variations: Sequence[Variation] = (),
 ) -> str:
-    """Return a game as FF[4] SGF text, in UTF-8 where it is written to a file.
+    """Return a game as FF[4] SGF text; write it to a file as UTF-8.
 
-    main_time: seconds. about: as `Record` has it. move_comments: by move number, 1 for the first move. The game itself
-    is the main line.
+    main_time: seconds. about: as in `Record`. move_comments: by move number, from 1. The game itself is the main line.
     """
     root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
     texts = {
@@ -65,8 +64,9 @@ def write_game(
     }
     square = game.width == game.height
     root["SZ"] = [str(game.width).encode() if square else f"{game.width}:{game.height}".encode()]
-    told = {**(about or {}), **{key: text for key, text in texts.items() if text}}
-    root |= {key: [_encode(text)] for key, text in told.items()}
+    present = {**(about or {}), **{key: text for key, text in texts.items() if text}}
+    root |= {key: [_encode(text)] for key, text in present.items()}
+    # HA may only say what the setup shows: two or more black stones and no white one.
     if len(game.setup_black) >= 2 and not game.setup_white:
         root["HA"] = [str(len(game.setup_black)).encode()]
     for key, stones in (("AB", game.setup_black), ("AW", game.setup_white)):
@@ -74,6 +74,7 @@ def write_game(
             root[key] = [format_sgf(vertex, game.width).encode() for vertex in sorted(stones)]
     first = game.moves[0].color if game.moves else game.to_play
     if game.setup_black or game.setup_white or first == WHITE:
+        # Without PL, readers assume that Black moves first, or White after a handicap.
         root["PL"] = [color_letter(first).encode()]
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [root]
@@ -83,9 +84,9 @@ def write_game(
 
 
 def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shared: int, width: int) -> None:
-    """Append what follows the moves that lines share, so many; of several ways the first line's is the main one.
+    """Append the moves after the first `shared` ones, which all lines have in common; the first line is the main one.
 
-    Where that line ends and others go on, its way is an empty node: as their beginning it would be lost among them.
+    Where the first line ends and others continue, it becomes an empty node, so that it stays the main line.
     """
     while True:
         ways: dict[Move, list[Variation]] = {}
@@ -128,5 +129,5 @@ def format_ru(rules: Rules) -> str:
 
 
 def _encode(text: str) -> bytes:
-    """Return text as a property value; what UTF-8 cannot hold becomes "?"."""
+    """Encode and escape a property value; what UTF-8 cannot represent becomes "?"."""
     return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))

@@ -1,1 +1,1 @@
-"""What has nothing to do with Go: files, logs, memory, stopping, installation, statistics."""
+"""Utilities that have nothing to do with Go: files, logs, memory, stopping, installation, statistics."""

@@ -1,4 +1,4 @@
-"""A command line as one text: how it is started, and how it is written from words."""
+"""Splits and joins command lines in the way of the operating system."""
 
 import os
 import shlex
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 
 def startable(command: str, system: str = os.name) -> str | list[str]:
-    """Return what `subprocess` starts a command by; on Windows, where programs split it, the text itself.
+    """Return what `subprocess` needs to start a command; on Windows, where programs split it themselves, the text.
 
-    Raises ValueError where a quote is not closed.
+    Raises ValueError if a quote is not closed.
     """
     return command if system == "nt" else shlex.split(command)
 
 
 def joined(words: Sequence[str], system: str = os.name) -> str:
-    """Return the command line of words, with quotes where the system needs them."""
+    """Join words to a command line, quoted where the system needs it."""
     return subprocess.list2cmdline(words) if system == "nt" else shlex.join(words)

@@ -1,6 +1,6 @@
-"""How strong, and how sure: intervals, Elo differences and ratings from counted results.
+"""Computes intervals, Elo differences and ratings from counted results.
 
-Pure functions of numbers. It plays nothing and reads no file.
+Pure functions of numbers: plays no games and reads no files.
 """
 
 import math
@@ -13,13 +13,13 @@ Z95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
 _MAX_STEPS = 200
+# The fit has converged when the largest step, in natural units, is below this.
 _SETTLED = 1e-10
-"""The largest step, in natural units, after which nothing moves any more."""
 _TO_ELO = 400.0 / math.log(10.0)
 
 
 class Interval(NamedTuple):
-    """A value with the ends of its interval."""
+    """A value and its confidence interval."""
 
     value: float
     low: float
@@ -37,7 +37,7 @@ class Pairing(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """A fitted rating in Elo with its standard error and likelihood interval, see `fit_ratings`."""
+    """A fitted rating in Elo with its standard error and likelihood interval; see `fit_ratings`."""
 
     elo: float
     error: float
@@ -77,7 +77,7 @@ def expected_score(elo: float) -> float:
 
 
 def elo_difference(share: float) -> float:
-    """Return the Elo difference that an expected score means, the inverse of `expected_score`.
+    """Return the Elo difference for an expected score: the inverse of `expected_score`.
 
     -inf at 0 and inf at 1. Raises ValueError outside [0, 1].
     """
@@ -91,9 +91,8 @@ def elo_difference(share: float) -> float:
 def elo_from_score(wins: int, losses: int, draws: int = 0, z: float = Z95) -> Interval:
     """Return the Elo difference of a score with its interval; both may be infinite.
 
-    The ends are the Elo differences of the Wilson interval's ends, so that a clean sweep still has
-    a finite bound on one side, where the usual normal approximation (score +- z * deviation /
-    sqrt(n)) has none.
+    The ends are the Elo differences of the Wilson interval's ends. So even a clean sweep has a finite bound on one
+    side, unlike in the usual normal approximation (score +- z * deviation / sqrt(n)).
     """
     share = wilson_interval(wins + draws / 2, wins + losses + draws, z)
     return Interval(*(elo_difference(value) for value in share))
@@ -139,7 +138,7 @@ _Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: float) -> tuple[_Matrix, _Matrix]:
-    """Return score[i, j], points of i against j, and games[i, j], both with the prior added."""
+    """Return score[i, j], points of i against j, and games[i, j], both including the prior."""
     index: Mapping[str, int] = {name: number for number, name in enumerate(names)}
     score = np.zeros((len(names), len(names)))
     for first, second, wins, losses, draws in results:
@@ -150,7 +149,7 @@ def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: flo
     games = score + score.T
     rivals = (games > 0).sum(axis=1)
     if prior_draws:
-        # Each player hands out prior_draws games, equally to everyone he met.
+        # Each player distributes prior_draws games equally among all opponents.
         given = np.where(games > 0, prior_draws / 2 / np.maximum(rivals, 1)[:, None], 0.0)
         prior = given + given.T
         score, games = score + prior / 2, games + prior
@@ -158,23 +157,25 @@ def _score_matrix(results: Sequence[Pairing], names: list[str], prior_draws: flo
 
 
 def _all_connected(scored: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> bool:
-    """Return whether every player reaches every other along "scored against" (Ford's condition).
+    """True if every player reaches every other along "scored against" (Ford's condition).
 
-    Source: L. R. Ford, "Solution of a ranking problem from binary comparisons", Amer. Math. Monthly
-    64 (1957), 28-33: exactly then the likelihood has a finite maximum.
+    Source: L. R. Ford, "Solution of a ranking problem from binary comparisons", Amer. Math. Monthly 64 (1957), 28-33:
+    exactly then the likelihood has a finite maximum.
     """
     reached = scored | np.eye(len(scored), dtype=np.bool_)
     for _ in range(len(scored).bit_length()):
+        # Squaring doubles the length of the paths, so log2(players) rounds are enough.
         reached = (reached.astype(np.int64) @ reached.astype(np.int64)) > 0
     return bool(reached.all())
 
 
-def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, held: _Matrix) -> _Vector:
-    """Return the most likely of the ratings with the same held @ ratings as those given."""
+def _most_likely(score: _Matrix, games: _Matrix, ratings: _Vector, fixed: _Matrix) -> _Vector:
+    """Maximize the likelihood by Newton steps, keeping `fixed @ ratings` constant."""
     for _ in range(_MAX_STEPS):
         gradient, information = _likelihood_slopes(score, games, ratings)
-        step = _solved(information, held, gradient, np.zeros(len(held)))
+        step = _solved(information, fixed, gradient, np.zeros(len(fixed)))
         size = float(np.abs(step).max())
+        # Steps of at most 1 (174 Elo): full Newton steps overshoot where results are lopsided.
         ratings = ratings + step * min(1.0, 1.0 / max(size, 1e-12))
         if size < _SETTLED:
             return ratings
@@ -192,16 +193,16 @@ def _rating(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector,
 
 
 def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Vector, change: float, z: float) -> float:
-    """Return the value of contrast @ ratings at which its profile likelihood has fallen to the end of an interval.
+    """Return the value of contrast @ ratings at one end of its profile likelihood interval.
 
-    ratings: the most likely ones. change: a first guess of how far away the end is, negative for the lower one. The
-    profile is concave: the root of its tangent lies beyond the end, or on it, so that no step leads past the top.
+    ratings: the most likely ones. change: first guess of the distance to the end, negative for the lower end. The
+    profile is concave, so the root of its tangent lies at or beyond the end, and no step crosses the maximum.
     """
-    least, held = _log_likelihood(score, ratings) - z * z / 2, np.stack([np.ones(len(score)), contrast])
+    least, fixed = _log_likelihood(score, ratings) - z * z / 2, np.stack([np.ones(len(score)), contrast])
     for _ in range(_MAX_STEPS):
         _, information = _likelihood_slopes(score, games, ratings)
-        along = _solved(information, held, np.zeros(len(score)), np.array([0.0, 1.0]))
-        ratings = _most_likely(score, games, ratings + change * along, held)
+        along = _solved(information, fixed, np.zeros(len(score)), np.array([0.0, 1.0]))
+        ratings = _most_likely(score, games, ratings + change * along, fixed)
         gradient, _ = _likelihood_slopes(score, games, ratings)
         change = (least - _log_likelihood(score, ratings)) / float(gradient @ along)
         if abs(change) < _SETTLED:
@@ -209,10 +210,10 @@ def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Ve
     raise ArithmeticError(f"an interval did not settle within {_MAX_STEPS} steps")
 
 
-def _solved(information: _Matrix, held: _Matrix, side: _Vector, values: _Vector) -> _Vector:
-    """Return x with held @ x = values for which information @ x is the side but for a mix of held's rows."""
-    count = len(held)
-    system = np.block([[information, held.T], [held, np.zeros((count, count))]])
+def _solved(information: _Matrix, fixed: _Matrix, side: _Vector, values: _Vector) -> _Vector:
+    """Solve information @ x = side, up to a combination of the rows of `fixed`, subject to fixed @ x = values."""
+    count = len(fixed)
+    system = np.block([[information, fixed.T], [fixed, np.zeros((count, count))]])
     return np.linalg.solve(system, np.concatenate([side, values]))[:-count]
 
 
@@ -225,5 +226,6 @@ def _likelihood_slopes(score: _Matrix, games: _Matrix, ratings: _Vector) -> tupl
     """Return the gradient and the negative second derivative of the log likelihood (natural units)."""
     expected = 1.0 / (1.0 + np.exp(ratings[None, :] - ratings[:, None]))
     gradient = (score - games * expected).sum(axis=1)
+    # The information is a weighted graph Laplacian: singular along a shift of all ratings, hence the constraint.
     weight = games * expected * (1.0 - expected)
     return gradient, np.diag(weight.sum(axis=1)) - weight

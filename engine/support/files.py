@@ -1,4 +1,4 @@
-"""Files that outlive a crash: written whole or not at all, or a line at a time; and folders that one process fills."""
+"""Writes files that survive a crash (atomically, or line by line) and locks folders for one process."""
 
 import errno
 import json
@@ -13,9 +13,9 @@ from engine.errors import GoError
 
 @contextmanager
 def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator[None]:
-    """Make a folder where there is none, and let no other process claim it meanwhile; None is not claimed.
+    """Create a folder if needed and lock it against other processes; None is not locked.
 
-    The claim ends with the process that made it, however that ends. Raises `failure` where another has claimed it.
+    The lock ends with the process, however that ends. Raises `failure` if another process has locked the folder.
     """
     if folder is None:
         yield
@@ -27,7 +27,7 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
     try:
         lock.acquire()
     except Timeout:
-        raise failure(f"{folder}: another keima is at work in this folder") from None
+        raise failure(f"{folder}: another keima process is using this folder") from None
     try:
         yield
     finally:
@@ -35,10 +35,10 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or none: under another name, synced, then renamed. Text is UTF-8.
+    """Write a whole file or nothing: to a temporary name, synced, then renamed. Text is UTF-8.
 
-    A link stays one, its target is written; what is no file, a pipe or a device, is written to. Raises OSError, which
-    names the file.
+    A link stays a link and its target is written; pipes and devices are written to directly. Raises OSError with the
+    name of the file.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     if path.exists() and not path.is_file():
@@ -50,9 +50,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Lend another name in a file's folder; what was written under it then takes the file's place, synced.
+    """Yield a temporary name in the file's folder; after the block, that file is synced and replaces the target.
 
-    After an error the file stays as it was. A link stays one. Raises OSError, which names the file.
+    After an error the target is unchanged. A link stays a link. Raises OSError with the name of the file.
     """
     target = path.resolve()
     draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
@@ -69,7 +69,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def require_writable(path: Path) -> None:
-    """Make the folder of a file that is to be written later, and see that it can be. Raises OSError."""
+    """Create the folder of a file that will be written later and check that it can be. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -78,7 +78,7 @@ def require_writable(path: Path) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a file and wait until the disk has it."""
+    """Append a line to a file and wait until it is on disk."""
     with path.open("a", encoding="utf-8") as file:
         file.write(line + "\n")
         file.flush()
@@ -86,9 +86,9 @@ def append_line(path: Path, line: str) -> None:
 
 
 def whole_lines(path: Path) -> list[str]:
-    """Return the lines of a file that `append_line` wrote, none if it is absent, and cut off a torn last one.
+    """Return the lines written by `append_line`, none if the file is missing; remove an incomplete last line.
 
-    Raises GoError where they are not in UTF-8.
+    Raises GoError if they are not UTF-8.
     """
     if not path.exists():
         return []
@@ -99,22 +99,22 @@ def whole_lines(path: Path) -> list[str]:
         return whole.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
-        raise GoError(f"{path}: line {line}: no text in UTF-8") from error
+        raise GoError(f"{path}: line {line}: not UTF-8 text") from error
 
 
 def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any]:
-    """Return the JSON object that a file holds. Raises `failure`, naming the file, if it holds anything else."""
+    """Return the JSON object in a file. Raises `failure`, with the name of the file, for anything else."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise failure(f"{path}: no valid JSON: {error}") from error
+        raise failure(f"{path}: not valid JSON: {error}") from error
     if not isinstance(found, dict):
         raise failure(f"{path}: expected a JSON object, got {found!r}")
     return found
 
 
 def require_same_settings(path: Path, wanted: Mapping[str, Any]) -> None:
-    """Raise GoError, naming file and setting, unless a JSON object in a file has all the wanted settings."""
+    """Raise GoError, with file and setting, unless the JSON object in a file has all the expected settings."""
     found = read_object(path)
     for name, value in wanted.items():
         if found.get(name) != value:

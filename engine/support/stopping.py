@@ -1,4 +1,4 @@
-"""Ending politely: signals set an event, or interrupt as Ctrl-C does, so that what is done is put in order first."""
+"""Turns signals into an event or an interrupt, so that a program can save its work before it ends."""
 
 import signal
 import threading
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, SIGTERM or SIGHUP, as shells have it for the first."""
+"""Exit status after Ctrl-C, SIGTERM or SIGHUP: the shells' value for Ctrl-C."""
 
 
 @contextmanager
 def stopping() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C and SIGTERM set; the second of them raises KeyboardInterrupt.
+    """Yield an event that Ctrl-C and SIGTERM set; a second signal raises KeyboardInterrupt.
 
-    In another than the main thread, which gets no signals, nothing sets the event.
+    Outside the main thread, which alone receives signals, nothing sets the event.
     """
     stop = threading.Event()
 
@@ -36,10 +36,10 @@ def stopping() -> Iterator[threading.Event]:
 
 @contextmanager
 def interrupting() -> Iterator[None]:
-    """Have SIGTERM, and SIGHUP when a terminal is closed, raise KeyboardInterrupt as Ctrl-C does.
+    """Make SIGTERM, and SIGHUP when a terminal is closed, raise KeyboardInterrupt as Ctrl-C does.
 
-    A SIGHUP that is ignored, as `nohup` has it, stays so. In another than the main thread, which gets no signals,
-    nothing changes.
+    An ignored SIGHUP, as under `nohup`, stays ignored. Outside the main thread, which alone receives signals, nothing
+    changes.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:

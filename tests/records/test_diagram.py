@@ -78,12 +78,12 @@ def test_text_is_ascii_without_blank_lines_or_trailing_spaces(width: int, height
     ("text", "words"),
     [
         ("", "0 rows"),
-        ("X.\nX", "are no board"),
+        ("X.\nX", "are not a board"),
         ("X.\n?O", "line 2: '\\?O' is neither a row"),
         (".\nto play: red", "to play: 'red'"),
         (".\nko: C3", "outside the 1x1 board"),
         (".\ncaptured: 3", "captured: '3'"),
-        ("." * 26, "are no board"),
+        ("." * 26, "are not a board"),
     ],
 )
 def test_what_is_no_diagram_is_refused(text: str, words: str) -> None:

@@ -110,7 +110,7 @@ def test_a_file_that_can_never_be_written_is_found_out_before(tmp_path: Path) ->
 def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_bytes(b"a\n\xff\n")
-    with pytest.raises(GoError, match="lines: line 2: no text in UTF-8"):
+    with pytest.raises(GoError, match="lines: line 2: not UTF-8 text"):
         whole_lines(path)
 
 
@@ -125,7 +125,7 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str, torn: bytes) -
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "no valid JSON"), ("[1]", r"expected a JSON object, got \[1\]"), ("\xff", "no valid JSON")],
+    [("{", "not valid JSON"), ("[1]", r"expected a JSON object, got \[1\]"), ("\xff", "not valid JSON")],
 )
 def test_what_is_no_object_is_refused_by_its_file_and_in_the_callers_way(
     tmp_path: Path, text: str, message: str
@@ -140,7 +140,8 @@ def test_what_is_no_object_is_refused_by_its_file_and_in_the_callers_way(
 
 def test_a_folder_is_made_and_claimed_once_at_a_time(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "run"
-    with claimed(folder), pytest.raises(GoError, match="run: another keima is at work in this folder"), claimed(folder):
+    refused = pytest.raises(GoError, match="run: another keima process is using this folder")
+    with claimed(folder), refused, claimed(folder):
         pass
     with claimed(folder):
         assert folder.is_dir()

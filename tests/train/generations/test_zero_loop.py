@@ -132,7 +132,7 @@ def test_the_clock_adds_sittings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no valid JSON"),
+        ("{", "not valid JSON"),
         ("[]", "expected a JSON object"),
         ('{"format": "keima-zero", "version": 2}', "expected .*'version': 1.*got .*'version': 2"),
         ('{"format": "keima-zero", "version": 1, "speed": 3}', "speed"),
