@@ -1,4 +1,4 @@
-"""Finds the command that starts this installation, and the folder of its cache."""
+"""Finds where this program is installed, how to start it again, and where it may keep cached data."""
 
 import os
 import sys
@@ -6,17 +6,13 @@ from pathlib import Path
 
 
 def installed_program() -> list[str]:
-    """Return the command that starts this installation: the frozen program, the script `keima`, or Python with
-    keima.py.
-
-    The paths are absolute, so the command works in any working directory.
-    """
+    """Return the command for other programs' configurations: the script `keima` beside Python, else `this_program`."""
     script = Path(sys.executable).absolute().parent / ("keima.exe" if os.name == "nt" else "keima")
     return [str(script)] if script.exists() and not _is_frozen() else this_program()
 
 
 def this_program() -> list[str]:
-    """Return the folder for this user's cached data, or None if the user has no home."""
+    """Return the command that runs the very code that is running now, with absolute paths."""
     python = str(Path(sys.executable).absolute())
     if _is_frozen():
         return [python]
@@ -30,7 +26,7 @@ def _is_frozen() -> bool:
 
 
 def user_cache() -> Path | None:
-    """Return the folder for this user's cached data, or None where the user has no home."""
+    """Return the folder for this user's cached data, or None if the user has no home."""
     chosen = os.environ.get("KEIMA_CACHE")
     if chosen:
         return Path(chosen).absolute()
