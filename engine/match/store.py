@@ -4,7 +4,6 @@ A game is finished when its line stands whole in results.jsonl; its SGF was writ
 match that was killed at any moment leaves only whole games, and goes on from there.
 """
 
-import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 from engine.match.errors import MatchError
 from engine.match.settings import MatchSettings
-from engine.support.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.files import write_atomically
+from engine.support.run_folder import RunFolder
 
 FORMAT = {"format": "keima-match", "version": 2}
 
@@ -60,27 +60,16 @@ class Store:
         False; its text names the first setting that differs. Raises it, too, for a line that is no game of the match.
         """
         self.records: dict[int, GameRecord] = {}
-        self._directory = directory
-        self._labels = settings.labels
-        if directory is None:
-            return
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / "settings.json"
-        wanted = FORMAT | settings.to_json()
-        if path.exists():
-            _require_same(path, wanted)
-            if not resume:
-                raise MatchError(f"{directory} already holds a match, and resuming is off")
-            self.reload()
-        else:
-            if (directory / "results.jsonl").exists():
-                raise MatchError(f"{directory} has results but no settings.json")
-            write_atomically(path, json.dumps(wanted, indent=1) + "\n")
+        self._directory, self._labels = directory, settings.labels
+        self._run = RunFolder(directory, FORMAT | settings.to_json(), failure=MatchError)
+        if self._run.continues and not resume:
+            raise MatchError(f"{directory} already holds a match, and resuming is off")
+        self.reload()
 
     def reload(self) -> None:
         """Take over what the files hold: an interrupt may come after a game is written and before it is remembered."""
         if self._directory is not None:
-            self.records = _read_records(self._directory / "results.jsonl", self._labels)
+            self.records = {record.number: record for record in self._run.read(self._record, "game record")}
 
     def sgf_name(self, number: int) -> str:
         """Return the file name of a game's record."""
@@ -90,31 +79,14 @@ class Store:
         """Keep a finished game: its SGF first, then its line."""
         if self._directory is not None:
             write_atomically(self._directory / self.sgf_name(record.number), sgf)
-            append_line(self._directory / "results.jsonl", json.dumps(asdict(record)))
+            self._run.add(asdict(record))
         self.records[record.number] = record
 
-
-def _require_same(path: Path, wanted: dict[str, Any]) -> None:
-    found = read_object(path, MatchError)
-    # What else a file of another format means, nobody can tell.
-    for name in [*FORMAT, *sorted(wanted.keys() | found.keys())]:
-        if wanted.get(name) != found.get(name):
-            raise MatchError(
-                f"{path}: {name} was {found.get(name)!r} there and is {wanted.get(name)!r} now; use another directory"
-            )
-
-
-def _read_records(path: Path, labels: Collection[str]) -> dict[int, GameRecord]:
-    """Return the whole lines of results.jsonl by game number."""
-    records = {}
-    for place, line in enumerate(whole_lines(path), start=1):
-        try:
-            record = GameRecord(**json.loads(line))
-            _require_players(record, labels)
-        except (ValueError, TypeError) as error:
-            raise MatchError(f"{path}:{place}: no game record: {error}") from error
-        records[record.number] = record
-    return records
+    def _record(self, line: Any) -> GameRecord:
+        """Return the game of a line. Raises ValueError or TypeError where it is none of the match."""
+        record = GameRecord(**line)
+        _require_players(record, self._labels)
+        return record
 
 
 def _require_players(record: GameRecord, labels: Collection[str]) -> None:

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,11 +111,3 @@ def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any
     if not isinstance(found, dict):
         raise failure(f"{path}: expected a JSON object, got {found!r}")
     return found
-
-
-def require_same_settings(path: Path, wanted: Mapping[str, Any]) -> None:
-    """Raise GoError, with file and setting, unless the JSON object in a file has all the expected settings."""
-    found = read_object(path)
-    for name, value in wanted.items():
-        if found.get(name) != value:
-            raise GoError(f"{path}: {name} was {found.get(name)!r} there and is {value!r} now; use another folder")

@@ -11,13 +11,12 @@ is in a shard is a leftover of a crash and removed.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.errors import GoError
-from engine.support.files import append_line, whole_lines, write_atomically
+from engine.support.files import append_line, whole_lines
+from engine.support.run_folder import keep_settings
 from engine.train.data.samples import SUFFIX, BadSamples, Samples, concatenate, read_shard, shard_info, write_shard
 
 RECORDS = "games.sgfl"
@@ -47,28 +46,12 @@ class Store:
         self._folder, self._pending = folder, folder / _PENDING
         self._provenance, self._shard_samples = dict(provenance), shard_samples
         self._pending.mkdir(parents=True, exist_ok=True)
-        self._compare(settings)
+        keep_settings(folder / _SETTINGS, settings)
         self.samples = 0
         lines = whole_lines(folder / RECORDS)
         self.done = {number for line in lines for number in _numbers(line)}
         self._waiting: dict[tuple[int, int], list[tuple[Path, Samples]]] = {}
         self._take_up()
-
-    def _compare(self, settings: Mapping[str, object]) -> None:
-        path = self._folder / _SETTINGS
-        text = json.dumps(settings, sort_keys=True, indent=1) + "\n"
-        if not path.exists():
-            write_atomically(path, text)
-            return
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise GoError(f"{path}: no settings of a run: {error}") from error
-        wanted = json.loads(text)
-        differing = sorted(key for key in {*found, *wanted} if found.get(key) != wanted.get(key))
-        if differing:
-            key = differing[0]
-            raise GoError(f"{path}: the run has {key} {found.get(key)!r}, not {wanted.get(key)!r}: take another folder")
 
     def _take_up(self) -> None:
         """Bring what a crash interrupted to its end, and remember which games wait for their shard."""

@@ -14,9 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.errors import GoError
 from engine.support.elo import Pairing, Rating, fit_ratings
-from engine.support.files import append_line, whole_lines
+from engine.support.files import append_line
+from engine.support.run_folder import parsed_lines
 
 GNUGO_LEVELS = range(1, 11)
 """GNU Go's strengths; 10 is what it plays by default."""
@@ -224,13 +224,7 @@ def write_line(path: Path, line: MatchLine) -> None:
 
 def read_lines(path: Path) -> list[MatchLine]:
     """Return the matches of ratings.jsonl. Raises GoError, naming the line, where it holds anything else."""
-    lines = []
-    for number, text in enumerate(whole_lines(path), start=1):
-        try:
-            lines.append(MatchLine(**json.loads(text)))
-        except (ValueError, TypeError) as error:
-            raise GoError(f"{path}:{number}: no match: {error}") from error
-    return lines
+    return parsed_lines(path, lambda line: MatchLine(**line), "match")
 
 
 def summary(lines: Sequence[MatchLine]) -> dict[str, Any]:

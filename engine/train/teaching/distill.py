@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
-from engine.support.files import append_line, require_same_settings, whole_lines, write_atomically
+from engine.support.run_folder import RunFolder
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.teaching.hints import ShapingSettings
 from engine.train.teaching.labelling import Mixture, Position, SampleMaker, asked, batches
@@ -98,22 +98,12 @@ class Store:
         self.folder = folder
         self.total = Chunk()
         self._chunks = 0
-        self._provenance = {key: json.dumps(value) for key, value in (FORMAT | settings.to_json()).items()}
-        folder.mkdir(parents=True, exist_ok=True)
-        path, wanted = folder / "settings.json", FORMAT | settings.to_json()
-        if path.exists():
-            require_same_settings(path, wanted)
-            for chunk in _read_chunks(self._lines):
-                self.total.add(chunk)
-                self._chunks += 1
-        elif self._lines.exists():
-            raise GoError(f"{folder} has labels but no settings.json")
-        else:
-            write_atomically(path, json.dumps(wanted, indent=1) + "\n")
-
-    @property
-    def _lines(self) -> Path:
-        return self.folder / "progress.jsonl"
+        wanted = FORMAT | settings.to_json()
+        self._provenance = {key: json.dumps(value) for key, value in wanted.items()}
+        self._run = RunFolder(folder, wanted, "progress.jsonl")
+        for chunk in self._run.read(lambda line: Chunk(**line), "line of progress"):
+            self.total.add(chunk)
+            self._chunks += 1
 
     def add(self, chunk: Chunk, samples: Iterable[Samples]) -> None:
         """Keep a finished chunk: its samples, one shard a board size, then its line."""
@@ -125,17 +115,9 @@ class Store:
             place = self.folder / f"{part.width}x{part.height}"
             place.mkdir(exist_ok=True)
             write_shard(place / name, part, self._provenance)
-        append_line(self._lines, json.dumps(asdict(chunk)))
+        self._run.add(asdict(chunk))
         self._chunks += 1
         self.total.add(chunk)
-
-
-def _read_chunks(path: Path) -> Iterator[Chunk]:
-    for number, line in enumerate(whole_lines(path), 1):
-        try:
-            yield Chunk(**json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise GoError(f"{path}:{number}: no line of progress: {error}") from error
 
 
 class Distiller:

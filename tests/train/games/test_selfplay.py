@@ -224,9 +224,9 @@ def test_shards_have_a_size_and_name_their_games(tmp_path: Path) -> None:
 
 def test_a_folder_of_other_settings_is_refused(tmp_path: Path) -> None:
     play(tmp_path, 1)
-    with pytest.raises(GoError, match="full_visits 24, not 25"):
+    with pytest.raises(GoError, match="full_visits was 24 there and is 25 now"):
         play(tmp_path, 2, full_visits=25)
-    with pytest.raises(GoError, match="seed 1, not 2"):
+    with pytest.raises(GoError, match="seed was 1 there and is 2 now"):
         play(tmp_path, 2, seed=2)
 
 

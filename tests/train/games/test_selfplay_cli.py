@@ -33,7 +33,7 @@ def test_a_run_is_told_and_goes_on_with_the_same_command(tmp_path: Path) -> None
     assert "3 of 3 games" in told
     refused = invoke(*command, "--games", "3", "--set", "full_visits=9")
     assert refused.exit_code == 1
-    assert "full_visits 8, not 9" in refused.stderr
+    assert "full_visits was 8 there and is 9 now" in refused.stderr
 
 
 def test_two_processes_play_with_a_network_of_a_file_and_with_a_random_one(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_goes_on_with_no_other_network_or_teacher(tmp_path: Path) -> No
     assert invoke(*command).exit_code == 0
     taught = invoke(*command, "--teacher", fake("reg_genmove"))
     native.write(random_spec(1, 4, ENCODERS["katago-v7"], 2), file)
-    for refused, said in ((taught, "has teacher None, not"), (invoke(*command), "has network 'same.net ")):
+    for refused, said in ((taught, "teacher was None there"), (invoke(*command), "network was 'same.net ")):
         assert refused.exit_code == 1
         assert said in refused.stderr
         assert len(refused.stderr.strip().splitlines()) == 1

@@ -1,0 +1,83 @@
+"""The folder of a run that goes on after any end: its settings, and one line for each finished piece of work."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.errors import GoError
+from engine.support.files import append_line, read_object, whole_lines, write_atomically
+
+SETTINGS_FILE = "settings.json"
+RESULTS_FILE = "results.jsonl"
+T = TypeVar("T")
+
+
+class RunFolder:
+    """Settings and finished work of a run. Without a folder nothing is kept.
+
+    A piece of work is finished once its line stands whole in the file, so a run that was killed at any moment goes on
+    from there.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        settings: Mapping[str, Any],
+        lines: str = RESULTS_FILE,
+        failure: type[Exception] = GoError,
+    ) -> None:
+        """Open the folder of a run, or make one. continues: whether there was one.
+
+        Raises `failure` where it holds a run with other settings, naming one, or lines without settings.
+        """
+        self._lines = None if folder is None else folder / lines
+        self._failure = failure
+        self.continues = False
+        if folder is not None and self._lines is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            if self._lines.exists() and not (folder / SETTINGS_FILE).exists():
+                raise failure(f"{folder} has {lines} but no {SETTINGS_FILE}")
+            self.continues = keep_settings(folder / SETTINGS_FILE, settings, failure)
+
+    def read(self, parse: Callable[[Any], T], what: str) -> list[T]:
+        """Return the finished work, see `parsed_lines`."""
+        return [] if self._lines is None else parsed_lines(self._lines, parse, what, self._failure)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Add a line, which finishes a piece of work."""
+        if self._lines is not None:
+            append_line(self._lines, json.dumps(line))
+
+
+def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type[Exception] = GoError) -> list[T]:
+    """Return what `parse` makes of the JSON value of each line, none if the file is absent.
+
+    what: what a line holds, for the error. Raises `failure`, naming the line, where it is no JSON or `parse` raises
+    ValueError or TypeError.
+    """
+    found = []
+    for number, line in enumerate(whole_lines(path), start=1):
+        try:
+            found.append(parse(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise failure(f"{path}:{number}: no {what}: {error}") from error
+    return found
+
+
+def keep_settings(path: Path, settings: Mapping[str, Any], failure: type[Exception] = GoError) -> bool:
+    """Write the settings of a run that begins. Return whether it goes on instead.
+
+    Raises `failure`, naming the first setting that differs, where the file holds others.
+    """
+    text = json.dumps(settings, indent=1) + "\n"
+    if not path.exists():
+        write_atomically(path, text)
+        return False
+    wanted, found = json.loads(text), read_object(path, failure)
+    for name in [*wanted, *sorted(found.keys() - wanted.keys())]:
+        if wanted.get(name) != found.get(name):
+            raise failure(
+                f"{path}: {name} was {found.get(name)!r} there and is {wanted.get(name)!r} now; use another folder"
+            )
+    return True
