@@ -19,6 +19,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 CODE_BLOCK = re.compile(r"^```.*?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DRAWING = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 INDENTED_BLOCK = re.compile(r"(?:(?<=\n\n)|\A)((?: {4}.*\n)(?:(?: {4}.*)?\n)*)")
 REPOSITORY_PATH = re.compile(
     r"(?:engine|gtp|weights|tests|docs|\.ci)/[\w./-]*|[A-Z]+\.md|pyproject\.toml|keima\.py|Makefile"
@@ -82,6 +83,7 @@ def path_errors(text: str) -> Iterator[str]:
 
 def commands(text: str) -> Iterator[str]:
     """Yield what a page's text shows as commands: lines of code blocks, continued ones joined, and code spans."""
+    text = DRAWING.sub("", text)
     for block in [*CODE_BLOCK.findall(text), *INDENTED_BLOCK.findall(CODE_BLOCK.sub("", text))]:
         yield from (line.strip() for line in block.replace("\\\n", " ").splitlines())
     yield from CODE_SPAN.findall(INDENTED_BLOCK.sub("", CODE_BLOCK.sub("", text)))
