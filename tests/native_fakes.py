@@ -11,8 +11,9 @@ from engine.color import BLACK, EMPTY, WALL
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Attributes, Program, Step
 from engine.evaluation.positions import PositionBatch
-from engine.native.closures import FAILED, Closure, invoke, pause, runs_closures
+from engine.native.closures import FAILED, Closure, invoke, runs_closures
 from engine.native.jit import kernel
+from engine.native.locks import pause
 
 needs_closures = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
 CALLS, POSITIONS, FAIL_AT, PAUSES = range(4)

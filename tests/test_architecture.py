@@ -38,11 +38,15 @@ LAYERS = [
 """Rooms from the lowest to the highest: each imports only from its own and from those before it."""
 TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
 TRAINS_WITH_TORCH |= {"train", "bench"}
+NATIVE_ROOM = {"engine.native"}
+NUMBA_INTERNALS = "engine.native.numba_internals"
+DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "typeof", "types"}
+"""What other files than `NUMBA_INTERNALS` import from numba; numba's documentation has all of it."""
 ONLY_IMPORTER = {
     "matplotlib": {"engine.apps.solve.plot"}
     | {f"engine.train.{name}" for name in ("learning.plot", "generations.rating_plot", "data.accuracy_report")},
-    "numba": {"engine.native.jit"},
-    "llvmlite": {"engine.native.jit"},
+    "numba": NATIVE_ROOM,
+    "llvmlite": NATIVE_ROOM,
     "openvino": {"engine.nets.openvino_graph.runtime"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
     "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}
@@ -104,7 +108,17 @@ def test_no_import_cycle() -> None:
 def test_only_one_module_imports_a_numerical_library() -> None:
     for library, allowed in ONLY_IMPORTER.items():
         found = {name for name in TREES if any(each.split(".")[0] == library for each in imports(name))}
-        assert found == allowed
+        rooms = {
+            "engine.native" if allowed is NATIVE_ROOM and name.startswith("engine.native.") else name for name in found
+        }
+        assert rooms == allowed
+
+
+def test_one_file_imports_private_names_of_numba() -> None:
+    for name, tree in TREES.items():
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names = {each.name for node in froms if str(node.module).split(".")[0] == "numba" for each in node.names}
+        assert names <= DOCUMENTED_NUMBA or name == NUMBA_INTERNALS, name
 
 
 @pytest.mark.parametrize("name", [name for name in TREES if name.split(".")[0] == "gtp"])

@@ -30,8 +30,8 @@ from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
 from engine.board.setup import build_board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.encoders.base import Inputs
-from engine.native.closures import acquire, release
 from engine.native.jit import kernel
+from engine.native.locks import acquire, release
 from engine.vertex import NO_POINT, PASS
 
 TURNS = 5

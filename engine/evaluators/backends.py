@@ -117,7 +117,7 @@ def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
 
 def _rounding_is_fast() -> bool:
     """Return whether this CPU multiplies numbers of eight or sixteen bits faster than those of 32."""
-    from engine.native.jit import BYTE_PRODUCTS, TILES, instruction_sets
+    from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
 
     return not {*BYTE_PRODUCTS, TILES}.isdisjoint(instruction_sets())
 

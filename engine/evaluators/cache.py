@@ -20,7 +20,8 @@ from engine.evaluation.evaluation import DETAILS, Evaluation
 from engine.evaluation.evaluator import Attributes, Begun, Evaluator, Program, Step, asynchronous, native
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
-from engine.native.closures import Closure, holding, new_lock
+from engine.native.closures import Closure
+from engine.native.locks import holding, new_lock
 
 
 class _Table:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
-from engine.native.closures import FAILED, acquire, release
+from engine.native.closures import FAILED
 from engine.native.jit import kernel
+from engine.native.locks import acquire, release
 
 WAYS = 8
 """Slots of a bucket: their keys fill one cache line."""

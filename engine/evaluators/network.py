@@ -28,7 +28,8 @@ from engine.evaluators.postprocess import (
     turn_planes,
     write_evaluation,
 )
-from engine.native.closures import FAILED, Closure, holding, new_lock, runs_closures
+from engine.native.closures import FAILED, Closure, runs_closures
+from engine.native.locks import holding, new_lock
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]

@@ -18,7 +18,7 @@ from typing import Any
 from engine.errors import GoError
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
-from engine.native.jit import BYTE_PRODUCTS, TILES, instruction_sets
+from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
 from engine.nets.blocks import attends
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_model
 from engine.nets.openvino_graph.quantization import quantize

@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import Any
 
 from engine import __version__
-from engine.native.jit import instruction_sets
+from engine.native.processor import instruction_sets
 
 VERSIONS_OF = ("numpy", "numba", "llvmlite", "openvino", "torch")
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluator import NativeEvaluator
-from engine.native.closures import FAILED, Closure, Held, acquire, holding, invoke, new_lock, pause, release, ticks
+from engine.native.closures import FAILED, Closure, Held, invoke
 from engine.native.jit import kernel
+from engine.native.locks import acquire, holding, new_lock, pause, release, ticks
 from engine.search.backup import back_up
 from engine.search.expansion import Sorting
 from engine.search.position import Root, Scratch

@@ -8,7 +8,7 @@ from engine.errors import GoError
 from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
-from engine.native import jit
+from engine.native import processor
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -26,7 +26,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
-        monkeypatch.setattr(jit, "instruction_sets", lambda: [instructions])
+        monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
         monkeypatch.setattr(kernels, "lanes_here", lambda: lanes)
         monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
 

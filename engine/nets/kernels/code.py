@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.native.jit import cgutils, compiles, instruction_sets, intrinsic, ir, types
+from engine.native.instructions import cgutils, compile_for, intrinsic, ir, types
+from engine.native.jit import has_private_means
+from engine.native.processor import instruction_sets
 from engine.nets.layers import Activation
 
 Value: TypeAlias = Any
@@ -29,7 +31,7 @@ FLOAT_BYTES = 4
 
 def lanes_here() -> int:
     """Return the floats of the longest vectors that this CPU computes with, 0 where there are no functions for it."""
-    found = set(instruction_sets()) if compiles() else set()
+    found = set(instruction_sets()) if has_private_means() else set()
     if "avx512f" in found:
         return 16
     return 8 if {"avx2", "fma"} <= found else 0
@@ -204,8 +206,7 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, features: str,
         return found
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [each.type for each in operands]), name)
     function.linkage = "internal"
-    # The `add` of llvmlite's own attributes refuses those that have a value.
-    set.add(function.attributes, f'"target-features"="{features}"')
+    compile_for(function, features)
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, lanes), *function.args)
     builder.ret_void()

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.native.jit import TILES, instruction_sets, ir
+from engine.native.instructions import Bfloat16, ir
+from engine.native.processor import TILES, instruction_sets
 from engine.nets.kernels.code import ACTIVATIONS, FLOAT_BYTES, INTEGER, Code, Value, lanes_here, vector_intrinsic
 from engine.nets.spec import Activation, Array
 
@@ -57,19 +58,6 @@ def in_tiles(matrix: Array) -> Array:
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)  # to the next, halves to even
     split = rounded.reshape(parts, k // DEPTH, TILE_ROWS, 2, out // DEPTH, TOGETHER, TILE_ROWS)
     return np.ascontiguousarray(split.transpose(4, 0, 1, 5, 2, 6, 3)).view(np.float32).ravel()
-
-
-class _Bf16(ir.Type):  # type: ignore[misc]
-    """LLVM's type of bf16, which llvmlite does not know."""
-
-    def _to_string(self) -> str:
-        return "bfloat"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self))
-
-    def __hash__(self) -> int:
-        return hash(type(self))
 
 
 class _Tiles:
@@ -116,7 +104,7 @@ class _Tiles:
 
     def store_rounded(self, vector: Value, pointer: Value) -> None:
         """Write a vector as bf16 to where a pointer shows."""
-        kind = ir.VectorType(_Bf16(), TILE_ROWS)
+        kind = ir.VectorType(Bfloat16(), TILE_ROWS)
         rounded = self._code.call("llvm.x86.avx512bf16.cvtneps2bf16.512", kind, vector)
         stored = self._code.builder.store(rounded, self._code.builder.bitcast(pointer, kind.as_pointer()))
         stored.align = FLOAT_BYTES

@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from engine.native.jit import instruction_sets
+from engine.native.processor import instruction_sets
 from engine.train.learning.feeding import TrainingError
 from engine.train.learning.train_config import TrainConfig
 

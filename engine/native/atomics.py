@@ -1,0 +1,90 @@
+"""Single instructions between threads: atomic access to a lock, waiting, and the CPU's clock."""
+
+import sys
+from typing import Any
+
+from engine.native.instructions import cgutils, intrinsic, ir, types
+from engine.native.processor import IS_X86
+
+WAITING = 1
+"""Index in a lock of the cell that is not 0 while a Python thread waits for the lock."""
+_INTEGER = ir.IntType(64)
+
+
+def _data_of(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    """Return the pointer to the cells of the lock that is the only argument."""
+    return context.make_array(signature.args[0])(context, builder, given[0]).data
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def try_take(typing_context: Any, lock: Any) -> Any:
+    """Take a lock if it is free; return whether it was."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        data = _data_of(context, builder, signature, given)
+        before = builder.cmpxchg(data, _INTEGER(0), _INTEGER(1), "acquire", "monotonic")
+        return builder.extract_value(before, 1)
+
+    return types.boolean(lock), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_back(typing_context: Any, lock: Any) -> Any:
+    """Set a lock free."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        builder.store_atomic(_INTEGER(0), _data_of(context, builder, signature, given), "release", 8)
+        return context.get_dummy_value()
+
+    return types.void(lock), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def has_python_waiting(typing_context: Any, lock: Any) -> Any:
+    """Return whether a Python thread waits for a lock."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        cell = builder.gep(_data_of(context, builder, signature, given), [_INTEGER(WAITING)])
+        return builder.icmp_signed("!=", builder.load_atomic(cell, "monotonic", 8), _INTEGER(0))
+
+    return types.boolean(lock), codegen
+
+
+def _without_arguments(builder: Any, name: str, returned: Any) -> Any:
+    """Return a call of a function that takes no arguments."""
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(returned, []), name)
+    return builder.call(function, [])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pause(typing_context: Any) -> Any:
+    """Wait some cycles, where the CPU has an instruction for it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        if IS_X86:
+            _without_arguments(builder, "llvm.x86.sse2.pause", ir.VoidType())
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def yield_core(typing_context: Any) -> Any:
+    """Let another thread run on this core if one waits for it; does nothing under Windows."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        if sys.platform != "win32":
+            _without_arguments(builder, "sched_yield", ir.IntType(32))
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def ticks(typing_context: Any) -> Any:
+    """Return the CPU's clock, in its own unit."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return _without_arguments(builder, "llvm.readcyclecounter", _INTEGER)
+
+    return types.int64(), codegen

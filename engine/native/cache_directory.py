@@ -1,0 +1,126 @@
+"""Where compiled kernels are kept: one directory for each state of the sources and each version of numba and Python.
+
+Numba's own cache looks at the time stamp of one file, so a cached caller survives a change of a callee in another
+file, and a frozen program has no file to look at. Keima's directory is named after everything that the machine code
+depends on: the sources of all kernels and of the modules that they import, and the versions of numba and Python. A
+change of any of them starts a new directory, so nothing in a directory can be stale. With NUMBA_BOUNDSCHECK=1 kernels
+check every index and have a directory of their own.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numba
+
+from engine.support.installation import user_cache
+
+_ROOT = Path(__file__).resolve().parents[1]
+_ENGINE = __name__.removesuffix(".native.cache_directory")
+"""Package of the modules below `_ROOT`: `engine` in the repository, `keima.engine` in the wheel."""
+_FROZEN_CACHE = "kernels"
+"""Folder with the compiled kernels inside the frozen program."""
+_KEY_FILE = "KEY"
+"""File in that folder with the hash of the sources that the kernels were compiled from."""
+_KEPT = 4
+"""Cache directories that stay when a new one is begun: those of the versions that ran last."""
+_OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
+_MODULE = rf"({re.escape(_ENGINE)}[\w.]*)"
+_IMPORT = re.compile(
+    rf"^\s*(?:from\s+{_MODULE}\s+import\s+(\([^)]*\)|[^\n]*)|import\s+{_MODULE})".encode(), re.MULTILINE
+)
+
+
+def is_frozen() -> bool:
+    """Return whether this is the PyInstaller binary."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def _frozen_directory() -> Path:
+    return Path(getattr(sys, "_MEIPASS", ".")) / _FROZEN_CACHE
+
+
+def source_key(root: Path = _ROOT) -> str:
+    """Return a hash of the files with kernels below `root` and of all modules that these import.
+
+    The frozen program has no sources: there, return the hash that was stored when it was built.
+    """
+    if is_frozen():
+        return (_frozen_directory() / _KEY_FILE).read_text().strip()
+    found: dict[Path, bytes] = {}
+    waiting = [path for path in root.rglob("*.py") if b"@kernel" in path.read_bytes()]
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.is_file():
+            found[path] = path.read_bytes()
+            waiting += _imported_files(found[path], root.parents[_ENGINE.count(".")])
+    digest = hashlib.sha256()
+    for path, source in sorted(found.items()):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + source)
+    return digest.hexdigest()[:16]
+
+
+def _imported_files(source: bytes, top: Path) -> list[Path]:
+    """Return where the modules of `engine` that a source imports may be; not every path exists."""
+    modules: set[str] = set()
+    for package, names, module in _IMPORT.findall(source):
+        start = (package or module).decode()
+        modules |= {start} | {f"{start}.{name}" for name in re.findall(r"\w+", names.decode())}
+    bases = [top.joinpath(*module.split(".")) for module in modules]
+    return [base.with_suffix(".py") for base in bases] + [base / "__init__.py" for base in bases]
+
+
+KEY = source_key()
+
+
+def cache_directory() -> Path | None:
+    """Return the directory of compiled kernels for this program, whether it exists or not.
+
+    None: the user has no home and KEIMA_CACHE is not set, so nothing is kept.
+    """
+    if is_frozen():
+        return _frozen_directory()
+    parent = user_cache()
+    version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
+    checks = "-checked" if numba.config.BOUNDSCHECK else ""
+    return parent and parent / f"kernels-{KEY}-{version}{checks}"
+
+
+def frozen_files(build: Path) -> list[tuple[str, str]]:
+    """Return the compiled kernels and their key as PyInstaller's (file, folder) pairs; write the key into `build`.
+
+    Raises FileNotFoundError if no kernels of these sources were compiled.
+    """
+    directory = cache_directory()
+    if directory is None or not directory.is_dir():
+        raise FileNotFoundError(f"there are no compiled kernels of these sources in {directory}")
+    key_file = build / _KEY_FILE
+    key_file.write_text(KEY)
+    return [(str(directory), _FROZEN_CACHE), (str(key_file), _FROZEN_CACHE)]
+
+
+def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:
+    """Remove the neighbors of a cache directory that were not used for longest, so that `kept` are left with it."""
+    others = [path for path in directory.parent.glob("kernels-*") if path != directory and _OWN.fullmatch(path.name)]
+    for path in sorted(others, key=_time_of_use, reverse=True)[kept - 1 :]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _time_of_use(directory: Path) -> float:
+    try:
+        return directory.stat().st_mtime
+    except OSError:  # another process removed it, too
+        return 0.0
+
+
+@cache
+def note_use(directory: Path) -> None:
+    """Set the modification time of a cache directory to now, once per process."""
+    if not is_frozen():
+        with suppress(OSError):
+            os.utime(directory)

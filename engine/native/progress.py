@@ -1,0 +1,63 @@
+"""Counts compilations and reports on stderr, in one line, that kernels are being compiled."""
+
+import logging
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from numba.core import event
+
+from engine.native.cache_directory import cache_directory, is_frozen, remove_old_caches
+
+_log = logging.getLogger(__name__)
+
+
+def compilations() -> int:
+    """Return how many kernels this process has compiled; kernels loaded from disk do not count."""
+    return _PROGRESS.compilations
+
+
+def say(text: str) -> None:
+    """Write to stderr if there is one; a controller may have closed it."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # no stderr, or a closed one
+        return False
+
+
+class _Progress(event.Listener):  # type: ignore[misc]
+    """Listens to the start and the end of each compilation."""
+
+    def __init__(self) -> None:
+        self.compilations = 0
+        self._began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self.compilations == 0:
+            self._began = time.monotonic()
+            directory = cache_directory()
+            if directory and not is_frozen():
+                remove_old_caches(directory)
+            if not _is_terminal():
+                say("keima: compiling kernels, once after each update ...\n")
+        self.compilations += 1
+        name = event.data["dispatcher"].py_func.__qualname__
+        _log.info("compiling %s", name)
+        _log.debug("argument types of %s: %s", name, event.data["args"])
+        self.on_end(event)
+
+    def on_end(self, event: Any) -> None:
+        if _is_terminal():
+            # Ends at the start of the line, so that the next text on stderr replaces it.
+            say(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")
+
+
+_PROGRESS = _Progress()
+event.register("numba:compile", _PROGRESS)
