@@ -1,8 +1,7 @@
 """The evaluator of networks: encodes positions, has a backend infer them, and reads the answers.
 
-Owns the seam to the frameworks: a `Backend` turns planes into `RawOutputs` and knows no encoder, no
-rules and no symmetry. Everything else is the same for all of them and is here and in
-`engine.evaluators.postprocess`.
+Owns the interface to the frameworks: a `Backend` turns planes into `RawOutputs` and knows no encoder, no rules and no
+symmetry. Everything else is the same for all of them and is here and in `engine.evaluators.postprocess`.
 """
 
 import copy
