@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,21 +52,6 @@ def test_the_session_ponders_when_told_to(started: list[tuple[object, object]]) 
     for arguments in ([], ["gtp", "--ponder"]):
         assert invoke(*arguments).exit_code == 0
     assert [getattr(config, "ponder", None) for config, _ in started] == [False, True]
-
-
-def test_the_first_reply_comes_at_once() -> None:
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        with subprocess.Popen(KEIMA, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdin and process.stdout
-            process.stdin.write("name\n")
-            process.stdin.flush()
-            reply = process.stdout.readline()
-            seconds.append(time.perf_counter() - start)
-            process.communicate("quit\n", timeout=20)
-        assert reply == "= Keima\n"
-    assert min(seconds) < FIRST_REPLY
 
 
 def test_nothing_heavy_is_imported_before_the_handshake() -> None:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import time
 import tomllib
 import venv
 import zipfile
@@ -25,6 +24,7 @@ from pathlib import Path
 import pytest
 
 import engine
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("engine", "gtp", "weights")
@@ -268,11 +268,8 @@ def test_it_serves_its_page(installed: Installed, tmp_path: Path) -> None:
             assert process.stdout is not None
             port = int(process.stdout.readline().split()[0].rstrip("/").rpartition(":")[2])
             assert "<title>Keima</title>" in page(port, "/")
-            deadline = time.monotonic() + 300
             page(port, "/do/play", '{"move": "E5"}')
-            while "W[" not in (record := page(port, "/game.sgf")):
-                assert time.monotonic() < deadline, record
-                time.sleep(0.2)
+            wait_until(lambda: "W[" in page(port, "/game.sgf"), 300)
         finally:
             process.terminate()
             process.wait(timeout=30)

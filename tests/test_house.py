@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ LONGEST = 450
 """Lines of a Python file; the aim is 400."""
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
 CLOCKS |= {f"{clock}_ns" for clock in CLOCKS}
+ARITHMETIC = {"abs", "float", "max", "min", "round", "sorted", "statistics.median", "sum"}
 MOST_PRIVATE = 10
 """Tests that may use private names of what they test."""
 NOT_PRIVATE = {"_replace", "_asdict", "_fields", "_make", "_exit"}
@@ -79,47 +80,50 @@ def test_what_a_document_tells_to_make_can_be_made(document: str) -> None:
     assert told <= known
 
 
-def functions_of_tests() -> Iterator[tuple[str, ast.AST]]:
-    """Yield the functions and module bodies under tests/, each with its file and name."""
+@cache
+def functions_of_tests() -> list[tuple[str, ast.AST]]:
+    """Return the functions and module bodies under tests/, each with its file and name."""
+    found: list[tuple[str, ast.AST]] = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             parts = node.body if isinstance(node, ast.ClassDef) else [node]
             for part in parts:
                 name = getattr(part, "name", "module")
-                yield f"{path.relative_to(ROOT).as_posix()}::{name}", part
+                found.append((f"{path.relative_to(ROOT).as_posix()}::{name}", part))
+    return found
 
 
-def reads_clock(node: ast.AST) -> bool:
-    """Return whether a clock of `time` is read anywhere in a piece of code."""
-    return any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Attribute)
-        and each.func.attr in CLOCKS
-        and ast.unparse(each.func.value) == "time"
-        for each in ast.walk(node)
-    )
-
-
-def names_in(node: ast.AST) -> set[str]:
-    """Return the variables and attributes that occur in a piece of code."""
-    return {ast.unparse(each) for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute)}
+def is_time(node: ast.expr, times: set[str]) -> bool:
+    """Return whether an expression is a clock's time, or made of one by arithmetic. times: variables that hold some."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return ast.unparse(node) in times
+    if isinstance(node, ast.Call):
+        called = ast.unparse(node.func)
+        is_clock = called.removeprefix("time.") in CLOCKS and called.startswith("time.")
+        return is_clock or (called in ARITHMETIC and any(is_time(each, times) for each in node.args))
+    if isinstance(node, ast.BinOp):
+        return is_time(node.left, times) or is_time(node.right, times)
+    if isinstance(node, ast.List | ast.Tuple):
+        return any(is_time(each, times) for each in node.elts)
+    return isinstance(node, ast.Subscript) and is_time(node.value, times)
 
 
 def times_in(function: ast.AST) -> set[str]:
     """Return the variables of a function that hold, or collect, what a clock said."""
-    flows = []
+    flows: list[tuple[ast.expr, ast.expr]] = []
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            flows += [(names_in(target), node.value) for target in targets]
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                flows += zip(target.elts, node.value.elts, strict=False) if both else [(target, node.value)]
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            flows.append((node.target, node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
-            flows += [(names_in(node.func.value), argument) for argument in node.args]
+            flows += [(node.func.value, argument) for argument in node.args]
     times: set[str] = set()
-    while True:
-        found = {name for names, value in flows if reads_clock(value) or names_in(value) & times for name in names}
-        if found <= times:
-            return times
+    while found := {ast.unparse(target) for target, value in flows if is_time(value, times)} - times:
         times |= found
+    return times
 
 
 def times_asserted(function: ast.AST) -> list[str]:
@@ -130,8 +134,10 @@ def times_asserted(function: ast.AST) -> list[str]:
         for node in ast.walk(function)
         if isinstance(node, ast.Assert)
         and any(
-            isinstance(each, ast.Compare) and (reads_clock(each) or names_in(each) & times)
+            is_time(side, times)
             for each in ast.walk(node.test)
+            if isinstance(each, ast.Compare)
+            for side in (each.left, *each.comparators)
         )
     ]
 
@@ -162,6 +168,12 @@ def private_names(function: ast.AST) -> set[str]:
 def test_an_assertion_on_elapsed_time_is_recognized(body: str) -> None:
     assert times_asserted(ast.parse(body)) != []
     assert times_asserted(ast.parse("start = time.monotonic()\nassert stats.visits >= 100\nassert clock() < 3")) == []
+
+
+def test_no_test_asserts_how_long_something_takes() -> None:
+    """Speed belongs to `keima bench` and to `make stress`: a test is run on slow and on busy machines."""
+    found = {name: asserted for name, function in functions_of_tests() if (asserted := times_asserted(function))}
+    assert found == {}
 
 
 def test_few_tests_use_private_names() -> None:

@@ -72,10 +72,10 @@ class VisitStopper:
 class TimeStopper:
     """Stops after a time, counted from its creation. now: a clock in seconds that goes on while the process is held."""
 
-    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, seconds: float, now: Callable[[], float] | None = None) -> None:
         self.seconds = seconds
-        self._now = now
-        self._deadline = now() + seconds
+        self._now = now or time.monotonic
+        self._deadline = self._now() + seconds
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True once the time is used up."""
@@ -111,7 +111,7 @@ class PlannedStopper:
         seconds: float,
         most_seconds: float,
         speed: float = 0.0,
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] | None = None,
         *,
         is_kept: bool = True,
     ) -> None:
@@ -119,8 +119,8 @@ class PlannedStopper:
         self.most_seconds = most_seconds
         self._is_kept = is_kept
         self._speed = speed
-        self._now = now
-        self._start = now()
+        self._now = now or time.monotonic
+        self._start = self._now()
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True once the time that this position deserves is used, or more of it would change nothing."""

@@ -253,7 +253,7 @@ def test_a_program_that_is_measured_ends_when_the_measuring_is_interrupted(tmp_p
     script, told = tmp_path / "engine.py", tmp_path / "told"
     script.write_text(
         "import os, pathlib, signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        f"pathlib.Path({str(told)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+        f"pathlib.Path({str(told)!r}).write_text(str(os.getpid()))\ntime.sleep(3000)\n"
     )
 
     def interrupt() -> None:
@@ -261,11 +261,9 @@ def test_a_program_that_is_measured_ends_when_the_measuring_is_interrupted(tmp_p
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt), interrupting():
         threading.Thread(target=interrupt).start()
         resident_mib([sys.executable, str(script)])
-    assert time.monotonic() - start < 30
     with pytest.raises(ProcessLookupError):
         os.kill(int(told.read_text()), 0)
 

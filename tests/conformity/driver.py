@@ -105,7 +105,7 @@ class Controller:
         if self._buffer or self._receive(seconds):
             raise FramingError(f"stray bytes {bytes(self._buffer)!r}")
 
-    def expect_end(self, timeout: float = 2.0) -> int:
+    def expect_end(self, timeout: float = 60.0) -> int:
         """Check that the engine writes nothing more and exits in time; return its exit code."""
         code = self.process.wait(timeout)
         arrived = self._chunks.get(timeout=timeout)

@@ -24,7 +24,9 @@ def main(arguments: list[str]) -> int:
         time.sleep(start)
         return FakePlayer(thinking="thinking" in arguments)
 
-    return run(SessionConfig(width=9, height=9, fallback_seconds=30.0 if "thinking" in arguments else 1.0), make_player)
+    return run(
+        SessionConfig(width=9, height=9, fallback_seconds=3000.0 if "thinking" in arguments else 1.0), make_player
+    )
 
 
 if __name__ == "__main__":

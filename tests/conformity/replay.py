@@ -39,6 +39,7 @@ from tests.conformity.answers import CHECKS, Answer
 from tests.conformity.driver import Controller
 from tests.conformity.oracles import ORACLES
 from tests.gtp.analysis_lines import read_kata_line, read_lz_line
+from tests.waiting import wait_until
 
 FOLDER = Path(__file__).parent / "controllers"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))
@@ -286,10 +287,10 @@ class Replay:
         raise AssertionError(f"no pass after {most} moves")
 
     def _has_error_line(self, pattern: str) -> None:
-        deadline = time.monotonic() + 5.0
-        while not self._error_lines(pattern):
-            assert time.monotonic() < deadline, f"no such line in {self.engine.errors[-20:]!r}"
-            time.sleep(0.02)
+        try:
+            wait_until(lambda: self._error_lines(pattern), 20.0)
+        except TimeoutError:
+            raise AssertionError(f"no such line in {self.engine.errors[-20:]!r}") from None
 
     def _has_no_error_line(self, pattern: str) -> None:
         found = self._error_lines(pattern)

@@ -39,6 +39,7 @@ class FakePlayer:
         self.pondered: list[int] = []
         self.cleared = 0
         self.expected: float | None = None
+        self.interrupted: list[bool] = []
         self.params = SearchParams()
         self._thinking = thinking
         self._stop = threading.Event()
@@ -72,13 +73,15 @@ class FakePlayer:
         from engine.search.stoppers import SearchStats
 
         if watch is None:
-            self._stop.wait(seconds)
+            self.interrupted.append(self._stop.wait(seconds))
             return
         search, deadline = small_search(game, color), time.monotonic() + seconds
         while not self._stop.wait(_BATCH_SECONDS):
             watch(search, SearchStats(visits=10, playouts=10, elapsed=1.0, best_visits=6, second_visits=3))
             if time.monotonic() >= deadline:
-                break
+                self.interrupted.append(False)
+                return
+        self.interrupted.append(True)
 
     def analyze(self, game: "Game", color: int, request: "AnalysisRequest", watch: "Watch") -> None:
         """Show the small search until `stop`, or for a moment where the request has a limit."""

@@ -3,7 +3,8 @@
 Each genmove takes the next word of --moves, from the start again after clear_board, and passes
 after the last. Words that are no moves: !crash !silent !hang (!hang outlives SIGTERM) !garbage
 (text in place of an answer) !noise (a move, then text nobody asked for) !partial (an answer without
-its end) !flood (lines without end) !fail (`? cannot`) !error:TEXT (`? TEXT`) !slow:SECONDS:MOVE.
+its end) !flood (lines without end) !fail (`? cannot`) !error:TEXT (`? TEXT`) !slow:SECONDS:MOVE
+!meet:COUNT:MOVE (a move as soon as COUNT genmoves have begun that note it in the same --thoughts).
 """
 
 import argparse
@@ -116,6 +117,10 @@ def main() -> None:
             if word.startswith("!slow:"):
                 _, seconds, word = word.split(":")
                 time.sleep(float(seconds))
+            elif word.startswith("!meet:"):
+                _, count, word = word.split(":")
+                while Path(options.thoughts).read_text(encoding="utf-8").count("begin") < int(count):
+                    time.sleep(0.01)
             note(options.thoughts, "end")
             genmove(word, options.once)
         elif command in listed:

@@ -1,7 +1,6 @@
 """A refereed game: the arbiter's rules, and each way in which a program can lose."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -249,11 +248,9 @@ def test_a_program_that_refuses_its_clock_ends_the_match_before_it_starts() -> N
 
 
 def test_a_slow_start_is_not_charged_to_the_clock() -> None:
-    # Its first genmove of all is the warm-up, and only that one is slow.
+    # Its first genmove of all is the warm-up, and only that one is slow: charged to the clock it would lose on time.
     slow = fake("C3", load=1.0)
-    start = time.monotonic()
     record = only_game(slow, fake("B2"), time=parse_clock("canadian:0+1/0.7"), grace=0.0)
-    assert time.monotonic() - start > 1.0
     assert record.reason == "passes"
 
 

@@ -1,7 +1,6 @@
 """Players: safe moves, passing, resigning, dead stones, and that searching beats not searching."""
 
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -21,8 +20,10 @@ from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT, links_of
 from engine.vertex import PASS, format_vertex, parse_vertex
+from tests.fake_clock import FakeClock, TimedEvaluator
 from tests.positions import DEAD_STONE, game_from_diagram, game_of
 from tests.search.fakes import FakeEvaluator
+from tests.waiting import wait_until
 
 WON = """
 . X . X O . O
@@ -33,6 +34,12 @@ X X X X O O O
 X X X X O O .
 . X . X O . O
 """
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """Return a clock that stands still but for the evaluations of a `TimedEvaluator`."""
+    return FakeClock(monkeypatch)
 
 
 def player(**params: float) -> SearchPlayer:
@@ -170,8 +177,13 @@ def test_a_new_game_begins_without_what_was_searched_before() -> None:
 
 def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
-    thinker.warm_up(9, 9)
-    threading.Timer(0.5, thinker.stop).start()
+    thinker.warm_up(7, 7)
+
+    def stop_later() -> None:
+        wait_until(lambda: thinker.search.tree.nodes[ROOT]["visits"] > 50)
+        thinker.stop()
+
+    threading.Thread(target=stop_later).start()
     thinker.ponder(game)
     pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
     reply = thinker.search.tree.edge_vertex[ROOT, 0]
@@ -182,17 +194,17 @@ def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
     assert decision.visits > 1
 
 
-def test_pondering_has_a_limit_of_its_own_and_none_after_the_game() -> None:
-    thinker, game = player(ponder_seconds=0.2), Game(5)
-    started = time.monotonic()
+def test_pondering_has_a_limit_of_its_own_and_ends_with_the_game(clock: FakeClock) -> None:
+    evaluator, game = TimedEvaluator(FakeEvaluator(), clock, 0.01), Game(5)
+    thinker = SearchPlayer(evaluator, SearchParams(ponder_seconds=0.5))
     thinker.ponder(game)
-    assert 0.2 <= time.monotonic() - started < 2.0
+    assert 0.5 <= clock.passed < 0.6
     game.play(BLACK, PASS)
     game.play(WHITE, PASS)
-    started = time.monotonic()
+    calls = evaluator.calls
     thinker.ponder(game)
     thinker.close()
-    assert time.monotonic() - started < 0.1
+    assert evaluator.calls == calls
 
 
 def test_an_analysis_is_told_as_it_goes_avoids_what_it_shall_and_plays_nothing() -> None:
@@ -245,29 +257,28 @@ def test_a_finished_game_without_agreement_counts_the_stones_that_stand() -> Non
     judge.close()
 
 
-def test_a_hard_move_takes_no_more_than_its_bound_and_a_forced_one_nothing() -> None:
-    thinker = player()
-    thinker.warm_up(9, 9)
-    started = time.monotonic()
+def test_a_hard_move_takes_no_more_than_its_bound_and_a_forced_one_nothing(clock: FakeClock) -> None:
+    thinker = SearchPlayer(TimedEvaluator(FakeEvaluator(), clock, 0.01), SearchParams())
     thinker.genmove(Game(9), BLACK, Limits(seconds=0.3, most_seconds=0.5))
-    assert time.monotonic() - started < 1.0
+    assert 0.1 < clock.passed < 0.6
     full = game_from_diagram(". X .\nX X X\n. X .", rules=replace(CHINESE, friendly_pass=False), komi=0.5)
-    started = time.monotonic()
+    before = clock.passed
     assert thinker.genmove(full, WHITE, Limits(seconds=20.0, most_seconds=30.0)).vertex == PASS
-    assert time.monotonic() - started < 5.0
+    assert clock.passed - before < 5.0
     thinker.close()
 
 
 @pytest.mark.parametrize(("stops_early", "takes_all"), [(True, False), (False, True)])
 def test_a_move_that_cannot_be_overtaken_takes_its_fixed_time_only_if_that_is_wanted(
-    stops_early: bool, takes_all: bool
+    stops_early: bool, takes_all: bool, clock: FakeClock
 ) -> None:
     game = game_from_diagram("O O . . O\nO O X . O\nX X X . O\n. . X . O\n. . X . O", rules=CHINESE, komi=0)
-    capturing = player(stops_early=stops_early)
+    evaluator = TimedEvaluator(RolloutEvaluator(1), clock, 0.01)
+    capturing = SearchPlayer(evaluator, replace(ROLLOUT_PARAMS, stops_early=stops_early))
     capturing.genmove(game, BLACK, Limits(visits=2000))
-    start = time.monotonic()
+    before = clock.passed
     capturing.genmove(game, BLACK, Limits(seconds=0.4))
-    assert (time.monotonic() - start >= 0.3) == takes_all  # a part is kept for judging life and death
+    assert (clock.passed - before >= 0.3) == takes_all  # a part is kept for judging life and death
     capturing.close()
 
 
@@ -290,13 +301,14 @@ def test_other_parameters_serve_the_next_search() -> None:
 
 def test_a_search_without_limits_ends_when_it_is_told_to() -> None:
     thinker = player()
-    thinker.warm_up(9, 9)
-    timer = threading.Timer(0.3, thinker.stop)
-    timer.start()
-    started = time.monotonic()
-    decision = thinker.genmove(Game(9), BLACK, Limits())
+
+    def watch(search: Search, stats: SearchStats) -> None:
+        if stats.visits > 100:
+            thinker.stop()
+
+    decision = thinker.genmove(Game(9), BLACK, Limits(), watch)
+    thinker.close()
     assert decision.vertex != PASS
-    assert time.monotonic() - started < 5
     assert decision.visits > 100
 
 
@@ -316,17 +328,18 @@ def test_after_a_restart_the_same_question_gets_the_same_answer() -> None:
     assert answers[0] == answers[1] == answers[2]
 
 
-def test_judging_and_searching_together_keep_to_the_time_of_a_move() -> None:
+def test_judging_and_searching_together_keep_to_the_time_of_a_move(clock: FakeClock) -> None:
     game = game_from_diagram(DEAD_STONE, rules=CHINESE, komi=0.5)
     for _ in range(13):
         game.play(BLACK, PASS)
         game.play(WHITE, PASS)
-    thinker = player(resign_threshold=0)
-    thinker.warm_up(9, 9)
+    evaluator = TimedEvaluator(RolloutEvaluator(1), clock, 0.01)
+    thinker = SearchPlayer(evaluator, replace(ROLLOUT_PARAMS, resign_threshold=0))
     for color in (BLACK, WHITE):
-        started = time.monotonic()
+        before = clock.passed
         thinker.genmove(game, color, Limits(seconds=1.0))
-        assert time.monotonic() - started < 1.5
+        assert clock.passed - before < 1.1
+    thinker.close()
 
 
 def test_a_network_judges_dead_stones_with_no_more_visits_than_a_move_may_take() -> None:

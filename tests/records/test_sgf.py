@@ -3,7 +3,6 @@
 import bz2
 import random
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
@@ -249,11 +248,11 @@ def test_no_move_is_lost_to_a_character_that_ends_in_a_backslash(encoding: str) 
     assert (record.black, record.white, len(record.moves), record.warnings) == (name, "x", 3, ())
 
 
+@pytest.mark.timeout(120)
 def test_what_is_never_closed_is_looked_through_once() -> None:
-    begun = time.monotonic()
+    # Takes 0.2 s; to look for the end of each again would take some minutes.
     with pytest.raises(BadSgf):
-        load_sgf(b"(;GM[1]C" + b"[" * 300_000)
-    assert time.monotonic() - begun < 5.0
+        load_sgf(b"(;GM[1]C" + b"[" * 3_000_000)
 
 
 def test_deep_nesting_neither_crashes_nor_hangs() -> None:

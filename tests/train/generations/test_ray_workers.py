@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,10 @@ import pytest
 from engine.errors import GoError
 from engine.train.generations.ray_workers import Collector, Fleet
 from tests.train.generations.ray_cluster import MakeBroken, MakeNumbers, cluster
+from tests.waiting import wait_until
 
-PATIENCE = 120.0
 SENDING_SECONDS = 2.0
 """Within which a finished game is sent, also on a machine that has other things to do."""
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
-        time.sleep(0.1)
 
 
 def games(spool: Path) -> list[dict[str, Any]]:
