@@ -89,7 +89,8 @@ class Game:
         bonus = 0 if self.rules.is_area else len(self.setup_black) - len(self.setup_white)
         self._states = [State(board, button=self.rules.button, move_bonus=bonus)]
         self._keys = [position_key(self._states[0], int(board[HEADER, TO_PLAY]), self.rules)]
-        self._ever_occupied: NDArray[np.bool_] = np.not_equal(board[COLOR], EMPTY)
+        # One mask for each state, as for boards and keys, so that `undo` takes the same time in a long game.
+        self._occupied: list[NDArray[np.bool_]] = [np.not_equal(board[COLOR], EMPTY)]
 
     @property
     def board(self) -> Board:
@@ -186,7 +187,7 @@ class Game:
     @property
     def ever_occupied(self) -> NDArray[np.bool_]:
         """[n] bool: points where a stone has ever stood; only a move there can repeat a position."""
-        return self._ever_occupied
+        return self._occupied[-1]
 
     def superko_keys(self) -> NDArray[np.uint64]:
         """Return the keys of all positions that the superko rule in force forbids to repeat."""
@@ -278,7 +279,7 @@ class Game:
         if self.rules.ko is Ko.SIMPLE:
             return False
         # A stone on a point that was never occupied makes a new position, so most moves need no hash.
-        if not self._ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
+        if not self.ever_occupied[vertex] and not is_suicide(self.board, vertex, color):
             return False
         key = int(hash_after(self.board, vertex, color))
         if self.rules.ko is Ko.SITUATIONAL and color == BLACK:
@@ -309,7 +310,7 @@ class Game:
         # Points where the stones alone do not decide: only there the slower `legality` runs.
         doubtful = np.ones_like(legal)
         if self.phase == 0:
-            stones_allow(self.board, color, self.rules.suicide, self._ever_occupied, legal, doubtful)
+            stones_allow(self.board, color, self.rules.suicide, self.ever_occupied, legal, doubtful)
             doubtful &= self.rules.ko is not Ko.SIMPLE
         for index in np.flatnonzero(doubtful[:-1]).tolist():
             vertex = from_policy_index(index, self.width, self.height)
@@ -336,17 +337,17 @@ class Game:
             captured = int(play(board, PASS, color, True))
         else:
             captured = int(place(board, vertex, color))
-        state = one_turn_later(before, board, legal=reason is None)
+        state, occupied = one_turn_later(before, board, legal=reason is None), self.ever_occupied
         if vertex == PASS:
             state = after_pass(state, color, self.rules, index=len(self._keys), encore=self.encore)
         elif stone != NO_POINT:
             state = after_pass_for_ko(state, stone)
         else:
             state = after_stone(state, vertex, color, self.rules, hash_before=int(position_hash(before.board)))
-            # A new array instead of an update in place: `copy` shares the old one.
-            self._ever_occupied = self._ever_occupied | (board[COLOR] != EMPTY)
-            self._ever_occupied[vertex] = True
+            occupied = occupied | (board[COLOR] != EMPTY)
+            occupied[vertex] = True  # a suicide's stone has gone already
         self._keys.append(position_key(state, opponent(color), self.rules))
+        self._occupied.append(occupied)
         self._states.append(state if vertex == PASS else judged(state, self.rules, self._keys))
         self.moves.append(Move(color, vertex))
         return captured
@@ -364,11 +365,8 @@ class Game:
             raise IllegalMove("cannot undo")
         self._states.pop()
         self._keys.pop()
-        undone = self.moves.pop()
-        # Stones appear by setup and by moves only (a suicide's stones too), so the mask is rebuilt from these.
-        self._ever_occupied = self._states[0].board[COLOR] != EMPTY
-        self._ever_occupied[[move.vertex for move in self.moves]] = True
-        return undone
+        self._occupied.pop()
+        return self.moves.pop()
 
     def setup(self, black: Iterable[int], white: Iterable[int] = (), to_play: int | None = None) -> None:
         """Add setup stones before the first move. They do not count as moves and cannot be undone.
@@ -419,6 +417,6 @@ class Game:
         # Skips __init__, which would allocate a board and its keys; states are immutable and can be shared.
         other = object.__new__(Game)
         other.__dict__.update(self.__dict__)
-        for name in ("moves", "setup_black", "setup_white", "_states", "_keys"):
+        for name in ("moves", "setup_black", "setup_white", "_states", "_keys", "_occupied"):
             setattr(other, name, list(getattr(self, name)))
         return other

@@ -12,7 +12,7 @@ import pytest
 
 from engine.errors import BadSgf
 from engine.records.sgf import load_sgf
-from engine.records.sgf_source import iterate_records, lines_of_play
+from engine.records.sgf_source import iterate_records
 
 
 def archive_of(path: Path, files: dict[str, bytes]) -> Path:
@@ -93,37 +93,3 @@ def test_positions_of_a_record_are_those_of_its_games() -> None:
     assert len(boards) == 4
     for number, board in enumerate(boards, 1):
         assert np.array_equal(board, record.game(number).board)
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("(;SZ[5];B[aa])", ["SZ[5];B[aa]"]),
-        ("(;SZ[5](;B[aa];W[bb])(;B[cc]))", ["SZ[5];B[aa];W[bb]", "SZ[5];B[cc]"]),
-        ("(;A[1](;B[2](;C[3])(;D[4]))\n(;E[5]))(;F[6])", ["A[1];B[2];C[3]", "A[1];B[2];D[4]", "A[1]\n;E[5]"]),
-        ("(;C[(;\\])];B[aa](;C[a)b])(;W[cc]))", ["C[(;\\])];B[aa];C[a)b]", "C[(;\\])];B[aa];W[cc]"]),
-        ("noise (;B[aa](;W[bb])(;W[cc]", ["B[aa];W[bb]", "B[aa];W[cc]"]),
-        ("(;B[aa](;W[bb])", ["B[aa];W[bb]"]),
-        ("(;B[aa](;W[bb]) ", ["B[aa];W[bb]"]),
-    ],
-)
-def test_a_game_is_parted_into_its_lines_of_play(text: str, lines: list[str]) -> None:
-    found = [line.decode("utf-8-sig") for line in lines_of_play(text.encode(), 10)]
-    assert found == [f"(;{line})" for line in lines]
-    assert lines_of_play(text.encode(), 1) == lines_of_play(text.encode(), 10)[:1]
-
-
-def test_lines_of_play_keep_their_characters_whatever_their_encoding() -> None:
-    data = "(;CA[GB18030]PB[围棋](;B[aa])(;B[bb]))".encode("gb18030")
-    assert [load_sgf(line).black for line in lines_of_play(data, 10)] == ["围棋", "围棋"]
-
-
-@pytest.mark.parametrize("text", [b"", b"nothing", b"(B[aa"])
-def test_where_there_is_no_game_there_are_no_lines_of_play(text: bytes) -> None:
-    with pytest.raises(BadSgf, match="no SGF data found"):
-        lines_of_play(text, 10)
-
-
-def test_lines_of_play_without_end_are_left_out() -> None:
-    assert len(lines_of_play(b"(;SZ[5]" + b"(;B[aa])" * 100_000, 50)) == 50
-    assert lines_of_play(b"(;" * 600_000, 50) == []

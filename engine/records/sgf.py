@@ -1,11 +1,11 @@
-"""Reads the main line of an SGF file as data.
+"""Reads the main line of an SGF file, and its variations, as data.
 
-Owns the meaning of the properties of a Go record; sgfmill parses the grammar. Does not read variations (`lines_of_play`
-splits them), markup or further games of a collection, and does not check moves: `Record.game` does so by playing them.
+Owns the meaning of the properties of a Go record; sgfmill parses the grammar. Does not read markup or further games of
+a collection, and does not check moves: `Record.game` does so by playing them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -14,13 +14,15 @@ from sgfmill import sgf_grammar
 from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
-from engine.records.sgf_source import iterate_sgfl, lines_of_play, read_file, read_nodes
+from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
 from engine.rules import TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
 
 _RECTANGLE_MARK = ":"
 # Limit of setup stones in one record: each value of AB, AW or AE may be a rectangle of the whole board.
 _MOST_STONES = 100_000
+# Limit of places where stones are set up: each begins a new game from the whole position.
+_MOST_SETUPS = 1_000
 _SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _MOVE_COLORS = {"B": BLACK, "W": WHITE}
 # Fox writes komi under Chinese rules in hundredths of stones, that is half of the points.
@@ -28,7 +30,7 @@ _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
 # Properties that are kept as text because the engine has no use for them.
 _ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
 
-__all__ = ["Record", "Setup", "iterate_sgfl", "lines_of_play", "load_sgf"]
+__all__ = ["Record", "Setup", "iterate_sgfl", "load_sgf", "load_variations"]
 
 
 @dataclass(frozen=True)
@@ -145,16 +147,47 @@ def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
     return _Reader(called, warnings).read(nodes)
 
 
+def load_variations(data: bytes, main: Record, most: int) -> list[Record]:
+    """Return up to `most` lines of play of the first game besides its main line, in the order of the file.
+
+    main: the record that `load_sgf` made of the same bytes; a variation differs from it in moves, setups and comments.
+    A line with a value that cannot be read is left out, and all are left out where the tree is not valid SGF. Takes
+    time linear in the size of the file, apart from the copies of shared moves.
+    """
+    reader = _Reader(main.name, [], (main.width, main.height))
+    found: list[Record] = []
+    try:
+        waiting = [(read_tree(data, main.name), reader.mark())]
+    except BadSgf:
+        return found
+    is_main = True
+    while waiting and len(found) < most:
+        tree, mark = waiting.pop()
+        reader.return_to(mark)
+        try:
+            for node in tree.sequence:
+                reader.read_node(node)
+        except BadSgf:
+            continue
+        if tree.children:
+            waiting += [(child, reader.mark()) for child in reversed(tree.children)]
+        elif not is_main:
+            found.append(replace(main, moves=reader.moves, setups=reader.setups, comments=reader.comments, result=""))
+        is_main &= bool(tree.children)
+    return found
+
+
 class _Reader:
     """Collects the contents of one record, node by node, for one call of `load_sgf`."""
 
-    def __init__(self, name: str, warnings: list[str]) -> None:
+    def __init__(self, name: str, warnings: list[str], size: tuple[int, int] = (0, 0)) -> None:
         self._name = name
         self._warnings = warnings
         self._moves: list[Move] = []
         self._setups: list[Setup] = []
-        self._comments: dict[int, str] = {}
-        self._width = self._height = self._stones = 0
+        self._comments: list[tuple[int, str]] = []
+        self._width, self._height = size
+        self._stones = 0
 
     def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
         """Return the record of a main line, given from the root."""
@@ -164,11 +197,7 @@ class _Reader:
             raise BadSgf(f"{self._name}: root: GM[{_short(game)}]: not a game of Go")
         self._read_size(_text(root, "SZ"))
         for node in nodes:
-            self._read_setup(node)
-            for key in node:
-                if key in _MOVE_COLORS:
-                    self._read_move(key, node[key])
-            self._read_comment(node)
+            self.read_node(node)
         info: dict[str, list[bytes]] = {}
         for node in nodes:
             for key in ("KM", "HA", "RU", "RE", "PB", "PW", *_ABOUT):
@@ -178,8 +207,8 @@ class _Reader:
             name=self._name,
             width=self._width,
             height=self._height,
-            moves=tuple(self._moves),
-            setups=tuple(self._setups),
+            moves=self.moves,
+            setups=self.setups,
             komi=self._read_komi(_text(info, "KM")),
             handicap=self._read_handicap(_text(info, "HA")),
             rules=self._read_rules(_text(info, "RU")),
@@ -187,9 +216,48 @@ class _Reader:
             black=_text(info, "PB"),
             white=_text(info, "PW"),
             about={key: text for key in _ABOUT if (text := _text(info, key))},
-            comments=self._comments,
+            comments=self.comments,
             warnings=tuple(self._warnings),
         )
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The moves of the nodes read so far."""
+        return tuple(self._moves)
+
+    @property
+    def setups(self) -> tuple[Setup, ...]:
+        """The stones set up in the nodes read so far."""
+        return tuple(self._setups)
+
+    @property
+    def comments(self) -> dict[int, str]:
+        """The comments of the nodes read so far, by the number of moves before; several nodes may share a position."""
+        by_number = dict(self._comments)
+        if len(by_number) == len(self._comments):
+            return by_number
+        texts: dict[int, list[str]] = {}
+        for number, text in self._comments:
+            texts.setdefault(number, []).append(text)
+        return {number: "\n".join(filter(None, each)) for number, each in texts.items()}
+
+    def mark(self) -> tuple[int, int, int, int]:
+        """Return what `return_to` needs to forget the nodes read after this call."""
+        return len(self._moves), len(self._setups), len(self._comments), self._stones
+
+    def return_to(self, mark: tuple[int, int, int, int]) -> None:
+        """Forget the nodes read since a mark was taken: a variation begins there."""
+        moves, setups, comments, self._stones = mark
+        del self._moves[moves:], self._setups[setups:], self._comments[comments:]
+
+    def read_node(self, node: dict[str, list[bytes]]) -> None:
+        """Read setup stones, moves and the comment of one node."""
+        self._read_setup(node)
+        for key in node:
+            if key in _MOVE_COLORS:
+                self._read_move(key, node[key])
+        if "C" in node:
+            self._comments.append((len(self._moves), _decode(node["C"][0], sgf_grammar.text_value).strip()))
 
     def _read_size(self, text: str) -> None:
         sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]
@@ -205,12 +273,6 @@ class _Reader:
             raise BadSgf(f"{place}: {key}: {len(values)} moves in one node")
         text = _decode(values[0]).strip()
         self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
-
-    def _read_comment(self, node: dict[str, list[bytes]]) -> None:
-        """Store a node's comment for the position after its move; several nodes may belong to one position."""
-        if "C" in node:
-            said = [self._comments.get(len(self._moves), ""), _decode(node["C"][0], sgf_grammar.text_value).strip()]
-            self._comments[len(self._moves)] = "\n".join(filter(None, said))
 
     def _read_vertex(self, place: str, key: str, text: str) -> int:
         try:
@@ -229,6 +291,8 @@ class _Reader:
         to_play = None if node.keys() & _MOVE_COLORS.keys() else self._read_player(_text(node, "PL"))
         changes_player = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
         if stones or changes_player:
+            if len(self._setups) >= _MOST_SETUPS:
+                raise BadSgf(f"{self._name}: setup after move {len(self._moves)}: more than {_MOST_SETUPS} setups")
             self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
 
     def _read_points(self, key: str, text: str) -> list[int]:

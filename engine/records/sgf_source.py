@@ -41,6 +41,7 @@ _START_OF_NIHON_KIIN = re.compile(rb"\(\s*(?=[A-Z]{2}\[)")
 _VALUE = rb"\[[^\\\]]*+(?:\\.[^\\\]]*+)*+(?:\]|\\?\Z)"
 _SCAN = re.compile(_VALUE + rb"|[();]", re.DOTALL)
 _SCAN_GAMES = re.compile(_VALUE + rb"|\(\s*;|[()]", re.DOTALL)
+_ROOT = b"(;"
 _CHARSET = re.compile(rb"CA\s*\[([^\]]{1,40})\]")
 # Programs write these supersets under the names of the smaller encodings.
 _SUPERSETS = {
@@ -216,39 +217,40 @@ def read_nodes(data: bytes, name: str) -> tuple[list[dict[str, list[bytes]]], li
         raise BadSgf(f"{name}: line {line}: not valid SGF: {error}") from error
 
 
-def lines_of_play(data: bytes, most: int) -> list[bytes]:
-    """Return up to `most` lines of the first game, each as a record without variations, the main line first.
+def read_tree(data: bytes, name: str) -> sgf_grammar.Coarse_game_tree:
+    """Return the first game with its variations as sgfmill's tree of node sequences, values in UTF-8.
 
-    A line that is cut off is closed. Raises BadSgf if there is no game.
+    A tree of more than MAX_NODES nodes, or one that ends in the middle or turns into something else, is cut off there:
+    what comes before is read. name: used in messages. Raises BadSgf if there is no game.
     """
     text = _to_utf8(data, [])
-    begin = _start_of_game(text, "SGF").end()
-    lines: list[bytes] = []
-    open_trees, is_leaf = [b""], True
+    start = _start_of_game(text, name)
+    game = _closed_tree(text, start.end(), len(text))
+    try:
+        return sgf_grammar.parse_sgf_game(game)
+    except ValueError:
+        # The tokenizer stops at what it does not understand; the nodes before that place can be read.
+        stopped = start.end() + max(sgf_grammar.tokenise(game)[1] - len(_ROOT), 0)
+    try:
+        return sgf_grammar.parse_sgf_game(_closed_tree(text, start.end(), stopped))
+    except ValueError as error:
+        raise BadSgf(f"{name}: no valid SGF: {error}") from error
 
-    def close() -> None:
-        if is_leaf:
-            # The byte order mark says that the text is UTF-8 now, whatever its CA says.
-            lines.append(codecs.BOM_UTF8 + b"(;" + b"".join(open_trees) + b")")
 
-    for tokens, match in enumerate(_SCAN.finditer(text, begin)):
+def _closed_tree(text: bytes, start: int, end: int) -> bytes:
+    """Return the game tree whose first node begins at `start`, cut off at `end` or a limit, with all parentheses."""
+    depth, nodes, empty = 1, 0, -1
+    for tokens, match in enumerate(_SCAN.finditer(text, start, end)):
         token = match.group()
-        if tokens > _MAX_TOKENS or len(lines) == most or not open_trees:
-            return lines
-        if token not in (b"(", b")"):
-            continue
-        open_trees[-1] += text[begin : match.start()]
-        begin = match.end()
-        if token == b"(":
-            open_trees.append(b"")
-        else:
-            close()
-            open_trees.pop()
-        is_leaf = token == b"("
-    if open_trees and len(lines) < most:
-        open_trees[-1] += text[begin:]
-        close()
-    return lines
+        nodes += token == b";"
+        if (token == b")" and depth == 1) or nodes > MAX_NODES or tokens > _MAX_TOKENS:
+            end = match.start()
+            break
+        depth += (token == b"(") - (token == b")")
+        empty = match.start() if token == b"(" else -1
+    if empty >= 0:  # a variation that was cut off before its first node
+        return _ROOT + text[start:empty] + b")" * (depth - 1)
+    return _ROOT + text[start:end] + b")" * depth
 
 
 def _start_of_game(data: bytes, name: str) -> re.Match[bytes]:
@@ -342,4 +344,4 @@ def _main_line(data: bytes, name: str, warnings: list[str]) -> bytes:
         warnings.append("the record is cut off: no closing parenthesis")
     # Keeps the line numbers of later error messages right.
     lines_before = b"\n" * data.count(b"\n", 0, start.start())
-    return lines_before + b"(;" + data[start.end() : end] + b")" * depth
+    return lines_before + _ROOT + data[start.end() : end] + b")" * depth

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from engine.color import BLACK, WHITE
 from engine.errors import BadSgf
 from engine.game import Game, Move
-from engine.records.sgf import iterate_sgfl, lines_of_play, load_sgf
+from engine.records.sgf import iterate_sgfl, load_sgf, load_variations
 from engine.records.sgf_source import MAX_BYTES, MAX_NODES
 from engine.records.sgf_writer import Variation, format_ru, write_game
 from engine.rules import PRESETS, parse_rules
-from engine.vertex import PASS, format_vertex, parse_vertex
+from engine.vertex import PASS, format_sgf, format_vertex, parse_vertex
 from tests.shared import require_shared
 
 
@@ -350,7 +350,8 @@ def test_variations_are_written_as_a_tree_and_read_again(lines: list[list[int]],
     ways[0] = list(game.moves)
     variations = [Variation(way, comment) for way, comment in zip(ways[1:], comments[1:], strict=True)]
     text = write_game(game, move_comments=comments[0], variations=variations).encode()
-    found = [list(load_sgf(line).moves) for line in lines_of_play(text, 100)]
+    main = load_sgf(text)
+    found = [list(line.moves) for line in (main, *load_variations(text, main, 100))]
     whole = {tuple(way) for way in ways if not any(other[: len(way)] == way and other != way for other in ways)}
     assert {*whole, tuple(ways[0])} <= set(map(tuple, found)) <= set(map(tuple, ways))
     assert found[0] == ways[0]
@@ -393,8 +394,9 @@ PIECES += ["\u7530", "\xff", "\x00", "\n"]
 def check_any_bytes(data: bytes) -> None:
     """Read bytes as a record: it works, or is refused in one line."""
     try:
-        game = load_sgf(data, name="fuzz").game()
-        assert lines_of_play(data, 10)
+        record = load_sgf(data, name="fuzz")
+        game = record.game()
+        assert len(load_variations(data, record, 10)) <= 10
     except BadSgf as error:
         assert str(error).startswith("fuzz: ")
         assert "\n" not in str(error)
@@ -435,3 +437,39 @@ def test_fuzz_damaged_records() -> None:
             check_any_bytes(data)
         except Exception as error:
             raise AssertionError(f"{data!r}") from error
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("(;SZ[5];B[aa])", ["aa"]),
+        ("(;SZ[5](;B[aa];W[bb])(;B[cc]))", ["aa bb", "cc"]),
+        ("(;SZ[5](;B[aa](;W[bb])(;W[cc]))\n(;B[dd]))(;B[ee])", ["aa bb", "aa cc", "dd"]),
+        ("(;SZ[5]C[(;\\])];B[aa](;W[bb]C[a)b])(;W[cc]))", ["aa bb", "aa cc"]),
+        ("noise (;SZ[5];B[aa](;W[bb])(;W[cc]", ["aa bb", "aa cc"]),
+        ("(;SZ[5];B[aa](;W[bb])(", ["aa bb"]),
+        ("(;SZ[5];B[aa](;W[bb])(;W[zz])(;W[cc]))", ["aa bb", "aa cc"]),
+        ("(;SZ[5];B[aa](;W[bb])(;W[cc];?", ["aa bb", "aa cc"]),
+    ],
+)
+def test_variations_are_read_in_the_order_of_the_file(text: str, lines: list[str]) -> None:
+    main = load_sgf(text.encode())
+    found = [main, *load_variations(text.encode(), main, 10)]
+    assert [" ".join(format_sgf(move.vertex, 5) for move in each.moves) for each in found] == lines
+    assert load_variations(text.encode(), main, 1) == found[1:2]
+
+
+def test_variations_keep_their_characters_whatever_their_encoding() -> None:
+    data = "(;SZ[5]CA[GB18030]PB[围棋](;B[aa])(;B[bb]C[围棋]))".encode("gb18030")
+    (variation,) = load_variations(data, load_sgf(data), 10)
+    assert (variation.black, variation.comments) == ("围棋", {1: "围棋"})
+
+
+def test_a_tree_of_too_many_nodes_is_read_up_to_the_limit() -> None:
+    data = b"(;SZ[5]" + b"(;B[aa])" * 100_000 + b")"
+    assert len(load_variations(data, load_sgf(data), 100_000)) == MAX_NODES - 1
+
+
+def test_more_places_of_setup_stones_than_anybody_needs_are_refused() -> None:
+    with pytest.raises(BadSgf, match="more than 1000 setups"):
+        load_sgf(b"(;SZ[5];B[aa]" + b";AB[bb];AE[bb]" * 501 + b")")

@@ -12,9 +12,10 @@ class Line:
     began: how many moves it took over from another way.
     """
 
-    def __init__(self, game: Game, began: int = 0) -> None:
+    def __init__(self, game: Game, began: int = 0, moves: list[Move] | None = None) -> None:
+        """moves: those of the whole line, of which `game` has played some; None for those that it has played."""
         self.game = game
-        self.moves = list(game.moves)
+        self.moves = list(game.moves if moves is None else moves)
         self.result: str | None = None
         self.opinions: dict[int, Opinion] = {}
         self.notes: dict[int, str] = {}

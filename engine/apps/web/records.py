@@ -5,7 +5,6 @@ What the engine thinks of a position is the last line of its comment, and is rea
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from itertools import chain, count, takewhile
 from pathlib import Path
@@ -14,39 +13,69 @@ from engine.apps.web.facts import Opinion
 from engine.apps.web.line import Line
 from engine.apps.web.settings import GameSettings, Sitting
 from engine.color import BLACK, WHITE
-from engine.errors import BadSgf
-from engine.records.sgf import Record, lines_of_play, load_sgf
+from engine.errors import IllegalMove
+from engine.game import Game, Move
+from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
 from engine.support.files import write_atomically
 
 MOST_WAYS = 100
 """Variations of a record that are read; a file may have thousands."""
-_OPINION = re.compile(r"(?:^|\n)Black (?P<winrate>\d+\.\d)%(?:, (?P<lead>[+-]\d+\.\d))?$")
+# The numbers of digits are bounded because others write comments, too: 400 digits would be infinity.
+_OPINION = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
 
 
 def read_ways(text: bytes) -> tuple[Record, list[Line]]:
-    """Return the main line of a record, and all its ways that begin alike and can be played, the main one first.
+    """Return a record and its lines of play: the main line at its end, each variation at its first position.
 
-    Raises BadSgf where the main line cannot be read or played.
+    A variation is left out if it sets up other stones than the main line, cannot be played, or is part of another
+    line. Raises BadSgf if the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
-    ways = [_line(record)]
-    for line in lines_of_play(text, MOST_WAYS)[1:]:
-        with suppress(BadSgf):
-            other = load_sgf(line)
-            if other.setups == record.setups:
-                way = _line(other)
-                way.began = max(_shared(way, known) for known in ways)
-                way.go_to(0)  # a game keeps a board for each move that it shows
-                if way.began < len(way.moves):
-                    ways.append(way)
-    return record, ways
+    game = record.game()
+    before = len(record.moves) - len(game.moves)  # stones set up after a move begin a new game
+    lines = [Line(game.copy())]
+    _add_comments(lines[0], record, before)
+    start = game.copy()
+    while start.move_number:
+        start.undo()
+    tree: dict[tuple[int, Move], int] = {}
+    _add_moves(tree, game.moves)
+    for variation in load_variations(text, record, MOST_WAYS - 1):
+        moves = list(variation.moves[before:])
+        if variation.setups != record.setups or not _play_instead(game, moves):
+            continue
+        began = _add_moves(tree, moves)
+        if began < len(moves):
+            lines.append(Line(start.copy(), began, moves))
+            _add_comments(lines[-1], variation, before)
+    return record, lines
 
 
-def _line(record: Record) -> Line:
-    """Return the main line of a record. Raises BadSgf."""
-    line = Line(record.game())
-    before = len(record.moves) - len(line.moves)  # stones set up after a move begin a new game
+def _play_instead(game: Game, moves: list[Move]) -> bool:
+    """Bring a game from one line to the end of another: only what they do not share is undone and played."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(game.moves, moves, strict=False)))
+    while game.move_number > shared:
+        game.undo()
+    try:
+        for color, vertex in moves[shared:]:
+            game.play(color, vertex, lenient=True)
+    except IllegalMove:
+        return False
+    return True
+
+
+def _add_moves(tree: dict[tuple[int, Move], int], moves: list[Move]) -> int:
+    """Add a line to a tree of moves, which maps a node and a move to the next node; return how many it had already."""
+    node, known = 0, 0
+    for move in moves:
+        known += (node, move) in tree
+        node = tree.setdefault((node, move), len(tree) + 1)
+    return known
+
+
+def _add_comments(line: Line, record: Record, before: int) -> None:
+    """Copy a record's comments into a line, apart from what the engine wrote there about the position."""
     for number, comment in record.comments.items():
         opinion = _OPINION.search(comment)
         if opinion is not None:
@@ -54,7 +83,6 @@ def _line(record: Record) -> Line:
             line.opinions[number - before] = Opinion(float(opinion["winrate"]) / 100, lead)
         if note := comment[: opinion.start() if opinion else None]:
             line.notes[number - before] = note
-    return line
 
 
 def _comments(line: Line) -> dict[int, str]:
@@ -64,11 +92,6 @@ def _comments(line: Line) -> dict[int, str]:
         lead = "" if opinion.lead is None else f", {opinion.lead:+.1f}"
         said.setdefault(number, []).append(f"Black {opinion.winrate:.1%}{lead}")
     return {number: "\n".join(each) for number, each in said.items()}
-
-
-def _shared(one: Line, other: Line) -> int:
-    """Return how many moves two ways have in common."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.moves, other.moves, strict=False)))
 
 
 def write_ways(ways: Sequence[Line], settings: GameSettings, engine: str, began: datetime) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from engine.apps.web.facts import Kind, Way
+from engine.apps.web.records import read_ways
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Move
-from engine.records.sgf import lines_of_play, load_sgf
+from engine.records.sgf import load_sgf
 from tests.apps.web.tables import MIXED, PEOPLE, answer, facts, moves, table, task, vertex, wanted
 
 
@@ -81,8 +82,8 @@ def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> 
     moves(at, "E5")
     at.command("new", {})
     moves(at, "A1")
-    saved = [lines_of_play(path.read_bytes(), 10) for path in tmp_path.iterdir()]
-    assert sorted([len(load_sgf(line).moves) for line in lines] for lines in saved) == [[1], [3, 2]]
+    saved = [read_ways(path.read_bytes())[1] for path in tmp_path.iterdir()]
+    assert sorted([len(line.moves) for line in lines] for lines in saved) == [[1], [3, 2]]
 
 
 def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
@@ -134,7 +135,8 @@ def test_the_game_stays_itself_where_another_way_goes_on_from_its_end() -> None:
     at.open(told.encode())
     now = facts(at)
     assert (len(now.line), now.result, len(now.ways), now.way) == (2, "W+R", 2, 0)
-    assert lines_of_play(at.record()[0].encode(), 10) == lines_of_play(told.encode(), 10)
+    again, before = (read_ways(text.encode())[1] for text in (at.record()[0], told))
+    assert [line.moves for line in again] == [line.moves for line in before]
 
 
 def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
