@@ -98,7 +98,7 @@ def test_explaining_a_network_loads_no_framework(network: Path) -> None:
 @pytest.mark.parametrize("command", [["info"], ["check"], ["convert"]])
 def test_a_file_that_is_no_network_is_refused_in_one_line(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a network")
-    for name, reason in (("text", "no known network format"), ("absent", "cannot be read")):
+    for name, reason in (("text", "unknown network format"), ("absent", "cannot be read")):
         target = [tmp_path / "out.bin.gz"] if command == ["convert"] else []
         result = invoke(*command, tmp_path / name, *target)
         assert (result.exit_code, result.output.count("\n")) == (1, 1), result.output
@@ -140,7 +140,7 @@ def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:
         (["small.safetensors", "small.safetensors"], "exists already: --force replaces it"),
         (["small.safetensors", "small.net"], "no format goes by this name"),
         (["small.safetensors", "small.txt", "--to", "katago"], "names that end in .bin.gz"),
-        (["teaching.safetensors", "teaching.bin.gz"], "KataGo's format has no place for this"),
+        (["teaching.safetensors", "teaching.bin.gz"], "KataGo's format cannot hold this"),
         (["small.safetensors", "absent/small.bin.gz"], "absent"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Keima's memory: network files, their formats, and what ships with the engine."""
+"""Reads and writes network files in all supported formats; contains the networks that ship with Keima."""

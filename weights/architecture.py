@@ -1,10 +1,9 @@
-"""A `NetSpec` as JSON and a table of arrays, and back.
+"""Converts a `NetSpec` to JSON and a table of arrays, and back.
 
-Owns the correspondence and its type checks, knows no file. A node of the spec becomes an object with
-its kind and its fields; an array becomes {"shape": [...]} in its place and lies in the table under
-its path, such as "blocks.0.conv1.weight". What may stand where is read from the dataclasses of
-`engine.nets.spec`, so a new kind of layer needs nothing here. A field with a default may be absent: a file
-from before the field existed means the default.
+Owns the conversion and its type checks; reads no files. A node of the spec becomes an object with its kind and its
+fields; an array becomes {"shape": [...]} in its place and is stored in the table under its path, such as
+"blocks.0.conv1.weight". The allowed fields are read from the dataclasses of `engine.nets.spec`, so a new kind of layer
+needs no change here. A field with a default may be missing: a file written before that field existed is still valid.
 """
 
 import math
@@ -20,12 +19,12 @@ import numpy as np
 from engine.nets.spec import KINDS, Array, NetSpec, WeightsError, validate
 
 _NAMES = {kind: name for name, kind in KINDS.items()}
+# Limit of nested nodes: a deeper file would exhaust Python's stack.
 _MAX_DEPTH = 64
-"""Levels of nodes within nodes that a file may ask for."""
 
 
 def to_json(value: object) -> Any:
-    """Return a node, or what stands in a field of one, as JSON values."""
+    """Convert a node, or the value of one of its fields, to JSON values."""
     if isinstance(value, np.ndarray):
         return {"shape": list(value.shape)}
     if isinstance(value, tuple):
@@ -39,10 +38,10 @@ def to_json(value: object) -> Any:
 
 
 def from_json(document: object, fetch: Callable[[str, tuple[int, ...]], Array]) -> NetSpec:
-    """Return the valid network that a document describes.
+    """Return the validated network that a document describes.
 
-    fetch: returns the array of a path, given the shape that the document declares, or raises.
-    Raises WeightsError on anything unknown, missing or misplaced.
+    fetch: returns the array of a path with the shape that the document declares, or raises.
+    Raises WeightsError for anything unknown, missing or misplaced.
     """
     spec = _Reader(fetch).node(document, (NetSpec,), "")
     assert isinstance(spec, NetSpec)
@@ -50,13 +49,13 @@ def from_json(document: object, fetch: Callable[[str, tuple[int, ...]], Array]) 
 
 
 class _Reader:
-    """Builds nodes from JSON values as the type of each field demands."""
+    """Builds nodes from JSON values according to the type of each field."""
 
     def __init__(self, fetch: Callable[[str, tuple[int, ...]], Array]) -> None:
         self._fetch = fetch
 
     def value(self, given: object, wanted: Any, path: str) -> Any:
-        """Return what stands at a path, of the wanted type."""
+        """Return the value at a path, converted to the expected type."""
         if path.count(".") > _MAX_DEPTH:
             raise WeightsError("too many levels", layer=path[:80], expected=f"at most {_MAX_DEPTH}")
         origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
@@ -76,7 +75,7 @@ class _Reader:
         return _scalar(given, wanted, path)
 
     def node(self, given: object, allowed: tuple[type, ...], path: str) -> object:
-        """Return the node of one of the allowed classes."""
+        """Return the node, which must be of one of the allowed classes."""
         names = [_NAMES[each] for each in allowed]
         if not isinstance(given, dict) or given.get("kind") not in names:
             got = given.get("kind") if isinstance(given, dict) else given
@@ -117,7 +116,7 @@ class _Reader:
 
 
 def _scalar(given: object, wanted: type, path: str) -> object:
-    """Return a text, a number, or a member of an enumeration."""
+    """Return a text, a number or a member of an enumeration."""
     if issubclass(wanted, StrEnum):
         if isinstance(given, str) and given in list(wanted):
             return wanted(given)
@@ -126,13 +125,14 @@ def _scalar(given: object, wanted: type, path: str) -> object:
         number = _finite(given)
         if number is not None:
             return number
+    # `isinstance` would accept True where an integer is expected.
     elif type(given) is wanted:
         return given
     raise WeightsError("bad value", layer=path, expected=f"type {wanted.__name__}", got=_short(given))
 
 
 def _finite(given: object) -> float | None:
-    """Return a JSON number as a float, or None when it is no finite one."""
+    """Return a JSON number as a float, or None if it is not a finite number."""
     if not isinstance(given, int | float) or isinstance(given, bool):
         return None
     try:
@@ -142,6 +142,6 @@ def _finite(given: object) -> float | None:
 
 
 def _short(value: object) -> str:
-    """Return a value for an error message, cut to a readable length."""
+    """Return a value for an error message, shortened to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,7 +1,7 @@
-"""KataGo's network files, model versions 3 to 17: the order of their parts, and what each version means.
+"""Reads KataGo's network files, model versions 3 to 17.
 
-A file is words separated by white space, gzipped or not; its arrays are decimal numbers (`.txt`) or
-blocks of binary floats (`.bin`). The name of the file says nothing here: its first array decides.
+A file consists of words separated by white space, optionally gzipped; its arrays are decimal numbers (`.txt`) or blocks
+of binary floats (`.bin`). The file's name does not matter: its first array decides between the two.
 """
 
 import os
@@ -29,6 +29,7 @@ from weights.katago_layers import MAX_CHANNELS, LayerReader
 from weights.token_reader import TokenReader, shown, tokens_of
 
 OLDEST, NEWEST = 3, 17
+# KataGo's networks are fully convolutional; 25 is the largest board of this program.
 BOARD_SIZES = (1, 25)
 METADATA_INPUTS = 192
 _ENCODERS = {3: "katago-v3", 4: "katago-v3", 5: "katago-v4", 6: "katago-v5", 7: "katago-v6"}
@@ -38,12 +39,12 @@ _INPUTS = {"katago-v3": (22, 14), "katago-v4": (22, 14), "katago-v5": (13, 12), 
 LATEST_INPUTS = (22, 19)
 SCALES = ("mean", "stdev", "lead", "variance_time", "value_error", "score_error")
 SCORES = (Score.MEAN, Score.STDEV, Score.LEAD, Score.VARIANCE_TIME, Score.VALUE_ERROR, Score.SCORE_ERROR)
-"""What the score outputs are since version 9."""
+"""The score outputs since version 9."""
 _START = re.compile(rb"\s*\S+\s+[0-9]{1,9}\s+[0-9]{1,9}\s+[0-9]{1,9}\s")
 
 
 def scores_of(version: int) -> tuple[Score, ...]:
-    """Return what each score output of a version is."""
+    """Return the meaning of each score output in a version."""
     if version <= 3:
         return (Score.BOARD_MEAN,)
     if version <= 7:
@@ -52,19 +53,19 @@ def scores_of(version: int) -> tuple[Score, ...]:
 
 
 def error_form_of(version: int) -> ErrorForm:
-    """Return how a version computes short-term errors, which exist since 9."""
+    """Return the formula for short-term errors in a version; they exist since version 9."""
     if version <= 9:
         return ErrorForm.LINEAR
     return ErrorForm.ROOT if version <= 13 else ErrorForm.SQUARED
 
 
 def looks_katago(start: bytes) -> bool:
-    """True if an unpacked file that starts like this can be KataGo's: a name and three whole numbers."""
+    """True if an unpacked file that starts like this may be KataGo's: a name and three whole numbers."""
     return _START.match(start) is not None
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
-    """Return the network of a file. Raises WeightsError, one line that names file, layer and offset."""
+    """Read the network of a file. Raises WeightsError with file, layer and offset, in one line."""
     with tokens_of(path) as tokens:
         return validate(_Model(tokens).net())
 
@@ -80,7 +81,7 @@ class _Model:
         self._blocks = BlockReader(self._layers)
 
     def net(self) -> NetSpec:
-        """Return the network."""
+        """Read and return the network."""
         encoder = _ENCODERS.get(self._version, LATEST_ENCODER)
         planes, globals_ = _INPUTS.get(encoder, LATEST_INPUTS)
         self._tokens.integer("number of planes", planes, planes)
@@ -100,7 +101,7 @@ class _Model:
         policy = self._policy(channels, human)
         value = self._value(channels, scales)
         if not self._tokens.at_end():
-            raise self._tokens.error("more after the last layer", "the end of the file", "more")
+            raise self._tokens.error("data after the last layer", "the end of the file", "more")
         return NetSpec(
             name=self._name,
             encoder=encoder,
@@ -120,7 +121,7 @@ class _Model:
         read.begin("the trunk")
         count = self._blocks.count()
         channels = read.size("channels")
-        # The layers say themselves how wide they are.
+        # These four widths are redundant: each layer carries its own.
         for what in ("middle", "regular", "dilated", "pooled"):
             self._tokens.integer(f"{what} channels", 0, MAX_CHANNELS)
         rms = False
@@ -171,14 +172,15 @@ class _Model:
             pool_activation=pool_activation,
             activation=activation,
             pass_activation=pass_activation,
-            # Networks that imitate people are never asked for the optimistic policy.
+            # The optimistic policy is not used with networks that imitate people.
             optimistic=1 if policies > 1 and not human else 0,
         )
 
     def _policies(self) -> int:
-        """Return how many policy channels there are, reading it where the file says so."""
+        """Return the number of policy channels, from the file if it states it."""
         if self._version < 17:
             return 4 if self._version == 16 else 2 if self._version >= 12 else 1
+        # Version 17 states the number; before, it follows from the version.
         policies = self._tokens.integer("policy channels", 2, 4)
         if policies == 3:
             raise self._tokens.error("bad policy channels", "2 or 4", policies, self._tokens.word_offset)

@@ -1,4 +1,4 @@
-"""The blocks of KataGo's network files, each kind by the word it begins with."""
+"""Reads the blocks of KataGo's network files, selected by the word with which each begins."""
 
 from collections.abc import Callable
 
@@ -17,10 +17,10 @@ from engine.nets.spec import (
 from weights.katago_layers import LayerReader
 from weights.token_reader import shown
 
+# Limit of blocks in one network, including inner ones.
 MAX_BLOCKS = 4096
-"""Blocks of one network, inner ones included."""
+# Limit of nesting: hostile files must not exhaust Python's stack.
 MAX_DEPTH = 8
-"""Nested blocks within nested blocks."""
 MAX_HEADS = 1024
 
 
@@ -33,13 +33,14 @@ class BlockReader:
         self._depth = 0
 
     def count(self) -> int:
-        """Return how many blocks the file says there are."""
+        """Return the number of blocks that the file declares."""
         count = self._tokens.integer("number of blocks", 1, self._left)
+        # Counted before reading, so that nested counts cannot multiply.
         self._left -= count
         return count
 
     def block(self, channels: int) -> Block:
-        """Return the next block, on a trunk of so many channels."""
+        """Return the next block, on a trunk of `channels`."""
         kind = self._tokens.word("the kind of a block")
         if kind not in _KINDS:
             raise self._tokens.error("unknown block", " or ".join(_KINDS), shown(kind), self._tokens.word_offset)
@@ -47,14 +48,14 @@ class BlockReader:
         return _KINDS[kind](self, channels)
 
     def ordinary(self, channels: int) -> Block:
-        """norm, activation, convolution, twice."""
+        """Read a residual block: norm, activation, convolution, twice."""
         read = self._layers
         norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
         norm2, activation2 = read.norm(conv1.outputs), read.activation()
         return ResidualBlock(norm1, conv1, norm2, read.conv(conv1.outputs, channels), activation1, activation2)
 
     def dilated(self, channels: int) -> Block:
-        """Like the ordinary block, its first convolution in two parts of which the second is dilated."""
+        """Read a residual block whose first convolution consists of an ordinary and a dilated one."""
         read = self._layers
         norm1, activation1 = read.norm(channels), read.activation()
         conv1 = _side_by_side(read.conv(channels), read.conv(channels))
@@ -62,7 +63,7 @@ class BlockReader:
         return ResidualBlock(norm1, conv1, norm2, read.conv(conv1.outputs, channels), activation1, activation2)
 
     def global_pool(self, channels: int) -> Block:
-        """Like the ordinary block, with a pool over the points added before the second norm."""
+        """Read a residual block that adds pooled features before the second norm."""
         read = self._layers
         norm1, activation1, conv1 = read.norm(channels), read.activation(), read.conv(channels)
         pool_conv = read.conv(channels)
@@ -75,7 +76,7 @@ class BlockReader:
         )
 
     def nested(self, channels: int) -> Block:
-        """Blocks of a smaller width between two convolutions."""
+        """Read a bottleneck: narrower blocks between two convolutions."""
         read = self._layers
         count = self.count()
         self._depth += 1
@@ -89,7 +90,7 @@ class BlockReader:
         return NestedBottleneckBlock(norm1, conv1, inner, norm2, conv2, activation1, activation2)
 
     def attention(self, channels: int) -> Block:
-        """Heads of attention, with rotary embedding or without."""
+        """Read an attention block, with or without rotary embedding."""
         read = self._layers
         heads = self._tokens.integer("heads", 1, MAX_HEADS)
         kv_heads = self._tokens.integer("key heads", 1, heads)
@@ -111,7 +112,7 @@ class BlockReader:
         )
 
     def _rope(self, kv_heads: int, pairs: int, learned: bool) -> Array:
-        """Return radians a column and a row, [kv_heads, pairs, 2], as `AttentionBlock` has them."""
+        """Return the rotation in radians for each column and row, [kv_heads, pairs, 2], as in `AttentionBlock`."""
         self._layers.begin("a rope")
         if learned:
             for what, size in (("key heads", kv_heads), ("pairs", pairs), ("directions", 2)):
@@ -120,18 +121,18 @@ class BlockReader:
         theta = np.float32(self._layers.positive("theta"))
         vertical = pairs // 2
         rope = np.zeros((pairs, 2), np.float32)
-        # The first half of the pairs turns with the row, the rest with the column.
+        # The first half of the pairs rotates with the row, the second with the column.
         for first, last, axis in ((0, vertical, 1), (vertical, pairs, 0)):
             exponents = 2.0 * np.arange(last - first, dtype=np.float32) / np.float32(pairs)
             rope[first:last, axis] = 1.0 / theta ** exponents.astype(np.float32)
         return np.tile(rope, (kv_heads, 1, 1))
 
     def feed_forward(self, channels: int) -> Block:
-        """Two matrices with a gate between them (SwiGLU)."""
+        """Read a feed-forward block: two matrices with a gate between them (SwiGLU)."""
         read = self._layers
         read.size("channels", channels)
         width = read.size("hidden channels")
-        # Without the gate no program says which activation is meant.
+        # Without a gate, no program defines the activation, so such files are refused.
         self._tokens.integer("gate flag", 1, 1)
         norm = read.block_rms_norm(channels)
         expand, gate = read.matmul(channels, width), read.matmul(channels, width)
@@ -139,7 +140,7 @@ class BlockReader:
 
 
 def _side_by_side(first: Conv, second: Conv) -> Conv:
-    """Return one convolution whose outputs are those of both, kernels centred and filled up with zeros."""
+    """Return one convolution with the outputs of both, kernels centered and padded with zeros."""
     height = max(conv.weight.shape[2] for conv in (first, second))
     width = max(conv.weight.shape[3] for conv in (first, second))
     parts = []

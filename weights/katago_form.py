@@ -1,10 +1,10 @@
-"""A network in the form that KataGo's files can hold: another `NetSpec` that computes the same.
+"""Rewrites a network so that KataGo's file format can hold it, without changing what it computes.
 
-KataGo's layers have fewer biases than Keima's, and its heads have more outputs. A bias before a norm
-moves the norm's mean, one on the whole trunk becomes a weight of the plane that is 1 everywhere, and
-another one the weight of one more channel, which is constant. The policy may change by a constant
-that the softmax takes away. Missing outputs are zero, but a missing mean score is the lead and the
-other way round. What KataGo has no place for is refused.
+KataGo's layers have fewer biases than Keima's, and its heads have more outputs. A bias before a norm moves into the
+norm's mean, one on the whole trunk becomes a weight of the plane that is 1 everywhere, and any other becomes the weight
+of an extra constant channel. The policy may change by a constant, which the softmax cancels. Missing outputs become
+zero, except that a missing mean score is filled with the lead and vice versa. Networks that the format cannot hold are
+refused.
 """
 
 from collections.abc import Iterator
@@ -52,22 +52,23 @@ from weights.rewriting import (
     without_bias,
 )
 
+# First version with the inputs of `LATEST_ENCODER`.
 _OLDEST = 8
-"""First version with the inputs of `LATEST_ENCODER`."""
+# Logit of a result with probability 0.
 _NEVER = -1e4
-"""Logit of a result that has probability 0."""
+# First and last version with each form of short-term error.
 _ERROR_FORMS = {ErrorForm.LINEAR: (9, 9), ErrorForm.ROOT: (10, 13), ErrorForm.SQUARED: (14, NEWEST)}
-"""The versions that have each form of short-term error."""
 
 
+# Replacement of a score that the network does not predict.
 _EACH_OTHER = {Score.MEAN: Score.LEAD, Score.LEAD: Score.MEAN}
-"""What stands for a score that a network does not tell."""
 
 
 def katago_form(spec: NetSpec) -> NetSpec:
-    """Return the network as KataGo's, of the lowest version that holds it, and at least its own if it came from there.
+    """Return an equal network in KataGo's form, of the lowest version that can hold it.
 
-    Raises WeightsError that names the first layer which KataGo has no place for.
+    A network that came from KataGo keeps at least its own version. Raises WeightsError with the first layer that the
+    format cannot hold.
     """
     validate(spec)
     if spec.encoder not in (LATEST_ENCODER, PASS_ALIVE_ENCODER):
@@ -93,7 +94,7 @@ def katago_form(spec: NetSpec) -> NetSpec:
 
 
 def lowest_version(spec: NetSpec) -> int:
-    """Return the lowest model version that holds a network with KataGo's heads."""
+    """Return the lowest model version that can hold a network with KataGo's heads."""
     policy, value = spec.policy, spec.value
     assert isinstance(policy, PolicyHead)
     assert isinstance(value, ValueHead)
@@ -135,7 +136,7 @@ def _activations(node: object) -> Iterator[Activation]:
 
 
 def _blocks_within(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield all blocks, inner ones included."""
+    """Yield all blocks, including inner ones."""
     for block in blocks:
         yield block
         if isinstance(block, NestedBottleneckBlock):
@@ -161,6 +162,7 @@ def _stem(stem: Stem) -> Stem:
     rows, columns = weight.shape[2:]
     for bias in (stem.conv.bias, globals_.bias, last):
         if bias is not None:
+            # Plane 0 is 1 on every point of the board, so its central weight acts as a bias.
             weight[:, 0, rows // 2, columns // 2] += bias
     return Stem(Conv(weight), without_bias(globals_), metadata)
 
@@ -185,7 +187,7 @@ def _block(block: Block, path: str) -> Block:
             inner = tuple(_block(each, f"{path}.blocks.{index}") for index, each in enumerate(block.blocks))
             if not inner:
                 raise refuse(f"{path}.blocks", "at least one", 0)
-            # What conv1 adds stays in the inner trunk, where every norm meets it.
+            # conv1's bias would stay in the inner trunk and reach the norm of every inner block.
             if block.conv1.bias is not None and block.conv1.bias.any():
                 raise refuse(f"{path}.conv1.bias", "none", "a bias")
             return replace(block, blocks=inner, conv1=without_bias(block.conv1), conv2=without_bias(block.conv2))
@@ -252,7 +254,7 @@ def _policy(head: PolicyHead, version: int, human: bool) -> PolicyHead:
     pool_conv, pool_norm = absorbed(head.pool_conv, head.pool_norm)
     pool_bias, norm = absorbed(head.pool_bias, norm)
     conv2, pass_linear = head.conv2, head.pass_linear
-    # Only the difference between points and pass matters.
+    # The softmax only sees the difference between points and pass.
     difference = np.zeros(head.policies, np.float32)
     difference += 0.0 if conv2.bias is None else conv2.bias
     difference -= 0.0 if pass_linear.bias is None else pass_linear.bias
@@ -264,10 +266,11 @@ def _policy(head: PolicyHead, version: int, human: bool) -> PolicyHead:
     hidden, pass_activation = head.pass_hidden, head.pass_activation
     if version >= 15:
         if hidden is None:
+            # Version 15 has a hidden layer for the pass; an identity after it leaves the result unchanged.
             identity = Linear(np.eye(head.policies, dtype=np.float32))
             hidden, pass_linear, pass_activation = pass_linear, identity, Activation.IDENTITY
         hidden = with_bias(hidden)
-        # KataGo demands equal widths here.
+        # KataGo requires equal widths here.
         lacking = max(0, hidden.outputs - conv1.outputs)
         conv1, norm = more_outputs(conv1, norm, lacking, 0.0)
         pool_bias, conv2 = more_terms(pool_bias, outputs=lacking), more_inputs(conv2, lacking)
@@ -288,14 +291,14 @@ def _policy(head: PolicyHead, version: int, human: bool) -> PolicyHead:
 
 
 def _policies(head: PolicyHead, version: int) -> int:
-    """Return how many policy channels a version wants of a head."""
+    """Return the number of policy channels that a version requires."""
     if version < 12:
         return 1
     return 4 if version == 16 or (version == NEWEST and head.policies == 4) else 2
 
 
 def _chosen_policies(head: PolicyHead, count: int, human: bool) -> PolicyHead:
-    """Return the head with so many policy channels, the optimistic one second."""
+    """Return the head with `count` policy channels, the optimistic one second."""
     optimistic = 1 if count > 1 and not human else 0
     if head.policies == count and head.optimistic == optimistic:
         return head
@@ -342,7 +345,7 @@ def _result(layer: Linear, meaning: ValueKind) -> Linear:
     assert layer.bias is not None
     weight, bias = layer.weight, layer.bias
     if meaning is ValueKind.TANH:
-        # tanh(x) is the difference of the two probabilities that x and -x give.
+        # tanh(x) is the difference of the two probabilities that the softmax of x and -x gives.
         weight, bias = np.concatenate([weight, -weight], axis=1), np.concatenate([bias, -bias])
     if len(bias) == 2:
         weight = np.concatenate([weight, np.zeros((len(weight), 1), np.float32)], axis=1)
@@ -351,7 +354,7 @@ def _result(layer: Linear, meaning: ValueKind) -> Linear:
 
 
 def _scores(head: ValueHead, wanted: tuple[Score, ...]) -> Linear:
-    """Return the layer of all scores that a version has."""
+    """Return the layer of all score outputs of a version."""
     rows = len(head.result.weight)
     weight, bias = np.zeros((rows, len(wanted)), np.float32), np.zeros(len(wanted), np.float32)
     for index, meaning in enumerate(wanted):

@@ -1,7 +1,7 @@
-"""The layers of KataGo's network files: the order of their words and numbers, and the checks on them.
+"""Reads the layers of KataGo's network files and checks their sizes.
 
-Every layer begins with its name, which errors then carry. Sizes that follow from the layers before
-are demanded where they are read, so that a wrong one is found there.
+Every layer begins with its name, which error messages include. Sizes that follow from earlier layers are checked as
+soon as they are read, so an error points to the layer that is wrong.
 """
 
 import numpy as np
@@ -16,11 +16,11 @@ ACTIVATIONS = {
     "ACTIVATION_SILU": Activation.SILU,
 }
 MAX_CHANNELS = 1 << 16
+# Side of a convolution that connects every point of the largest board with every other.
 MAX_KERNEL = 2 * MAX_SIDE - 1
-"""Side of a convolution that reaches from every point of the largest board to every other."""
 MAX_DILATION = 4
 NAMED_ACTIVATIONS = 11
-"""First version whose files say which activation it is; before, all are ReLU."""
+"""First version whose files state the activation; before, it is always ReLU."""
 
 
 class LayerReader:
@@ -30,39 +30,39 @@ class LayerReader:
         self.tokens, self.version = tokens, version
 
     def begin(self, what: str) -> str:
-        """Read the name of a layer or a group of them; errors name it from here on."""
+        """Read the name of a layer or group of layers; errors mention it from here on."""
         self.tokens.layer = self.tokens.word(f"the name of {what}")
         return self.tokens.layer
 
     def size(self, what: str, wanted: int | None = None) -> int:
-        """Return a number of channels; `wanted` if that is known."""
+        """Read a number of channels, which must equal `wanted` if given."""
         low, high = (1, MAX_CHANNELS) if wanted is None else (wanted, wanted)
         return self.tokens.integer(what, low, high)
 
     def flag(self, what: str) -> bool:
-        """Return a 0 or 1."""
+        """Read a 0 or 1."""
         return self.tokens.integer(what, 0, 1) == 1
 
     def reserved(self, count: int) -> None:
-        """Read fields that no known version uses: all 0."""
+        """Read fields that no known version uses, which must be 0."""
         for _ in range(count):
             self.tokens.integer("reserved field", 0, 0)
 
     def positive(self, what: str) -> float:
-        """Return a number above 0."""
+        """Read a number above 0."""
         value = self.tokens.number(what)
         if not value > 0.0:
             raise self.tokens.error(f"bad {what}", "> 0", value, self.tokens.word_offset)
         return value
 
     def epsilon(self) -> float:
-        """Return a norm's epsilon."""
+        """Read the epsilon of a norm."""
         return self.positive("epsilon")
 
     def conv(self, inputs: int, outputs: int | None = None, kernel: int | None = None) -> Conv:
-        """Return a convolution; kernel: its side, if that is known.
+        """Read a convolution. kernel: its side, if known.
 
-        A dilated one is returned as the ordinary one that computes the same, with zeros in between.
+        A dilated convolution is returned as an ordinary one with zeros in between, which computes the same.
         """
         self.begin("a convolution")
         low, high = (1, MAX_KERNEL) if kernel is None else (kernel, kernel)
@@ -75,7 +75,7 @@ class LayerReader:
         return Conv(np.ascontiguousarray(_dilated(weight, *dilations)))
 
     def norm(self, channels: int) -> Norm:
-        """Return a batch norm."""
+        """Read a batch norm."""
         self.begin("a norm")
         self.size("channels", channels)
         epsilon = self.epsilon()
@@ -90,14 +90,14 @@ class LayerReader:
         return Norm(mean, variance, scale, bias, epsilon)
 
     def block_rms_norm(self, channels: int) -> RmsNorm:
-        """Return the norm of a transformer block."""
+        """Read the norm of a transformer block."""
         self.begin("a norm")
         self.size("channels", channels)
         epsilon = self.epsilon()
         return RmsNorm(self.tokens.array("weights", channels), None, epsilon)
 
     def tip_rms_norm(self, channels: int) -> RmsNorm:
-        """Return the norm at the end of a transformer's trunk."""
+        """Read the norm at the end of a transformer's trunk."""
         self.begin("a norm")
         self.size("channels", channels)
         epsilon = self.epsilon()
@@ -107,7 +107,7 @@ class LayerReader:
         return RmsNorm(weight, self.tokens.array("biases", channels), epsilon, spatial)
 
     def activation(self) -> Activation:
-        """Return an activation."""
+        """Read an activation."""
         self.begin("an activation")
         if self.version < NAMED_ACTIVATIONS:
             return Activation.RELU
@@ -119,29 +119,29 @@ class LayerReader:
         return ACTIVATIONS[kind]
 
     def matmul(self, inputs: int, outputs: int | None = None) -> Linear:
-        """Return a matrix without a bias."""
+        """Read a matrix without bias."""
         self.begin("a matrix")
         shape = (self.size("inputs", inputs), self.size("outputs", outputs))
         return Linear(self.tokens.array("weights", *shape))
 
     def bias(self, channels: int) -> Array:
-        """Return a bias."""
+        """Read a bias."""
         self.begin("a bias")
         self.size("channels", channels)
         return self.tokens.array("biases", channels)
 
     def linear(self, inputs: int, outputs: int | None = None) -> Linear:
-        """Return a matrix and the bias that follows it."""
+        """Read a matrix and the bias after it."""
         matrix = self.matmul(inputs, outputs)
         return Linear(matrix.weight, self.bias(matrix.outputs))
 
     def pooled_matmul(self, channels: int, outputs: int | None = None) -> Linear:
-        """Return a matrix on a pool over so many channels."""
+        """Read a matrix on the pooled values of `channels` channels."""
         return self.matmul(POOLS * channels, outputs)
 
 
 def _dilated(weight: Array, vertical: int, horizontal: int) -> Array:
-    """Return the kernel [out, in, ky, kx] spread out with zeros between its entries."""
+    """Return the kernel [out, in, ky, kx] with zeros inserted between its entries."""
     if vertical == horizontal == 1:
         return weight
     outputs, inputs, height, width = weight.shape

@@ -1,4 +1,4 @@
-"""Writes a network as a KataGo `.bin.gz` that KataGo loads and that means the same there."""
+"""Writes a network as a KataGo `.bin.gz` file with the same meaning in KataGo."""
 
 import gzip
 import os
@@ -35,33 +35,34 @@ from weights.token_reader import MARK
 
 MAX_NAME = 96
 _ACTIVATION_WORDS = {kind: word for word, kind in ACTIVATIONS.items()}
+# KataGo reads this value only in training.
 _TD_SCORE_SCALE = 20.0
-"""Only read when KataGo trains."""
 
 
 def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
-    """Write a network so that the file is there completely or not at all.
+    """Write a network atomically.
 
-    KataGo wants the file's name to end in `.bin.gz`. See `weights.katago_form` for what is kept.
-    Raises WeightsError on a network that is inconsistent or that KataGo's format cannot hold, OSError
-    when the file cannot be written.
+    KataGo requires a file name that ends in `.bin.gz`. See `weights.katago_form` for what is preserved.
+    Raises WeightsError if the network is inconsistent or does not fit KataGo's format, OSError if the file cannot be
+    written.
     """
     write_atomically(Path(path), to_gzip(spec))
 
 
 def to_gzip(spec: NetSpec) -> bytes:
-    """Return the file of a network, the same for the same network. Raises WeightsError."""
+    """Return the gzipped file of a network, identical for equal networks. Raises WeightsError."""
+    # mtime=0: a time stamp would make equal networks differ.
     return gzip.compress(to_bytes(spec), mtime=0)
 
 
 def to_bytes(spec: NetSpec) -> bytes:
-    """Return the file before it is gzipped, the same for the same network. Raises WeightsError."""
+    """Return the file before compression, identical for equal networks. Raises WeightsError."""
     form = katago_form(spec)
     return _Writer(form.version).net(form)
 
 
 def katago_name(name: str) -> str:
-    """Return a network's name as KataGo takes it: at most 96 letters, digits, hyphens and underscores."""
+    """Convert a network's name to KataGo's rules: at most 96 letters, digits, hyphens and underscores."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", name)[:MAX_NAME] or "keima"
 
 
@@ -81,7 +82,7 @@ class _Writer:
             self._scales(spec.value.scales)
         if self._version >= 15:
             self._words(int(spec.metadata > 0), int(spec.encoder == PASS_ALIVE_ENCODER), *[0] * 6)
-        # The four widths are for people to read.
+        # Readers ignore these four widths: they inform people.
         self._words("trunk", len(spec.blocks), *[spec.channels] * 5)
         if self._version >= 15:
             self._words(int(isinstance(spec.tip.norm, RmsNorm)), *[0] * 5)

@@ -1,13 +1,13 @@
-"""Weights of plain Keras networks for Go: convolutions with ReLU, a hidden dense layer, a dense softmax over points.
+"""Reads plain Keras networks for Go: convolutions with ReLU, a hidden dense layer, a dense softmax over points.
 
-That is the family of the networks `small`, `medium` and `large` of the book "Deep Learning and the Game of Go"
-(Pumperla and Ferguson 2019). A file holds what `numpy.savez(FILE, *model.get_weights())` writes: kernels
-[height, width, in, out] and biases in turn, channels first in the model. The book counts rows from the bottom of the
-board, Keima from the top: kernels and dense layers are turned upside down here, once.
+These are the networks `small`, `medium` and `large` of the book "Deep Learning and the Game of Go" (Pumperla and
+Ferguson 2019). A file is written by `numpy.savez(FILE, *model.get_weights())`: kernels [height, width, in, out] and
+biases in turn, with channels first in the model. The book counts rows from the bottom of the board, Keima from the top,
+so kernels and dense layers are flipped here, once.
 
-A chain of convolutions becomes blocks of the kind that `NetSpec` has: a block carries its input x >= 0 along beside
-the convolution's result h = relu(conv(x)), and returns relu(x + (h - x)) = h, equal but for rounding. The book's
-networks know neither a pass nor a value: a pass gets PASS_LOGIT, and every position the value 0.
+A chain of convolutions becomes blocks of `NetSpec`: a block carries its input x >= 0 beside the convolution's result h
+= relu(conv(x)) and returns relu(x + (h - x)) = h, equal except for rounding. The book's networks have no pass and no
+value: a pass gets PASS_LOGIT, and every position the value 0.
 """
 
 import math
@@ -36,8 +36,8 @@ from engine.nets.spec import (
 )
 
 PASS_LOGIT = -30.0
+# Limit for all arrays of a file together, unpacked.
 MAX_BYTES = 1 << 30
-"""Of all arrays of a file together, unpacked."""
 DAMAGED_NPZ = (
     OSError,
     EOFError,
@@ -50,24 +50,24 @@ DAMAGED_NPZ = (
     zlib.error,
     tokenize.TokenError,
 )
-"""What reading a damaged file of arrays may raise, by where the damage is."""
+"""Errors that reading a damaged file of arrays may raise, depending on where the damage is."""
 _ZIP_MAGIC = b"PK\x03\x04"
 _FIRST_NAME, _NAME_AT = b"arr_0.npy", 30
+# The name of the first array in a zip file, and its offset.
 """The name of the first array's file, and where the first name of a zip file stands."""
 _SEVEN_PLANES, _SEVEN_FIRST = 7, 1
-"""The planes of the book's `sevenplane` are planes 1 to 7 of the encoder `liberties`, which has more inputs."""
 _LIBERTIES_PLANES, _LIBERTIES_GLOBALS = 11, 3
+# Epsilon too small to change a float32, so that a norm without statistics is the identity.
 _TINY = 1e-12
-"""Too little to change a float32, so that a norm without statistics is none."""
 
 
 def looks_keras(start: bytes) -> bool:
-    """True if a file that starts like this can be one of `numpy.savez`."""
+    """True if a file that starts like this may be written by `numpy.savez`."""
     return start.startswith(_ZIP_MAGIC) and start.startswith(_FIRST_NAME, _NAME_AT)
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
-    """Return the network of a file. Raises WeightsError, one line that names file and array."""
+    """Read the network of a file. Raises WeightsError with file and array, in one line."""
     name = os.fspath(path)
     try:
         return validate(_net(_arrays(name)))
@@ -76,12 +76,13 @@ def read(path: str | os.PathLike[str]) -> NetSpec:
 
 
 def _arrays(name: str) -> list[Array]:
-    """Return the arrays of a file in their order. Raises WeightsError."""
+    """Return the arrays of a file in order. Raises WeightsError."""
     try:
         with zipfile.ZipFile(name) as archive:
             size = sum(member.file_size for member in archive.infolist())
         if size > MAX_BYTES:
             raise WeightsError("too large", expected=f"at most {MAX_BYTES} bytes of arrays", got=size)
+        # Pickled arrays could execute code when loaded.
         with np.load(name, allow_pickle=False) as file:
             wanted = [f"arr_{index}" for index in range(len(file.files))]
             if sorted(file.files) != sorted(wanted):
@@ -100,17 +101,19 @@ def _floats(array: Array, name: str) -> Array:
 
 
 def _net(arrays: list[Array]) -> NetSpec:
-    """Return the network of kernels and biases in turn."""
+    """Build the network from kernels and biases in turn."""
     kernels, biases = arrays[::2], arrays[1::2]
     convolutions = sum(kernel.ndim == 4 for kernel in kernels)
     shapes = [kernel.ndim for kernel in kernels]
     if convolutions < 1 or shapes != [4] * convolutions + [2, 2] or len(biases) != len(kernels):
         got = " ".join(str(list(array.shape)) for array in arrays[:12])
-        raise WeightsError("no plain network", expected="convolutions and two dense layers, each with a bias", got=got)
+        raise WeightsError(
+            "not a plain network", expected="convolutions and two dense layers, each with a bias", got=got
+        )
     convs = [_conv(kernel, bias) for kernel, bias in zip(kernels[:convolutions], biases, strict=False)]
     side = math.isqrt(kernels[-1].shape[1])
     if side * side != kernels[-1].shape[1] or not 2 <= side <= MAX_SIDE:
-        raise WeightsError("no square board", layer=f"arr_{len(arrays) - 2}", got=list(kernels[-1].shape))
+        raise WeightsError("not a square board", layer=f"arr_{len(arrays) - 2}", got=list(kernels[-1].shape))
     width = max(conv.outputs for conv in convs)
     encoder, stem = _stem(convs[0], width)
     return NetSpec(
@@ -137,7 +140,7 @@ def _no_norm(channels: int) -> Norm:
 
 
 def _padded(conv: Conv, inputs: int, outputs: int) -> tuple[Array, Array]:
-    """Return weight and bias of a convolution between more channels, all further ones 0. Raises WeightsError."""
+    """Return weight and bias of a convolution between more channels, the added ones 0. Raises WeightsError."""
     out, into, *size = conv.weight.shape
     if conv.bias is None or conv.bias.shape != (out,) or into > inputs:
         raise WeightsError("layers do not fit", expected=f"{inputs} inputs, a bias each", got=list(conv.weight.shape))
@@ -162,7 +165,7 @@ def _stem(conv: Conv, width: int) -> tuple[str, Stem]:
 
 
 def _block(conv: Conv, width: int) -> PostActivationBlock:
-    """Return the block that computes relu(conv(x)) of x >= 0."""
+    """Return the block that computes relu(conv(x)) for x >= 0."""
     weight, bias = _padded(conv, width, 2 * width)
     carried = np.arange(width)
     weight[width + carried, carried, weight.shape[2] // 2, weight.shape[3] // 2] = 1

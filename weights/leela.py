@@ -1,7 +1,7 @@
-"""Leela Zero's network files, versions 1 and 2 (ELF OpenGo): lines of numbers, gzipped or not.
+"""Reads Leela Zero's network files, versions 1 and 2 (ELF OpenGo): lines of numbers, optionally gzipped.
 
-Leela Zero counts rows from the bottom of the board, Keima from the top. All kernels and dense layers
-are therefore turned upside down here, once, and nothing else needs to know of it.
+Leela Zero counts rows from the bottom of the board, Keima from the top. All kernels and dense layers are flipped here,
+once, so no other code needs to know.
 """
 
 import math
@@ -33,22 +33,22 @@ PLANES = 18
 EPSILON = 1e-5
 VERSIONS = (1, 2)
 _KERNEL = 3
+# Lines of a convolution with its norm: weights, biases, means, variances.
 _GROUP = 4
-"""Lines of a convolution with its norm."""
 _HEAD_LINES = 14
 MAX_BLOCKS = 256
+# Most numbers of one line: a convolution between 512 channels has 9 * 2^18.
 MAX_LINE = 1 << 22
-"""Numbers of one line: a convolution between 512 channels has 9 * 2^18."""
 _START = re.compile(rb"[0-9]{1,4}[ \t]*\r?\n\s*[-+.0-9][-+.0-9eE]*[ \t]")
 
 
 def looks_leela(start: bytes) -> bool:
-    """True if an unpacked file that starts like this can be Leela Zero's: a version, then a line of numbers."""
+    """True if an unpacked file that starts like this may be Leela Zero's: a version, then a line of numbers."""
     return _START.match(start) is not None
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
-    """Return the network of a file. Raises WeightsError, one line that names file, layer and offset."""
+    """Read the network of a file. Raises WeightsError with file, layer and offset, in one line."""
     with tokens_of(path) as tokens:
         tokens.layer = "line 1"
         version = float(tokens.line("versions", 1)[0])
@@ -70,17 +70,17 @@ def _lines(tokens: TokenReader) -> list[tuple[int, Array]]:
 
 
 class _Lines:
-    """The arrays of a file, taken in order; errors name the line."""
+    """Hands out the arrays of a file in order; errors mention the line."""
 
     def __init__(self, lines: list[tuple[int, Array]], length: int) -> None:
-        """lines: offset and numbers of each. length: bytes of the unpacked file."""
+        """lines: offset and numbers of each. length: of the unpacked file, in bytes."""
         self._offsets = [offset for offset, _ in lines]
         self._lines = [numbers for _, numbers in lines]
         self._length = length
         self._taken = 0
 
     def net(self, version: int) -> NetSpec:
-        """Return the network."""
+        """Build and return the network."""
         blocks, rest = divmod(len(self._lines) - _GROUP - _HEAD_LINES, 2 * _GROUP)
         if blocks < 0 or rest:
             raise WeightsError(
@@ -124,6 +124,7 @@ class _Lines:
             raise self._error("policy biases", "wrong number of moves", wanted, moves, self._taken + 1)
         width = conv.outputs
         weight = self._take("policy weights", moves, width * side * side)
+        # Both the output rows and the input rows of the dense layer are flipped.
         points = weight[:-1].reshape(side, side, width, side, side)[::-1, :, :, ::-1]
         weight = np.concatenate([points.reshape(moves - 1, -1), _flipped(weight[-1:], width, side)])
         bias = self._take("policy biases", moves)
@@ -139,7 +140,7 @@ class _Lines:
         return DenseValueHead(conv, norm, layer, result, black_view=black_view)
 
     def _group(self, name: str, inputs: int, kernel: int, outputs: int | None = None) -> tuple[Conv, Norm]:
-        """Return a convolution and its norm. The convolution's bias comes off the norm's mean."""
+        """Return a convolution and its norm; the convolution's bias is subtracted from the norm's mean."""
         count = len(self._lines[self._taken + 1]) if outputs is None else outputs
         weight = self._take(f"{name}, weights", count, inputs, kernel, kernel)
         bias = self._take(f"{name}, biases", count)
@@ -163,6 +164,6 @@ class _Lines:
 
 
 def _flipped(weight: Array, width: int, side: int) -> Array:
-    """Return the weights [out, width * points] with the rows of the board in the opposite order."""
+    """Return weights [out, width * points] with the rows of the board in reverse order."""
     turned = weight.reshape(-1, width, side, side)[:, :, ::-1]
     return turned.reshape(len(weight), -1)

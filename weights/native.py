@@ -1,9 +1,9 @@
-"""Keima's own network file: safetensors whose metadata hold the architecture.
+"""Reads and writes Keima's own network files: safetensors with the architecture in the metadata.
 
-The one metadata entry `keima-net` is a JSON object: `version` of this format, `crc32` over the
-network and its arrays, and `net`, the architecture (see `weights.architecture`) with encoder, board
-sizes and provenance. Every array is float32 and named by its path. Nothing in a file is executed,
-and no more memory is used than the file is long, plus a header of at most MAX_HEADER bytes.
+The single metadata entry `keima-net` is a JSON object: `version` of this format, `crc32` of the network and its arrays,
+and `net`, the architecture (see `weights.architecture`) with encoder, board sizes and provenance. Every array is
+float32 and named by its path. Nothing in a file is executed, and reading uses no more memory than the file's length
+plus a header of at most MAX_HEADER bytes.
 """
 
 import json
@@ -24,22 +24,22 @@ from weights.architecture import from_json, to_json
 SUFFIX = ".safetensors"
 METADATA_KEY = "keima-net"
 VERSION = 1
+# Longest header that is read, in bytes: enough for about a hundred thousand layers.
 MAX_HEADER = 1 << 24
-"""Longest header that is read, in bytes: about a hundred thousand layers."""
 _LENGTH_BYTES = 8
 _DTYPE = "F32"
 
 
 def write(spec: NetSpec, path: str | os.PathLike[str]) -> None:
-    """Write a network so that the file is there completely or not at all.
+    """Write a network atomically.
 
-    Raises WeightsError on an inconsistent network, OSError when the file cannot be written.
+    Raises WeightsError if the network is inconsistent, OSError if the file cannot be written.
     """
     write_atomically(Path(path), to_bytes(spec))
 
 
 def to_bytes(spec: NetSpec) -> bytes:
-    """Return the file of a network, the same for the same network. Raises WeightsError on an inconsistent one."""
+    """Return the file of a network, identical for equal networks. Raises WeightsError if it is inconsistent."""
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(_named(spec)))}
     net = to_json(spec)
     document = {"version": VERSION, "crc32": crc32_of(net, arrays), "net": net}
@@ -47,7 +47,7 @@ def to_bytes(spec: NetSpec) -> bytes:
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
-    """Return the network of a file. Raises WeightsError, one line that names file and fault."""
+    """Read the network of a file. Raises WeightsError with file and fault, in one line."""
     name = os.fspath(path)
     try:
         _check_length(Path(path))
@@ -62,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> NetSpec:
 
 
 def _check_length(path: Path) -> None:
-    """Raise WeightsError unless the header that the file declares is small and within the file."""
+    """Raise WeightsError unless the declared header is small and lies within the file."""
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
@@ -101,16 +101,16 @@ def _read(file: Any) -> NetSpec:
 
 
 def _named(spec: NetSpec) -> NetSpec:
-    """Return the network itself. Raises WeightsError on a name that cannot be printed."""
+    """Return the network. Raises WeightsError if its name is not printable."""
     if not spec.name.isprintable():
         raise WeightsError("bad value", layer="name", expected="printable characters", got=ascii(spec.name))
     return spec
 
 
 def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Return the JSON object of the metadata, of a version that this module reads."""
+    """Return the JSON object of the metadata, which must have the supported version."""
     if METADATA_KEY not in metadata:
-        raise WeightsError("no Keima network", layer="metadata", expected=METADATA_KEY, got=sorted(metadata)[:5])
+        raise WeightsError("not a Keima network", layer="metadata", expected=METADATA_KEY, got=sorted(metadata)[:5])
     try:
         document = json.loads(metadata[METADATA_KEY])
     except (ValueError, RecursionError) as error:
@@ -127,7 +127,7 @@ def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
 
 
 def crc32_of(net: object, arrays: Mapping[str, Array]) -> int:
-    """Return the CRC-32 of the architecture and, in the order of their names, all arrays."""
+    """Return the CRC-32 of the architecture and of all arrays, in the order of their names."""
     checksum = zlib.crc32(json.dumps(net, sort_keys=True).encode())
     for name in sorted(arrays):
         checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
@@ -135,7 +135,7 @@ def crc32_of(net: object, arrays: Mapping[str, Array]) -> int:
 
 
 def looks_native(start: bytes) -> bool:
-    """True if a file can be Keima's that starts like this: a header length, then an object that names the network."""
+    """True if a file that starts like this may be Keima's: a header length, then an object with the network's key."""
     return (
         len(start) > _LENGTH_BYTES
         and int.from_bytes(start[:_LENGTH_BYTES], "little") > 1

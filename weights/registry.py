@@ -1,4 +1,4 @@
-"""Every network format by what its files start with, whatever their names, and the one `load` that chooses."""
+"""Recognizes every network format by the first bytes of a file, and loads it."""
 
 import os
 from collections.abc import Callable
@@ -14,9 +14,9 @@ _SNIFFED = 4096
 
 @dataclass(frozen=True)
 class Format:
-    """One file format, recognized by its first bytes.
+    """A file format that is recognized by its first bytes.
 
-    packed: whether its files may be gzipped; the bytes are then the unpacked ones.
+    packed: files may be gzipped; the bytes are then the unpacked ones.
     """
 
     name: str
@@ -34,7 +34,7 @@ FORMATS: tuple[Format, ...] = (
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
-    """Return the format of a file. Raises WeightsError on a file of no known format."""
+    """Return the format of a file. Raises WeightsError if it is unknown."""
     try:
         with Path(path).open("rb") as file:
             start = file.read(_SNIFFED)
@@ -47,9 +47,9 @@ def format_of(path: str | os.PathLike[str]) -> Format:
             return each
     known = " or ".join(each.name for each in FORMATS)
     shown = f"bytes {start[:12].hex(' ')}" if start else "an empty file"
-    raise WeightsError("no known network format", file=os.fspath(path), offset=0, expected=known, got=shown)
+    raise WeightsError("unknown network format", file=os.fspath(path), offset=0, expected=known, got=shown)
 
 
 def load(path: str | os.PathLike[str]) -> NetSpec:
-    """Return the network of a file of any known format. Raises WeightsError."""
+    """Read a network of any known format. Raises WeightsError."""
     return format_of(path).read(path)

@@ -1,4 +1,4 @@
-"""Rewriting single layers of a network so that the network computes the same.
+"""Rewrites single layers of a network without changing what the network computes.
 
 Channels are added at the end. A constant channel has a convolution of zeros and a norm of bias 1.
 """
@@ -18,33 +18,33 @@ CONSTANT = {
     Activation.MISH: math.tanh(math.log1p(math.e)),
     Activation.SILU: 1.0 / (1.0 + math.exp(-1.0)),
 }
-"""What each activation makes of 1."""
+"""The value of each activation at 1: the value of a constant channel."""
 
 
 def refuse(layer: str, expected: object, got: object) -> WeightsError:
-    """Return the error for something that the wanted form has no place for."""
-    return WeightsError("KataGo's format has no place for this", layer=layer, expected=expected, got=got)
+    """Return the error for something that KataGo's format cannot hold."""
+    return WeightsError("KataGo's format cannot hold this", layer=layer, expected=expected, got=got)
 
 
 def without_bias(layer: Layer) -> Layer:
-    """Return the layer with its bias left out."""
+    """Return the layer without its bias."""
     return replace(layer, bias=None)
 
 
 def with_bias(layer: Linear) -> Linear:
-    """Return the layer with a bias, of zeros if it had none."""
+    """Return the layer with a bias, zero if it had none."""
     return layer if layer.bias is not None else replace(layer, bias=np.zeros(layer.outputs, np.float32))
 
 
 def absorbed(layer: Layer, norm: Norm) -> tuple[Layer, Norm]:
-    """Return a layer without its bias, and the norm behind it with the bias off its mean."""
+    """Return a layer without its bias, and the norm after it with the bias subtracted from its mean."""
     if layer.bias is None:
         return layer, norm
     return without_bias(layer), replace(norm, mean=norm.mean - layer.bias)
 
 
 def more_outputs(conv: Conv, norm: Norm, count: int, bias: float) -> tuple[Conv, Norm]:
-    """Return a convolution and its norm with more channels, which are `bias` behind the norm."""
+    """Return a convolution and its norm with more channels, whose value after the norm is `bias`."""
     if norm.bias is None and bias != 0.0:
         norm = replace(norm, bias=np.zeros_like(norm.mean))
     return (
@@ -65,7 +65,7 @@ def more_inputs(conv: Conv, count: int) -> Conv:
 
 
 def more_input(conv: Conv, activation: Activation, bias: Array) -> Conv:
-    """Return a convolution without a bias that takes one more channel, the activation of a constant one, instead."""
+    """Replace a convolution's bias by an extra input channel that is constant before `activation`."""
     wider = more_inputs(conv, 1)
     rows, columns = conv.weight.shape[2:]
     wider.weight[:, -1, rows // 2, columns // 2] = bias / CONSTANT[activation]
@@ -86,6 +86,6 @@ def more_pooled(layer: Linear, count: int) -> Linear:
 
 
 def _padded(array: Array, axis: int, count: int, value: float = 0.0) -> Array:
-    """Return an array with so many entries more along an axis."""
+    """Return an array with `count` more entries along an axis."""
     widths = [(0, count if each == axis else 0) for each in range(array.ndim)]
     return np.pad(array, widths, constant_values=np.float32(value))

@@ -1,8 +1,8 @@
-"""Words and numbers out of a network file, gzipped or not, in bounded memory and time.
+"""Reads words and numbers from a network file, optionally gzipped, in bounded memory and time.
 
-Knows no grammar. Offsets count bytes of the unpacked file. What a file declares costs nothing: an
-array takes no more memory than the file can hold, which is a fixed multiple of its length, and
-everything that is wrong raises `WeightsError` with the layer that was being read.
+Does not know any grammar. Offsets count bytes of the unpacked file. Declared sizes cost nothing: an array takes no more
+memory than the file can hold, which is a fixed multiple of its length. Every fault raises `WeightsError` with the layer
+that was being read.
 """
 
 import gzip
@@ -20,15 +20,15 @@ import numpy as np
 from engine.nets.spec import Array, WeightsError
 
 GZIP_MAGIC = b"\x1f\x8b"
+# Allowed expansion of a gzipped file: random weights expand threefold as text and not at all as binary.
 MAX_RATIO = 16
-"""Bytes that a byte of a gzipped file may become: random weights as text become 3, as binary 1."""
+# Size that any gzipped file may expand to: tiny networks are mostly zeros and words, which compress better.
 FREE_SIZE = 1 << 24
-"""Bytes that any gzipped file may become: tiny networks are mostly zeros and words, which pack better."""
 MAX_WORD = 1024
 _CHUNK = 1 << 16
 MARK = b"@BIN@"
+# Characters allowed between a layer's last word and the mark of its binary numbers.
 _SKIPPED = 100
-"""Characters that may stand between a layer's last word and the mark of its binary numbers."""
 _WORD = re.compile(rb"\S+")
 _SPACE = re.compile(rb"\s*")
 _SPACES = (b" ", b"\n", b"\t", b"\r", b"\v", b"\f")
@@ -37,14 +37,14 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class TokenReader:
-    """The words, numbers and arrays of one file, in order.
+    """Yields the words, numbers and arrays of one file, in order.
 
-    layer: what errors name; whoever reads sets it. word_offset: where the last word began. binary: whether
-    arrays are binary, None before the first one, whose first character decides for all.
+    layer: mentioned in errors; set by the caller. word_offset: offset of the last word. binary: whether arrays are
+    binary; None before the first array, whose first character decides for all.
     """
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
-        """stream: the unpacked file. limit: the bytes of it that may be read."""
+        """stream: the unpacked file. limit: number of bytes that may be read."""
         self._stream, self._limit = stream, limit
         self._buffer, self._position = b"", 0
         self._start = 0
@@ -55,20 +55,20 @@ class TokenReader:
 
     @property
     def offset(self) -> int:
-        """Bytes of the unpacked file before what is read next."""
+        """Offset in the unpacked file of what is read next."""
         return self._start + self._position
 
     def error(self, message: str, expected: object, got: object, offset: int | None = None) -> WeightsError:
-        """Return an error that names the present layer and, unless told otherwise, the present offset."""
+        """Return an error with the current layer and the given offset, by default the current one."""
         place = self.offset if offset is None else offset
         return WeightsError(message, layer=shown(self.layer), offset=place, expected=expected, got=got)
 
     def word(self, what: str) -> str:
-        """Return the next word; `what` it should be is for the error when there is none."""
+        """Return the next word; `what` describes it in the error if there is none."""
         return self._word(what).decode("ascii", "backslashreplace")
 
     def integer(self, what: str, low: int, high: int) -> int:
-        """Return the next word as an integer between two bounds, both allowed."""
+        """Return the next word as an integer from `low` to `high`."""
         word = self._word(what)
         value = int(word) if _INTEGER.fullmatch(word) else None
         if value is None or not low <= value <= high:
@@ -77,7 +77,7 @@ class TokenReader:
         return value
 
     def number(self, what: str) -> float:
-        """Return the next word as a finite number that float32 can hold."""
+        """Return the next word as a finite number in the range of float32."""
         word = self._word(what)
         value = _float(word)
         if not abs(value) <= _LARGEST:
@@ -85,7 +85,7 @@ class TokenReader:
         return value
 
     def array(self, what: str, *shape: int) -> Array:
-        """Return the next numbers in the given shape, the last index running fastest; all are finite."""
+        """Return the next numbers in the given shape, in C order; all are finite."""
         count = math.prod(shape)
         self._skip_space()
         if self.binary is None:
@@ -94,7 +94,7 @@ class TokenReader:
         return values.reshape(shape)
 
     def line(self, what: str, most: int) -> Array:
-        """Return the numbers up to the end of the line, between 1 and `most` of them, as one vector."""
+        """Return the numbers up to the end of the line, 1 to `most` of them, as a vector."""
         start = self.offset
         values = self._text(what, most + 1, by_line=True)
         if not 1 <= len(values) <= most:
@@ -104,7 +104,7 @@ class TokenReader:
         return values
 
     def at_end(self) -> bool:
-        """True if only white space is left; the file is then known to be whole."""
+        """True if only white space is left; the file is then complete."""
         self._skip_space()
         if self._peek(1):
             return False
@@ -134,13 +134,13 @@ class TokenReader:
                 return
 
     def _peek(self, count: int) -> bytes:
-        """Return the next bytes, fewer at the end of the file."""
+        """Return the next bytes without consuming them, fewer at the end of the file."""
         while len(self._buffer) - self._position < count and self._fill():
             pass
         return self._buffer[self._position : self._position + count]
 
     def _fill(self) -> bool:
-        """Drop what was read and append a chunk to the buffer; return whether there was one."""
+        """Drop consumed bytes and append a chunk to the buffer; return False at the end."""
         self._start, self._buffer, self._position = self.offset, self._buffer[self._position :], 0
         chunk = self._read(_CHUNK)
         self._buffer += chunk
@@ -161,7 +161,7 @@ class TokenReader:
         return chunk
 
     def _check_room(self, what: str, count: int, room: int) -> None:
-        """Raise WeightsError unless so many numbers can follow in so many of the smallest."""
+        """Raise WeightsError unless `count` numbers fit into `room`, the most that the rest of the file can hold."""
         if count > room:
             raise self.error(f"more {what} than the file can hold", f"at most {max(0, room)} numbers", count)
 
@@ -178,6 +178,7 @@ class TokenReader:
         have = min(len(target), len(self._buffer) - self._position)
         target[:have] = np.frombuffer(self._buffer, np.uint8, have, self._position)
         self._position += have
+        # Reads straight into the array: a large block is never held twice.
         while have < len(target):
             self._start, self._buffer, self._position = self.offset, b"", 0
             self._buffer = self._read(min(_CHUNK, len(target) - have))
@@ -199,7 +200,7 @@ class TokenReader:
         return values
 
     def _text(self, what: str, most: int, by_line: bool) -> Array:
-        """Return at most so many numbers: those up to the end of the line, or of the file."""
+        """Return at most `most` numbers, up to the end of the line or of the file."""
         pieces: list[Array] = [np.empty(0, np.float32)]
         left, done = most, False
         while left > 0 and not done:
@@ -218,7 +219,7 @@ class TokenReader:
         return np.concatenate(pieces)
 
     def _text_piece(self, what: str, end: int, most: int) -> Array:
-        """Return at most so many of the numbers that stand whole in the buffer before `end`."""
+        """Return at most `most` of the numbers that lie completely in the buffer before `end`."""
         words = self._buffer[self._position : end].split(None, most)
         rest = words.pop() if len(words) > most else b""
         values = _floats(words)
@@ -231,7 +232,7 @@ class TokenReader:
 
 
 def _float(word: bytes) -> float:
-    """Return a number, NaN for what is none."""
+    """Convert a word to a number, NaN if it is not one."""
     try:
         return float(word) if b"_" not in word else math.nan
     except ValueError:
@@ -239,20 +240,21 @@ def _float(word: bytes) -> float:
 
 
 def _floats(words: list[bytes]) -> Array:
-    """Return numbers, NaN for words that are none, infinity for those that float32 cannot hold."""
+    """Convert words to numbers: NaN for other words, infinity beyond the range of float32."""
     with np.errstate(over="ignore"):
         try:
+            # The common case without a Python-level branch for each number; the exact path runs only after a failure.
             values = np.fromiter(map(float, words), np.float32, len(words))
         except ValueError:
             return np.fromiter(map(_float, words), np.float32, len(words))
-    # Python alone reads 1_000 as a number.
+    # Only Python accepts 1_000 as a number.
     if b"_" in b"".join(words):
         return np.fromiter(map(_float, words), np.float32, len(words))
     return values
 
 
 def shown(value: str | bytes) -> str:
-    """Return a word of a file for an error message: printable, and of readable length."""
+    """Format a word of a file for an error message: printable, and at most 60 characters."""
     text = value.decode("latin-1") if isinstance(value, bytes) else value
     text = "".join(each if " " <= each <= "~" else f"\\x{ord(each):02x}" for each in text[:64])
     return text if len(text) <= 60 else text[:57] + "..."
@@ -260,7 +262,7 @@ def shown(value: str | bytes) -> str:
 
 @contextmanager
 def tokens_of(path: str | os.PathLike[str]) -> Iterator[TokenReader]:
-    """Open a file, gzipped or not, and yield its tokens. Raises WeightsError that names the file."""
+    """Open a file, gzipped or not, and yield its tokens. Raises WeightsError with the name of the file."""
     try:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -278,7 +280,7 @@ def tokens_of(path: str | os.PathLike[str]) -> Iterator[TokenReader]:
 
 
 def unpacked_start(start: bytes) -> bytes:
-    """Return what the first bytes of a gzipped file unpack to, as far as they can be; others as they are."""
+    """Return the unpacked beginning of a gzipped file, as far as possible; other data unchanged."""
     if not start.startswith(GZIP_MAGIC):
         return start
     try:

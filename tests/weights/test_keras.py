@@ -101,10 +101,10 @@ def test_the_file_is_known_by_its_content_and_knows_no_value(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda arrays: arrays[:-2], "no plain network"),
+        (lambda arrays: arrays[:-2], "not a plain network"),
         (lambda arrays: [*arrays[:-1], arrays[-1][:-1]], "wrong shape"),
         (lambda arrays: [np.zeros((3, 3, 2, 6), np.float32), *arrays[1:]], "unknown input planes"),
-        (lambda arrays: [*arrays[:-2], arrays[-2][:, :24], arrays[-1][:24]], "no square board"),
+        (lambda arrays: [*arrays[:-2], arrays[-2][:, :24], arrays[-1][:24]], "not a square board"),
         (lambda arrays: [arrays[0], arrays[1][:-1], *arrays[2:]], "layers do not fit"),
         (lambda arrays: [arrays[0].astype(np.int32), *arrays[1:]], "bad type"),
         (lambda arrays: [np.array([{}], dtype=object), *arrays[1:]], "damaged npz file"),
@@ -164,5 +164,5 @@ def test_a_damaged_file_is_refused_in_one_line(data: bytes, tmp_path: Path) -> N
 
 def test_other_zip_files_are_no_networks(tmp_path: Path) -> None:
     np.savez(tmp_path / "samples.npz", planes=np.zeros(3, np.float32))
-    with pytest.raises(WeightsError, match="no known network format"):
+    with pytest.raises(WeightsError, match="unknown network format"):
         load(tmp_path / "samples.npz")

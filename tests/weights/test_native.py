@@ -212,7 +212,7 @@ def test_the_unchanged_rewriting_loads(tmp_path: Path) -> None:
         (b"\x10\0\0", "truncated, expected 8 bytes of header length, got 3"),
         (b"\xff" * 7 + b"\x7f{}", "header too long, expected at most 2 bytes, got 9223372036854775807"),
         ((1 << 30).to_bytes(8, "little") + b"{}", "header too long, expected at most 2 bytes, got 1073741824"),
-        ((2).to_bytes(8, "little") + b"{}", "metadata: no Keima network, expected keima-net, got []"),
+        ((2).to_bytes(8, "little") + b"{}", "metadata: not a Keima network, expected keima-net, got []"),
         ((2).to_bytes(8, "little") + b"[]", "damaged safetensors file: "),
     ],
     ids=["empty", "three bytes", "all ones", "huge header", "no metadata", "no object"],
@@ -299,7 +299,7 @@ def test_a_file_of_another_format_names_what_is_known(tmp_path: Path) -> None:
         load(tmp_path / "net")
     known = "Keima network (safetensors) or Keras network (npz) or Leela Zero network or KataGo network"
     got = "bytes 1f 8b 08 20 61 6e 64 20 6d 6f 72 65"
-    assert str(caught.value) == f"{tmp_path / 'net'}: byte 0: no known network format, expected {known}, got {got}"
+    assert str(caught.value) == f"{tmp_path / 'net'}: byte 0: unknown network format, expected {known}, got {got}"
 
 
 def test_loading_imports_neither_torch_nor_numba(tmp_path: Path) -> None:
