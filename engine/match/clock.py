@@ -1,6 +1,6 @@
-"""The clock that the arbiter keeps for one player, and the texts that name and tell a time system.
+"""Keeps a player's clock for the arbiter, and parses and formats time systems.
 
-It decides when a flag falls. How an engine spends its time is no matter of this module.
+Decides when a player loses on time. How an engine uses its time is not decided here.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from engine.clock import Kind, TimeSettings
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
+# Forms of `--clock` by their first word: how to write it, its pattern, and its constructor.
 _FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
     "absolute": (
         "absolute:MAIN",
@@ -43,13 +44,12 @@ _FORMS: dict[str, tuple[str, re.Pattern[str], Callable[..., TimeSettings]]] = {
         lambda main, count, period: TimeSettings(Kind.CANADIAN, float(main), float(period), int(count)),
     ),
 }
-"""The texts of `--clock` by their first word: how one is written, what it must match, what it means."""
 
 CLOCK_FORMS = ", ".join(form for form, _, _ in _FORMS.values())
 
 
 def parse_clock(text: str) -> TimeSettings:
-    """Return the time system that a text such as "fischer:10+1" names. Raises ValueError."""
+    """Parse a time system such as "fischer:10+1". Raises ValueError."""
     word, _, numbers = text.strip().lower().partition(":")
     if word not in _FORMS:
         raise ValueError(f"clock {text!r}: expected one of {CLOCK_FORMS}")
@@ -63,7 +63,7 @@ def parse_clock(text: str) -> TimeSettings:
 
 
 def clock_text(settings: TimeSettings) -> str:
-    """Return the text that `parse_clock` reads."""
+    """Format time settings for `parse_clock`."""
     main, count, period = _number(settings.main), settings.count, _number(settings.period)
     increment = _number(settings.increment)
     match settings.kind:
@@ -92,7 +92,7 @@ def overtime_text(settings: TimeSettings) -> str:
 
 
 def check_clock(settings: TimeSettings) -> None:
-    """Raise ValueError on settings under which no move, or no second one, could be played."""
+    """Raise ValueError for settings under which no move, or no second move, could be played."""
     numbers = (settings.main, settings.period, settings.increment, settings.main_cap or 0.0, settings.move_cap or 0.0)
     if min(numbers) < 0 or not all(math.isfinite(number) for number in numbers):
         raise ValueError("time settings must be finite and not negative")
@@ -109,7 +109,7 @@ def check_clock(settings: TimeSettings) -> None:
 
 
 def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | None:
-    """Return the command that tells the settings, of those that a program lists; None if it knows none that can."""
+    """Return a command, among those that the program lists, that sends the settings; None if there is none."""
     main, period, increment = (_number(value) for value in (settings.main, settings.period, settings.increment))
     overtime = f" {period} {settings.count}" if settings.has_periods else ""
     if "kata-time_settings" in listed:
@@ -128,7 +128,7 @@ def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | N
 
 
 def knows_clocks(listed: Collection[str]) -> bool:
-    """Return whether a program lists any command that sets a clock."""
+    """True if a program lists any command that sets a clock."""
     return not {"time_settings", "kgs-time_settings", "kata-time_settings"}.isdisjoint(listed)
 
 
@@ -138,8 +138,8 @@ class Clock:
     def __init__(self, settings: TimeSettings) -> None:
         """Start with the full time.
 
-        main_share: the share used of the main time and the increments granted so far, None without main time.
-        least_left: seconds between the player and the fall of the flag, at the closest.
+        main_share: used share of the main time and of the increments granted so far, None without main time.
+        least_left: the smallest time, in seconds, that was left at the end of a move.
         """
         self._settings = settings
         self._main = self._granted = settings.main
@@ -152,7 +152,7 @@ class Clock:
         self.least_left = self.available()
 
     def available(self) -> float:
-        """Return how many seconds the next move may take."""
+        """Return the number of seconds that the next move may take."""
         settings = self._settings
         if self._count:
             return self._period if settings.kind is Kind.CANADIAN else self._period * self._count
@@ -161,10 +161,10 @@ class Clock:
         return left if settings.move_cap is None else min(left, settings.move_cap)
 
     def spend(self, seconds: float, grace: float = 0.0) -> bool:
-        """Take one move's time off the clock; return False when the flag fell.
+        """Charge one move; return False if the player lost on time.
 
-        Up to `grace` seconds too many are forgiven, at every move: they stand for pipes and a busy
-        machine, not for thought. They cost no byo-yomi period either.
+        Exceeding the time by up to `grace` seconds is forgiven at every move: it covers pipes and a busy machine, not
+        thinking. It does not cost a byo-yomi period either.
         """
         left = self.available()
         self.least_left = min(self.least_left, max(0.0, left - seconds))
@@ -176,17 +176,17 @@ class Clock:
         return True
 
     def time_left(self) -> tuple[float, int]:
-        """Return seconds and stones or periods as `time_left` has them; 0 of these in main time."""
+        """Return (seconds, stones or periods) as in `time_left`; the second is 0 in main time."""
         return (self._period, self._count) if self._count else (self._main, 0)
 
     def command(self, color: str, *, fractions: bool) -> str:
-        """Return the `time_left` command; without fractions, in whole seconds where the settings are whole."""
+        """Return the `time_left` command; without fractions, in whole seconds if the settings are whole."""
         seconds, count = self.time_left()
         whole = not fractions and all(float(each).is_integer() for each in (self._settings.main, self._settings.period))
         return f"time_left {color} {int(seconds) if whole else f'{seconds:.2f}'} {count}"
 
     def _spend_main(self, seconds: float) -> float:
-        """Take a move's time off the main time; return what it took beyond it, of the overtime it entered."""
+        """Charge a move to the main time; return the seconds that exceed it, which belong to the overtime."""
         settings = self._settings
         taken = min(seconds, self._main)
         self._main -= taken

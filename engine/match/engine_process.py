@@ -1,6 +1,6 @@
-"""One program's seat in a match: the GTP words said to it, and its failures named as reasons to lose.
+"""Speaks GTP with one program of a match, measures its time, and turns its failures into lost games.
 
-The process is `program.py`'s; whose turn it is and who wins is `game.py`'s.
+The process belongs to `engine.programs.program`; turns and results belong to `engine.match.game`.
 """
 
 import contextlib
@@ -25,25 +25,25 @@ _WARM_UP_TIME = TimeSettings(Kind.CANADIAN, period=1.0, count=1)
 
 @dataclass(frozen=True)
 class Score:
-    """A counted result, Black-positive; `margin` is None where only the winner is known."""
+    """A counted result, Black-positive; `margin` is None if only the winner is known."""
 
     sign: int
     margin: float | None
 
     @classmethod
     def of(cls, lead: float) -> "Score":
-        """Return the score that a lead of Black means."""
+        """Return the score for a lead of Black."""
         return cls((lead > 0) - (lead < 0), abs(lead))
 
     def __str__(self) -> str:
-        """Return the text that SGF and GTP have for it."""
+        """Format the score as in SGF and GTP."""
         if self.sign == 0:
             return "0"
         return ("B+" if self.sign > 0 else "W+") + ("" if self.margin is None else f"{self.margin:g}")
 
 
 class Forfeit(Exception):
-    """A game lost by the program in `seat` (a label), and why."""
+    """A game lost by the program with `label`, and the reason."""
 
     def __init__(self, label: str, reason: str, detail: str) -> None:
         super().__init__(f"{label} loses by {reason}: {detail}")
@@ -53,18 +53,18 @@ class Forfeit(Exception):
 
 
 class Refusal(MatchError):
-    """A program that does not know, or answers `?` to, what the match itself needs, such as the board size."""
+    """A program does not know, or refuses, a command that the match needs, such as the board size."""
 
 
 class CannotStart(MatchError):
-    """A program that cannot be started, or fails before it can play: nobody's loss."""
+    """A program cannot be started or fails before it can play: nobody loses a game."""
 
 
 class EngineProcess:
-    """A program under a label, started when first needed and again after it has failed."""
+    """A program under a label, started when first needed and again after a failure."""
 
     def __init__(self, label: str, command: str, hang: float, name: str | None = None) -> None:
-        """name: shown instead of what the program calls itself."""
+        """name: shown instead of the program's own name."""
         self.label = label
         self.command = command
         self.name = ""
@@ -80,8 +80,7 @@ class EngineProcess:
     def start(self, warm_up: bool, settings: MatchSettings) -> None:
         """Start the program unless it runs. Raises CannotStart or Refusal.
 
-        warm_up: make it play one move off the record, so that what it loads before its first move
-        is not charged to its clock.
+        warm_up: generate one move outside the games, so that loading is not charged to the program's clock.
         """
         if self._program is not None:
             return
@@ -97,16 +96,18 @@ class EngineProcess:
             raise CannotStart(f"{self.command!r} does not start: {failure.detail}") from failure
 
     def _warm_up(self, settings: MatchSettings) -> None:
-        """Have a move made off the record; then tell the time of the match, lest one that refuses it begins a game."""
+        """Generate a move outside the games; then send the match's time settings, so that a refusal shows before a
+        game."""
         self._size(settings)
         command = settings_command(_WARM_UP_TIME, self._commands)
         if command is not None:
             self.ask(command)
+        # The reply does not matter: `new_game` clears the board.
         self.ask("genmove black")
         self.set_time(settings.time)
 
     def lists(self, command: str) -> bool:
-        """Return whether `list_commands` names the command."""
+        """True if `list_commands` contains the command."""
         return command in self._commands
 
     def new_game(self, settings: MatchSettings, rules: Rules) -> None:
@@ -121,9 +122,9 @@ class EngineProcess:
         self.set_time(settings.time)
 
     def set_time(self, settings: TimeSettings | None) -> None:
-        """Tell the time settings, unless the program knows no clock at all. Raises Forfeit or Refusal.
+        """Send the time settings, unless the program knows no clock at all. Raises Forfeit or Refusal.
 
-        A program that knows clocks, but not this one, would think that it has another time than it has.
+        A program that knows clocks, but not this time system, would assume a wrong time.
         """
         if settings is None:
             return
@@ -131,12 +132,12 @@ class EngineProcess:
         if command is not None:
             self._need(command)
         elif knows_clocks(self._commands):
-            raise Refusal(f"{self.name} ({self.command}) lists no command that can tell it {clock_text(settings)!r}")
+            raise Refusal(f"{self.name} ({self.command}) lists no command for the time system {clock_text(settings)!r}")
         else:
-            log.warning("%s knows no clock: it is timed without being told", self.name)
+            log.warning("%s has no clock commands: its time is measured, but it does not know its limit", self.name)
 
     def genmove(self, color: str, grace: float) -> str:
-        """Return the text of the program's move, timed. Raises Forfeit."""
+        """Request a move, measure its time and return its text. Raises Forfeit."""
         if self.clock is None:
             reply, _ = self._timed(color, self._hang)
         else:
@@ -162,7 +163,7 @@ class EngineProcess:
         return reply
 
     def _timed(self, color: str, limit: float) -> tuple[Reply, float]:
-        """Return the reply to genmove and the seconds that it took, which count even if none comes."""
+        """Return the reply to genmove and its seconds, which are recorded even if no reply comes."""
         start = time.monotonic()
         try:
             reply = self.ask(f"genmove {color}", limit)
@@ -173,14 +174,14 @@ class EngineProcess:
         return reply, seconds
 
     def play(self, color: str, vertex: str) -> None:
-        """Tell the program a legal move. Raises Forfeit when it fails or refuses."""
+        """Send a legal move to the program. Raises Forfeit if it fails or refuses."""
         reply = self.ask(f"play {color} {vertex}")
         if not reply.ok:
             detail = f"refuses the legal move {color} {vertex}: {printable(reply.text)}"
             raise Forfeit(self.label, "error", detail)
 
     def final_score(self) -> Score | None:
-        """Return the program's own count, or None when it has none to give. Raises Forfeit."""
+        """Return the program's own count, or None if it has none. Raises Forfeit."""
         if not self.lists("final_score"):
             return None
         reply = self.ask("final_score")
@@ -188,7 +189,7 @@ class EngineProcess:
         return None if lead is None else Score.of(lead)
 
     def ask(self, command: str, seconds: float | None = None) -> Reply:
-        """Return the reply to a command. Raises Forfeit; the program is ended then."""
+        """Send a command and return its reply. Raises Forfeit, after the program was killed."""
         assert self._program is not None
         try:
             return self._program.ask(command, self._hang if seconds is None else seconds)
@@ -198,19 +199,19 @@ class EngineProcess:
             raise Forfeit(self.label, failure.trouble, failure.detail) from failure
 
     def rest(self) -> None:
-        """End whatever the program still thinks about after a game; any command ends pondering."""
+        """End pondering after a game: any command does."""
         if self._program is not None:
             with contextlib.suppress(Forfeit):
                 self.ask("name")
 
     def close(self) -> None:
-        """End the program politely, if it runs."""
+        """Ask the program to quit, if it runs."""
         program, self._program = self._program, None
         if program is not None:
             program.close()
 
     def kill(self) -> None:
-        """End the program at once, if it runs; any thread may."""
+        """Kill the program, if it runs. Thread-safe."""
         program = self._program
         if program is not None:
             program.kill()
@@ -219,7 +220,7 @@ class EngineProcess:
         self._need(size_command(settings.width, settings.height))
 
     def _place_handicap(self, settings: MatchSettings) -> None:
-        """Put the handicap stones where the standard has them, in the first way that the program lists."""
+        """Place the handicap stones on the standard's points, with the first command that the program lists."""
         names = [format_vertex(vertex, settings.width, settings.height) for vertex in settings.handicap_points]
         if not names:
             return
@@ -241,7 +242,7 @@ class EngineProcess:
         return reply.text
 
     def _set_rules(self, rules: Rules) -> None:
-        """Tell the rules, if the program lists a way to."""
+        """Send the rules, if the program lists a command for it."""
         command = rules_command(rules, self._commands)
         if command is None:
             return

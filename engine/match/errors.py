@@ -1,5 +1,5 @@
-"""What can be wrong with a match as a whole."""
+"""Errors of a match as a whole."""
 
 
 class MatchError(Exception):
-    """A match that cannot be started or gone on with; the text says why."""
+    """A match cannot be started or continued; the message gives the reason."""

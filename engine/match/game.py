@@ -1,6 +1,6 @@
-"""One game between two seats, with Keima's own rules as the arbiter of every move.
+"""Plays one game between two programs, with Keima's own rules as the arbiter of every move.
 
-Owns legality, the end of a game, who counts it and its record. Processes and clocks belong to `engine_process.py`.
+Owns legality, the end of a game, counting and the record. Processes and clocks belong to `engine_process`.
 """
 
 import hashlib
@@ -24,17 +24,17 @@ from engine.vertex import PASS, format_vertex, parse_vertex
 
 log = logging.getLogger(__name__)
 
+# SGF's letter after B+ or W+; every other loss without counting is F, forfeit.
 _FORFEIT_LETTER = {"resign": "R", "time": "T"}
-"""SGF's letter after B+ or W+; every other way to lose without a count is F, forfeit."""
 
 
 class Interrupted(Exception):
-    """A game broken off because the match stops; it has no record."""
+    """The match was stopped during a game, which has no record then."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a game ended: the winning color (None for a draw) and its SGF result."""
+    """The end of a game: the winning color (None for a draw) and its SGF result."""
 
     winner: int | None
     result: str
@@ -44,7 +44,7 @@ class Ending:
 
 
 class RefereedGame:
-    """One game from an empty board, handicap stones or an opening to its record."""
+    """One game, from an empty board, handicap stones or an opening, to its record."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class RefereedGame:
         referee: EngineProcess | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Take the programs by color; `stopping` is asked before each move of theirs."""
+        """players: by color. stopping: checked before each of their moves."""
         self.game = Game(settings.width, settings.height, rules=settings.parsed_rules(), komi=settings.komi)
         if settings.handicap:
             self.game.place_handicap(settings.handicap_points)
@@ -67,9 +67,9 @@ class RefereedGame:
         self._stopping = stopping
 
     def play(self) -> GameRecord:
-        """Play the game and return its record; a program's failure is its loss.
+        """Play the game and return its record; a program that fails loses.
 
-        Raises Interrupted when `stopping`, and CannotStart or Refusal when a program cannot play in this match.
+        Raises Interrupted when `stopping`, and CannotStart or Refusal if a program cannot play in this match.
         """
         try:
             ending = self._play()
@@ -80,7 +80,7 @@ class RefereedGame:
         return self._record(ending)
 
     def sgf(self, record: GameRecord) -> str:
-        """Return the game as SGF, with everything that its record says."""
+        """Return the game as SGF, with all values of its record."""
         time = self._settings.time
         return write_game(
             self.game,
@@ -117,16 +117,16 @@ class RefereedGame:
         return self._counted("passes")
 
     def _both_passed(self) -> bool:
-        """Return whether the players have ended the game as GTP knows it, by two passes in a row.
+        """True if the players have ended the game by two passes in a row, as GTP defines it.
 
-        The button is taken by the first pass, which therefore ends nothing.
+        The button is taken by the first pass, which therefore does not count.
         """
         if self.game.rules.button:
             return self.game.is_over
         return [move.vertex for move in self.game.moves[-2:]] == [PASS, PASS]
 
     def _make_move(self, color: int, text: str) -> None:
-        """Play a program's answer on the arbiter's board, then tell it to everybody else."""
+        """Play a program's reply on the arbiter's board, then send it to the others."""
         game, player = self.game, self._players[color]
         try:
             vertex = parse_vertex(text, game.width, game.height)
@@ -138,7 +138,7 @@ class RefereedGame:
         self._play_everywhere(color, vertex, [self._players[opponent(color)]])
 
     def _play_everywhere(self, color: int, vertex: int, players: Iterable[EngineProcess]) -> None:
-        """Play a legal move on the arbiter's board and tell it to these players and to the referee."""
+        """Play a legal move on the arbiter's board and send it to the given players and the referee."""
         game = self.game
         game.play(color, vertex)
         name = format_vertex(vertex, game.width, game.height)
@@ -154,7 +154,7 @@ class RefereedGame:
         self._ask_referee(start)
 
     def _ask_referee(self, action: Callable[[EngineProcess], None]) -> None:
-        """Do `action` with the referee, if there is one; dismiss it for this game when it fails."""
+        """Run `action` on the referee, if there is one; do without it for this game if it fails."""
         if self._referee is None:
             return
         try:
@@ -164,10 +164,10 @@ class RefereedGame:
             self._referee = None
 
     def _counted(self, reason: str) -> Ending:
-        """Count the present position: referee, else both players, else the arbiter.
+        """Count the current position: by the referee, else by both players, else by the arbiter.
 
-        The arbiter judges no life and death: only a stone within pass-alive territory is dead for
-        it, so its count is Tromp-Taylor's wherever the players have played on to the end.
+        The arbiter does not judge life and death: only stones within pass-alive territory are dead, so its count is
+        Tromp-Taylor's if the players have played to the end.
         """
         score, scored_by = self._referee_score(), "referee"
         if score is None:
@@ -183,7 +183,7 @@ class RefereedGame:
         return scores[0] if scores else None
 
     def _players_score(self) -> Score | None:
-        """Return what both players agree on: the score, or at least the winner, else None."""
+        """Return the score on which both players agree, or at least the winner, else None."""
         black, white = self._players[BLACK].final_score(), self._players[WHITE].final_score()
         if black is None or white is None or black.sign != white.sign:
             return None
@@ -237,7 +237,7 @@ class RefereedGame:
 
 
 def _time_text(record: GameRecord, label: str) -> str:
-    """Return what a player's time was spent on, in one line."""
+    """Summarize a player's use of time in one line."""
     text = f"{record.moves[label]} moves in {record.seconds[label]:.1f} s, the longest {record.longest[label]:.1f} s"
     if label in record.main_share:
         text += f", {record.main_share[label]:.0%} of the main time"

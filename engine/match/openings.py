@@ -1,6 +1,6 @@
-"""Openings of a match: the first moves of game records, each different, in an order that a seed decides.
+"""Reads the openings of a match: the first moves of different game records, in a seeded random order.
 
-Finding the records and judging which of them can be used is all that happens here; `game.py` plays them.
+Only finds and checks records; `game` plays the openings.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Opening:
-    """The moves from the empty board with which a game begins, and the record that they come from."""
+    """The first moves of a game, from an empty board, and the record that they come from."""
 
     name: str
     moves: tuple[Move, ...]
@@ -36,9 +36,9 @@ class Opening:
 
 @dataclass(frozen=True)
 class OpeningBook:
-    """The openings of a match in the order in which they are played.
+    """The openings of a match in playing order.
 
-    moves: moves of each, None for whole records. digest: equal for equal records.
+    moves: number of moves of each, None for whole records. digest: equal for equal records.
     """
 
     openings: tuple[Opening, ...]
@@ -47,23 +47,23 @@ class OpeningBook:
     digest: str
 
     def to_json(self) -> dict[str, object]:
-        """Return what decides which openings a match has, whatever their number."""
+        """Return the values that determine the openings, regardless of their number."""
         return {"moves": self.moves, "seed": self.seed, "digest": self.digest}
 
 
 class _Unusable(Exception):
-    """A record that gives no opening; the text says why."""
+    """A record cannot be used as an opening; the message gives the reason."""
 
 
 def read_openings(
     sources: Iterable[Path], width: int, height: int, rules: Rules, *, moves: int | None, seed: int, count: int
 ) -> OpeningBook:
-    """Return up to `count` openings on a board of this size, no two of them equal but for a symmetry.
+    """Return up to `count` openings on a board of this size that differ even under symmetries.
 
     sources: see `engine.records.sgf_source.iterate_records`.
-    moves: how many of each record; None takes whole records, of half as many moves as points at most.
-    Records are looked at in a random order, only as many as are needed; a larger count appends openings.
-    Raises MatchError when a source cannot be read, or none of its records can be used.
+    moves: number of moves of each; None uses whole records, with at most half as many moves as points. Records are read
+    in a random order until there are enough; a larger count appends openings.
+    Raises MatchError if a source cannot be read, or no record can be used.
     """
     try:
         records = sorted(iterate_records(sources))
@@ -93,7 +93,7 @@ def read_openings(
 
 
 def _opening(record: Record, width: int, height: int, rules: Rules, count: int | None) -> tuple[Opening, bytes]:
-    """Return a record's opening with a key of its last position. Raises _Unusable or BadSgf."""
+    """Return a record's opening and a key of its last position. Raises _Unusable or BadSgf."""
     if (record.width, record.height) != (width, height):
         raise _Unusable("of another board size")
     if record.setups:
@@ -115,7 +115,7 @@ def _opening(record: Record, width: int, height: int, rules: Rules, count: int |
 
 
 def _position_key(game: Game) -> bytes:
-    """Return a key that is equal for positions which a symmetry of the board maps to each other."""
+    """Return a key that is equal for positions that a symmetry of the board maps to each other."""
     stones = game.board[COLOR, points(game.width, game.height)].reshape(game.height, game.width)
     seen = (np.ascontiguousarray(map_planes(stones, symmetry)) for symmetry in applicable(game.width, game.height))
     return bytes([game.to_play]) + min(each.tobytes() for each in seen)

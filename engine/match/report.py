@@ -1,6 +1,6 @@
-"""What the games of a match say: counts, intervals, ratings, times, and the lines that tell of them.
+"""Computes the statistics of a match: counts, intervals, ratings, times, and one-line summaries.
 
-Numbers and text only; tables are `table.py`'s, and where they are shown is `cli.py`'s.
+Returns numbers and text; `table` lays out tables, and the command line prints them.
 """
 
 import math
@@ -17,21 +17,21 @@ from engine.support.elo import Interval, Pairing, elo_from_score, fit_ratings, w
 
 @dataclass
 class Tally:
-    """One player's results: in all games, with one color, or against one other player."""
+    """One player's results: in all games, with one color, or against one opponent."""
 
     wins: int = 0
     losses: int = 0
     draws: int = 0
 
     def __str__(self) -> str:
-        """Return wins-losses-draws."""
+        """Format as wins-losses-draws."""
         return f"{self.wins}-{self.losses}-{self.draws}"
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
 
     def count(self, label: str, winner: str | None) -> None:
-        """Add the result of one game of the player with this label."""
+        """Add the result of one game for the player with this label."""
         if winner is None:
             self.draws += 1
         elif winner == label:
@@ -41,30 +41,30 @@ class Tally:
 
     @property
     def games(self) -> int:
-        """All games."""
+        """Number of games."""
         return self.wins + self.losses + self.draws
 
     @property
     def points(self) -> float:
-        """Points, a draw half a point."""
+        """Points; a draw is half a point."""
         return self.wins + self.draws / 2
 
     @property
     def score(self) -> Interval:
-        """The share of points with its Wilson 95 % interval."""
+        """Share of points with its Wilson 95 % interval."""
         return wilson_interval(self.points, self.games)
 
     @property
     def elo(self) -> Interval:
-        """The Elo difference that the score means, with its 95 % interval."""
+        """Elo difference for the score, with its 95 % interval."""
         return elo_from_score(self.wins, self.losses, self.draws)
 
 
 @dataclass
 class Standing:
-    """One player's results in a match: with each color, against everyone, losses by reason, times in seconds.
+    """One player's results in a match: by color, by opponent, losses by reason, times in seconds.
 
-    main_shares: the share of the main time that each game used; least_left: None without a clock.
+    main_shares: used share of the main time in each game; least_left: None without a clock.
     """
 
     name: str = ""
@@ -80,17 +80,17 @@ class Standing:
 
     @property
     def total(self) -> Tally:
-        """Both colors together."""
+        """Results with both colors."""
         return self.black + self.white
 
     @property
     def seconds_a_move(self) -> float:
-        """Mean seconds of a genmove."""
+        """Mean seconds for a genmove."""
         return self.seconds / self.moves if self.moves else 0.0
 
     @property
     def mean_main_share(self) -> float | None:
-        """Mean over the games of the share of the main time used, None without main time."""
+        """Mean used share of the main time, None without main time."""
         return sum(self.main_shares) / len(self.main_shares) if self.main_shares else None
 
     def count(self, label: str, record: GameRecord) -> None:
@@ -112,7 +112,7 @@ class Standing:
 
 
 def standings(records: Sequence[GameRecord], labels: Sequence[str]) -> dict[str, Standing]:
-    """Return the standing of every player by label, in the order of the labels."""
+    """Return the standing of every player by label, in the order of `labels`."""
     result = {label: Standing(label) for label in labels}
     for record in records:
         for label in (record.black, record.white):
@@ -121,7 +121,7 @@ def standings(records: Sequence[GameRecord], labels: Sequence[str]) -> dict[str,
 
 
 def pairings(found: dict[str, Standing]) -> list[Pairing]:
-    """Return the results of all who have met."""
+    """Return the results of all pairs of players that have met."""
     return [
         Pairing(first, second, tally.wins, tally.losses, tally.draws)
         for first, second in combinations(found, 2)
@@ -130,7 +130,7 @@ def pairings(found: dict[str, Standing]) -> list[Pairing]:
 
 
 def ratings(found: dict[str, Standing]) -> dict[str, Interval] | None:
-    """Return the players' Elo ratings, of mean 0, with 95 % intervals; None while not all of them are connected."""
+    """Return the players' Elo ratings, with mean 0, and 95 % intervals; None until the results connect all players."""
     try:
         fitted = fit_ratings(pairings(found))
     except ValueError:
@@ -141,7 +141,7 @@ def ratings(found: dict[str, Standing]) -> dict[str, Interval] | None:
 
 
 def repeated_games(records: Sequence[GameRecord]) -> int:
-    """Return how many games have the moves and the players of an earlier one and so tell nothing new."""
+    """Return the number of games that repeat the moves and players of an earlier one, and so add no information."""
     return len(records) - len({(record.black, record.white, record.digest) for record in records})
 
 
@@ -164,14 +164,14 @@ def progress_text(records: Sequence[GameRecord], settings: MatchSettings) -> str
 
 
 def game_text(record: GameRecord) -> str:
-    """Return one finished game in one line."""
+    """Describe one finished game in one line."""
     black, white = record.names[record.black], record.names[record.white]
     text = f"game {record.number}: {black} (black) - {white}: {record.result} by {record.reason}"
     return text + (f": {record.detail}" if record.detail else "")
 
 
 def summary(records: Sequence[GameRecord], settings: MatchSettings) -> dict[str, Any]:
-    """Return the numbers of the tables for summary.json; an infinite Elo is null."""
+    """Return the statistics for summary.json; an infinite Elo is null."""
     found = standings(records, settings.labels)
     fitted = ratings(found)
     return {

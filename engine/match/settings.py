@@ -1,6 +1,6 @@
-"""What is fixed for a whole match: players, board, rules, time, openings and limits, as one frozen value.
+"""The settings of a match: players, board, rules, time, openings and limits, as one immutable value.
 
-Running the match, and storing its results, are other modules' work.
+Does not run the match or store its results.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from engine.vertex import MAX_SIZE
 
 @dataclass(frozen=True)
 class Entrant:
-    """A program in a match: its label in records, its command line, and the name shown, if not its own."""
+    """A program in a match: its label in records, its command line, and the name to show instead of its own."""
 
     label: str
     command: str
@@ -28,7 +28,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Fixture:
-    """One game to be played: its number, from 1, the labels of its players, and the index of its opening."""
+    """One game to play: its number, from 1, the labels of its players, and the index of its opening."""
 
     number: int
     black: str
@@ -38,14 +38,13 @@ class Fixture:
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """Settings of a match of two programs or more, everyone against everyone; times in seconds.
+    """Settings of a round-robin match of two or more programs; times in seconds.
 
-    games: for each pairing. alternate: change colors after every game; without it the earlier
-    entrant plays Black. More than two entrants, and openings, which are played with either color,
-    always alternate. handicap: 0, or how many stones on the fixed points every Black begins with.
-    referee: a command line. rules: a shorthand or JSON object. time: None plays without a
-    clock. hang: the longest wait for any answer that no clock limits. max_moves: 0 stands for three
-    times the number of points.
+    games: for each pairing. alternate: change colors after every game; without it, the earlier entrant plays Black.
+    Matches with more than two entrants, or with openings, which are played with either color, always alternate.
+    handicap: 0, or the number of stones on the fixed points in every game. referee: a command line. rules: a shorthand
+    or JSON object. time: None plays without a clock. hang: the longest wait for any reply that no clock limits.
+    max_moves: 0 means three times the number of points.
     """
 
     entrants: tuple[Entrant, ...]
@@ -65,7 +64,7 @@ class MatchSettings:
     concurrency: int = 1
 
     def __post_init__(self) -> None:
-        """Raise MatchError on a value that no match can have."""
+        """Raise MatchError for an invalid value."""
         self._check(len(self.entrants) >= 2, "engines", len(self.entrants), "2 or more")
         self._check(len(set(self.labels)) == len(self.labels), "engines", " ".join(self.labels), "different names")
         self._check(self.games >= 1, "games", self.games, "1 or more")
@@ -89,7 +88,7 @@ class MatchSettings:
         self.parsed_rules()
 
     def parsed_rules(self) -> Rules:
-        """Return the rules as a value. Raises MatchError on unknown ones."""
+        """Parse the rules. Raises MatchError if they are unknown."""
         try:
             return parse_rules(self.rules)
         except BadRules as error:
@@ -107,19 +106,19 @@ class MatchSettings:
 
     @property
     def move_limit(self) -> int:
-        """The number of moves at which a game is stopped and counted."""
+        """Number of moves after which a game is stopped and counted."""
         return self.max_moves or 3 * self.width * self.height
 
     @property
     def alternates(self) -> bool:
-        """True if colors change after every game of a pairing."""
+        """True if the players change colors after every game of a pairing."""
         return self.alternate or self.openings is not None or len(self.entrants) > 2
 
     def fixtures(self) -> list[Fixture]:
-        """Return all games in the order in which they start: round after round, a round holding each pairing once.
+        """Return all games in starting order: round by round, each with every pairing once.
 
-        More games append rounds, so that a match can be made longer later. Who begins with Black
-        changes along the list, so that everyone has both colors about equally often in one round.
+        More games append rounds, so a match can be extended later. Black alternates along the list, so that everyone
+        plays both colors about equally often in one round.
         """
         result: list[Fixture] = []
         pairings = list(combinations(enumerate(self.entrants), 2))
@@ -132,7 +131,7 @@ class MatchSettings:
         return result
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings that decide what a game is: all but `games` and `concurrency`."""
+        """Return the settings that define a game: all except `games` and `concurrency`."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         for name in ("entrants", "games", "concurrency"):
             del fields[name]
@@ -141,7 +140,7 @@ class MatchSettings:
             fields[f"name {entrant.label}"] = entrant.name
         return fields | {
             "alternate": self.alternates,
-            # As in the folders of matches that were played before there was a handicap.
+            # None instead of 0, as in folders of matches from before there was a handicap.
             "handicap": self.handicap or None,
             "openings": None if self.openings is None else self.openings.to_json(),
             "time": None if self.time is None else clock_text(self.time),

@@ -1,7 +1,7 @@
-"""The directory of a match: settings.json, one SGF a game, one line a game in results.jsonl.
+"""Reads and writes the directory of a match: settings.json, one SGF for each game, one line for each in results.jsonl.
 
-A game is finished when its line stands whole in results.jsonl; its SGF was written before. So a
-match that was killed at any moment leaves only whole games, and goes on from there.
+A game is finished when its line is complete in results.jsonl; its SGF was written before. So a match that is killed at
+any moment leaves only whole games and can be resumed.
 """
 
 from collections.abc import Collection
@@ -19,15 +19,15 @@ FORMAT = {"format": "keima-match", "version": 2}
 
 @dataclass(frozen=True)
 class GameRecord:
-    """One finished game, as a line of results.jsonl.
+    """One finished game: a line of results.jsonl.
 
-    black, white, winner: labels of players; no winner is a draw. result: as in SGF.
-    reason: "passes" or "moves" (a counted game), "repetition" (no result), "resign", or why the
-    loser lost: "illegal", "time", "hang", "crash", "garbage", "error".
-    scored_by: "referee", "players" (they agree), "arbiter", or "" for a game that was not counted.
-    By the players' labels: names; seconds and moves of all genmoves; longest: seconds of one; least_left:
-    seconds before the fall of the flag, at the closest; main_share: share used of the main time and the
-    increments granted. The last two are there only where a clock, and main time, are.
+    black, white, winner: labels of players; no winner means a draw. result: as in SGF.
+    reason: "passes" or "moves" (a counted game), "repetition" (no result), "resign", or the reason of the loss:
+    "illegal", "time", "hang", "crash", "garbage", "error".
+    scored_by: "referee", "players" (they agree), "arbiter", or "" for a game that was not counted. By player label:
+    names; seconds and moves of all genmoves; longest: seconds of the longest one; least_left: the smallest time left,
+    in seconds; main_share: used share of the main time and the increments granted. The last two exist only with a
+    clock, and with main time.
     opening: the record that it began with. digest: equal for games with equal moves.
     """
 
@@ -51,13 +51,13 @@ class GameRecord:
 
 
 class Store:
-    """The files of one match, or nothing but memory when it has no directory."""
+    """The files of one match; only memory without a directory."""
 
     def __init__(self, settings: MatchSettings, directory: Path | None, resume: bool = True) -> None:
         """Open or create the directory.
 
-        Raises MatchError when it holds a match with other settings, or any at all and `resume` is
-        False; its text names the first setting that differs. Raises it, too, for a line that is no game of the match.
+        Raises MatchError if it contains a match with other settings (the message has the first difference), any match
+        if `resume` is False, or a line that is not a game of the match.
         """
         self.records: dict[int, GameRecord] = {}
         self._directory, self._labels = directory, settings.labels
@@ -67,23 +67,23 @@ class Store:
         self.reload()
 
     def reload(self) -> None:
-        """Take over what the files hold: an interrupt may come after a game is written and before it is remembered."""
+        """Read the files again: an interrupt may come after a game was written and before it was added here."""
         if self._directory is not None:
             self.records = {record.number: record for record in self._run.read(self._record, "game record")}
 
     def sgf_name(self, number: int) -> str:
-        """Return the file name of a game's record."""
+        """Return the file name of a game's SGF."""
         return f"game-{number:05d}.sgf"
 
     def add(self, record: GameRecord, sgf: str) -> None:
-        """Keep a finished game: its SGF first, then its line."""
+        """Store a finished game: its SGF first, then its line."""
         if self._directory is not None:
             write_atomically(self._directory / self.sgf_name(record.number), sgf)
             self._run.add(asdict(record))
         self.records[record.number] = record
 
     def _record(self, line: Any) -> GameRecord:
-        """Return the game of a line. Raises ValueError or TypeError where it is none of the match."""
+        """Parse a line of results.jsonl. Raises ValueError or TypeError if it is not a game of this match."""
         record = GameRecord(**line)
         _require_players(record, self._labels)
         return record

@@ -1,4 +1,4 @@
-"""The tables of a match: players and facts for any match, and the crosstable of three players or more."""
+"""Lays out the tables of a match: statistics of the players, and a crosstable for three or more players."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _LOST = {
 
 
 def tables(records: Sequence[GameRecord], settings: MatchSettings, title: str) -> "list[Table]":
-    """Return what a match shows: with two players one table of facts, else a crosstable before it."""
+    """Return the tables of a match: statistics, after a crosstable if there are more than two players."""
     found = standings(records, settings.labels)
     facts = _facts(found, settings)
     shown = [facts] if len(found) == 2 else [_crosstable(found), facts]
@@ -33,7 +33,7 @@ def tables(records: Sequence[GameRecord], settings: MatchSettings, title: str) -
 
 
 def _crosstable(found: dict[str, Standing]) -> "Table":
-    """Return one row a player, the strongest first: rating, results against each, points and score."""
+    """Return a table with a row for each player, the strongest first: rating, results, points and score."""
     from rich.table import Table
 
     fitted = ratings(found)
@@ -54,7 +54,7 @@ def _crosstable(found: dict[str, Standing]) -> "Table":
 
 
 def _facts(found: dict[str, Standing], settings: MatchSettings) -> "Table":
-    """Return one column a player, one row a fact."""
+    """Return a table with one column for each player and one row for each statistic."""
     from rich.table import Table
 
     table = Table()
@@ -105,7 +105,7 @@ def _time_rows(columns: list[Standing], settings: MatchSettings) -> list[tuple[s
 
 
 def _loss_rows(columns: list[Standing], settings: MatchSettings) -> list[tuple[str, list[str]]]:
-    """Return a row for each way in which a game was lost, and one for time wherever there is a clock."""
+    """Return a row for each reason of lost games, and always one for time if there is a clock."""
     reasons = {reason for column in columns for reason in column.losses_by_reason}
     if settings.time is not None:
         reasons.add("time")

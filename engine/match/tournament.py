@@ -1,6 +1,6 @@
-"""The run of a match: which games are left, who plays them at once, and how it stops.
+"""Runs a match: starts the games that are left, several at once, and stops them.
 
-The games are `game.py`'s, the files `store.py`'s, the table `report.py`'s.
+Games belong to `game`, files to `store`, statistics to `report`.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from engine.match.game import Interrupted, RefereedGame
 from engine.match.settings import Fixture, MatchSettings
 from engine.match.store import GameRecord, Store
 
+# Interval at which the waiting main thread wakes up, so that Ctrl-C reaches it.
 _POLL_SECONDS = 0.2
-"""How often the waiting main thread looks up, so that Ctrl-C reaches it."""
 
 OnGame = Callable[[list[GameRecord]], None]
 _Done = tuple[GameRecord, str] | Exception
@@ -25,7 +25,7 @@ _Done = tuple[GameRecord, str] | Exception
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The finished games in order, and whether Ctrl-C stopped the match before its last one."""
+    """The finished games in order, and whether Ctrl-C stopped the match."""
 
     records: list[GameRecord]
     interrupted: bool = False
@@ -38,12 +38,12 @@ def run_match(
     resume: bool = True,
     on_game: OnGame | None = None,
 ) -> MatchResult:
-    """Play all games of a match that its directory does not hold yet, and return all records.
+    """Play all games of a match that its directory does not contain yet, and return all records.
 
-    on_game: called with the records so far at the start and after every game, in this thread.
-    Ctrl-C ends the programs, drops the games in play and returns what is finished.
-    Raises MatchError when a program cannot be started or started again, knows or accepts no clock such as
-    this, refuses the settings, or the directory holds another match.
+    on_game: called in this thread with the records so far, at the start and after every game. Ctrl-C ends the programs,
+    drops the games in play and returns the finished ones.
+    Raises MatchError if a program cannot be started (again), has no command for the time system, refuses the settings,
+    or if the directory contains another match.
     """
     store = Store(settings, directory, resume)
     fixtures = settings.fixtures()
@@ -69,7 +69,7 @@ def run_match(
 
 
 class _WorkerPool:
-    """The threads that play: each has its own programs and takes the next game when it is free."""
+    """Worker threads, each with its own programs; a free worker takes the next game."""
 
     def __init__(self, settings: MatchSettings, fixtures: list[Fixture]) -> None:
         self._count = len(fixtures)
@@ -84,10 +84,11 @@ class _WorkerPool:
         self._threads = [threading.Thread(target=self._run, args=(worker,), daemon=True) for worker in self._workers]
 
     def results(self) -> Iterator[tuple[GameRecord, str]]:
-        """Check the programs, start the threads, yield every game as it is finished, and wait for the programs' end.
+        """Check the programs, start the threads, yield every finished game, and wait until the programs have ended.
 
-        Raises what a game raised, and MatchError for a program that cannot play in this match.
+        Raises the error of a game, and MatchError for a program that cannot play in this match.
         """
+        # One check is enough: all workers start the same programs.
         for worker in self._workers[:1]:
             worker.check()
         for thread in self._threads:
@@ -107,7 +108,7 @@ class _WorkerPool:
                 thread.join(_POLL_SECONDS)
 
     def stop(self) -> None:
-        """End every game in play and every program. Returns when they have ended."""
+        """End all games and programs, and wait for their end."""
         self._stopping.set()
         for worker in self._workers:
             worker.kill()
@@ -128,7 +129,7 @@ class _WorkerPool:
 
 
 class _Worker:
-    """The programs of one table: the players, each started for its first game, and the referee."""
+    """The programs of one worker: the players, each started for its first game, and the referee."""
 
     def __init__(self, settings: MatchSettings, stopping: Callable[[], bool]) -> None:
         self._settings = settings
@@ -139,7 +140,7 @@ class _Worker:
         self._referee = None if settings.referee is None else EngineProcess("referee", settings.referee, settings.hang)
 
     def check(self) -> None:
-        """Start every player and tell it the time settings. Raises CannotStart or Refusal."""
+        """Start every player and send it the time settings. Raises CannotStart or Refusal."""
         for player in self._players.values():
             player.start(warm_up=self._settings.time is not None, settings=self._settings)
 
@@ -151,18 +152,18 @@ class _Worker:
         game = RefereedGame(self._settings, fixture.number, players, opening, self._referee, self._stopping)
         record = game.play()
         if len(self._players) > 2:
-            # Who sits the next game out must not ponder on this one.
+            # A player that sits out the next game must not ponder on this one.
             for player in players.values():
                 player.rest()
         return record, game.sgf(record)
 
     def kill(self) -> None:
-        """End the programs at once; the game in play then fails, and is dropped."""
+        """Kill the programs; the game in play then fails and is dropped."""
         for player in self._programs():
             player.kill()
 
     def close(self) -> None:
-        """End the programs politely, unless the match is stopping."""
+        """Ask the programs to quit; kill them if the match is stopping."""
         for player in self._programs():
             if self._stopping():
                 player.kill()

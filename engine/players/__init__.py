@@ -1,4 +1,4 @@
-"""Whoever chooses moves. The seat and its questions are in `base`, the players beside it."""
+"""Players: everything that chooses moves. The protocol is in `base`, its implementations beside it."""
 
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
 from engine.players.hidden_moves import at_level

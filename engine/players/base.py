@@ -1,4 +1,4 @@
-"""One seat for everything that can choose a move: what it is asked, and what it answers."""
+"""Defines the protocol of a player: requests, limits and decisions."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,18 +13,18 @@ from engine.search.stoppers import SearchStats
 from engine.vertex import PASS, points
 
 Watch = Callable[[Search, SearchStats], None]
-"""Called every few milliseconds by the thread that searches; it may read the tree and must return soon."""
+"""Callback that the searching thread calls every few milliseconds; it may read the tree and must return soon."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a player may think; None for no limit.
+    """Limits of a search; None means unlimited.
 
-    visits: at the root, reused ones included.
-    seconds: wall time, all of which may be used; with `most_seconds` the time of a move of average difficulty.
-    most_seconds: the bound of an easy or hard move's time, which the search then chooses itself.
-    is_kept: time that is not used serves later moves; without it a move takes at least `seconds`.
-    visibility: how much is seen of a move to be played, None for all; see `engine.settings.levels`.
+    visits: at the root, including reused ones.
+    seconds: wall time that may be used completely; with `most_seconds`, the time for a move of average difficulty.
+    most_seconds: upper bound; within it the search chooses the time by the difficulty of the move.
+    is_kept: unused time serves later moves; without it, a move takes at least `seconds`.
+    visibility: how many moves are considered, None for all; see `engine.settings.levels`.
     """
 
     visits: int | None = None
@@ -35,12 +35,12 @@ class Limits:
 
     @property
     def bound(self) -> float | None:
-        """Seconds that must not be exceeded, or None."""
+        """The number of seconds that must not be exceeded, or None."""
         return self.seconds if self.most_seconds is None else self.most_seconds
 
 
 def limits_within(allotment: Allotment | None, visits: int | None = None, seconds: float | None = None) -> Limits:
-    """Return the limits that a clock sets, within a user's caps of visits and seconds a move."""
+    """Return the limits given by a clock, capped by the user's visits and seconds for each move."""
     if allotment is None:
         return Limits(visits, seconds)
     limits = Limits(visits, allotment.seconds, allotment.most_seconds, allotment.is_kept)
@@ -51,9 +51,9 @@ def limits_within(allotment: Allotment | None, visits: int | None = None, second
 
 @dataclass(frozen=True)
 class Decision:
-    """A chosen move, and what the player thinks of the position from the mover's side.
+    """A chosen move and the player's evaluation from the mover's point of view.
 
-    winrate in [0, 1], score_lead in points, visits of the search behind it.
+    winrate in [0, 1], score_lead in points, visits of the search.
     """
 
     vertex: int
@@ -64,15 +64,15 @@ class Decision:
 
 
 Avoided = Mapping[int, Mapping[int, int]]
-"""By color, the vertices (PASS too) that this color may not play in the search, each with the number of plies for
-which that holds: 1 is the root alone."""
+"""For each color, the vertices (also PASS) that it may not play in the search, with the number of plies: 1 is the root
+only."""
 
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """What an analysis looks at, and how long.
+    """What an analysis searches, and for how long.
 
-    wide_root_noise: of this search alone, see `SearchParams`.
+    wide_root_noise: for this search only, see `SearchParams`.
     """
 
     limits: Limits = Limits()
@@ -81,15 +81,15 @@ class AnalysisRequest:
 
 
 def all_but(vertices: Collection[int], plies: int, width: int, height: int) -> dict[int, int]:
-    """Return every other point and pass as avoided for a number of plies: how to allow `vertices` only."""
+    """Return every point not in `vertices`, and pass, as avoided for `plies` plies: this allows `vertices` only."""
     return {vertex: plies for vertex in [*points(width, height), PASS] if vertex not in vertices}
 
 
 class Player(Protocol):
-    """Chooses moves and judges finished games. `stop` may be called from any thread.
+    """Chooses moves and judges finished games. `stop` is thread-safe.
 
-    network: what it judges positions by, to be asked between searches; None for a player without one.
-    params: of its search.
+    network: the network that evaluates positions, for direct queries between searches; None for a player without one.
+    params: of the player's search.
     """
 
     name: str
@@ -99,40 +99,40 @@ class Player(Protocol):
     def genmove(
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
-        """Return a legal move for `color`; the game is not changed."""
+        """Return a legal move for `color`; does not change the game."""
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
-        """Search for `color` until `stop` or the request's limits, and keep the tree; nothing is played."""
+        """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
 
     def ponder(self, game: Game) -> None:
         """Search for the side to move until `stop` or the limit of pondering, and keep the tree."""
 
     def dead_stones(self, game: Game) -> list[list[int]]:
-        """Return the dead chains of a finished game, each as its vertices."""
+        """Return the dead chains of a finished game, each as a list of vertices."""
 
     def seki_stones(self, game: Game) -> list[list[int]]:
-        """Return the chains that live in seki, each as its vertices."""
+        """Return the chains that live in seki, each as a list of vertices."""
 
     def expected_score(self, game: Game) -> float | None:
-        """Return the score that the game is expected to end with, Black minus White; None if it can be counted."""
+        """Return the expected final score, Black minus White; None if the position can simply be counted."""
 
     def prepare(self, width: int, height: int) -> None:
-        """Get ready for boards of this size in the background, and return at once."""
+        """Prepare for boards of this size in the background; returns at once."""
 
     def stop(self) -> None:
-        """End a running `genmove`, with the best move so far, `analyze` or `ponder`."""
+        """Stop a running `genmove`, which returns its best move so far, `analyze` or `ponder`."""
 
     def set_params(self, params: SearchParams) -> None:
-        """Search by other parameters from the next search on."""
+        """Use other parameters from the next search on."""
 
     def clear_cache(self) -> None:
-        """Forget what was searched and evaluated, and nothing of the game."""
+        """Drop the search tree and cached evaluations; keep everything about the game."""
 
     def new_game(self) -> None:
-        """Forget what was learned about the last game."""
+        """Forget the last game."""
 
     def restart(self) -> None:
-        """Start anew from the seed, as if just made: the same questions get the same answers."""
+        """Return to the initial state, including the seed: equal requests get equal answers again."""
 
     def close(self) -> None:
-        """Free threads and devices."""
+        """Release threads and devices."""

@@ -1,4 +1,4 @@
-"""Taking dead stones off the board, where players do not agree that they are dead and play on."""
+"""Captures dead stones when the players disagree about them and play on."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -11,44 +11,44 @@ from engine.rules import Scoring, Tax
 from engine.scoring import area_score
 from engine.vertex import PASS, neighbors
 
+# Capturing dead stones should cost nothing; if it seems to cost more points than this, other moves are tried.
 _SUSPICIOUS_LOSS = 2.0
-"""Points that taking stones off may seem to cost, which should cost nothing, before other moves are looked at."""
+# A move must seem better by this many points to be preferred to one that takes a liberty.
 _CLEAR_GAIN = 0.5
-"""Points by which a move must seem better than one that takes a liberty."""
 
 
 @dataclass
 class CleanUp:
-    """What one game's clean-up knows: the stones to take off, and the moves by which it knew them.
+    """The state of one game's clean-up: the dead stones, and the moves at which they were determined.
 
-    Stones are judged as they are after the passes that ended the game, and again after every stone that the opponent
-    plays. A chain does not come back to life because its captor has begun to fill its liberties.
+    Dead stones are determined after the passes that ended the game, and again after every stone that the opponent
+    plays. A chain does not become alive because its captor fills its liberties.
     """
 
     dead: frozenset[int] | None = None
     _moves: list[Move] | None = field(default=None)
 
     def expect(self, game: Game) -> None:
-        """Note that the players have passed: they may take that back, and play on from here."""
+        """Record that the players have passed: they may take that back and play on from here."""
         count = game.move_number
         while count and game.moves[count - 1].vertex == PASS:
             count -= 1
         self.dead, self._moves = None, game.moves[:count]
 
     def goes_on(self, game: Game) -> bool:
-        """True if nothing but passes has happened since `expect` or `remember`."""
+        """True if only passes were played since `expect` or `remember`."""
         if self._moves is None:
             return False
         since = game.moves[len(self._moves) :]
         return game.moves[: len(self._moves)] == self._moves and all(move.vertex == PASS for move in since)
 
     def learn(self, game: Game, dead: Collection[int]) -> None:
-        """Take over what was told after the passes, so that nobody is told one thing and sees another."""
+        """Adopt the dead stones reported after the passes, so that the clean-up agrees with the report."""
         if self.dead is None and game.rules.may_agree and game.is_over and self.goes_on(game):
             self.dead = frozenset(dead)
 
     def judge(self, game: Game, player: Player) -> None:
-        """Find out which stones are dead, as if both players passed now and agreed on them."""
+        """Determine the dead stones as if both players passed now and agreed."""
         ended = game.copy()
         ended.set_rules(replace(game.rules, friendly_pass=True))
         while not ended.is_over:
@@ -56,21 +56,21 @@ class CleanUp:
         self.dead = frozenset(vertex for chain in player.dead_stones(ended) for vertex in chain)
 
     def remember(self, game: Game) -> None:
-        """Note that all moves up to now have changed nothing about who is dead."""
+        """Record that the moves so far have not changed which stones are dead."""
         self._moves = list(game.moves)
 
     def forget(self) -> None:
-        """Know nothing of dead stones any more."""
+        """Reset: no dead stones are known."""
         self.dead, self._moves = None, None
 
     def left(self, game: Game, color: int) -> set[int]:
-        """Return the opponent's dead stones that still stand."""
+        """Return the opponent's dead stones that are still on the board."""
         return {vertex for vertex in self.dead or () if game.color_at(vertex) == opponent(color)}
 
     def choose(self, game: Game, color: int, think: Callable[[Game, Avoided], Decision]) -> Decision:
-        """Choose a move against dead stones: on a liberty of theirs unless that harms, else near them, else a pass.
+        """Choose a move against dead stones: on one of their liberties, else near them, else a pass.
 
-        think: chooses a move in a game that counts what stands, except those to be avoided.
+        think: chooses a move by rules that count every stone on the board, except avoided moves.
         """
         game, found = as_it_stands(game), Decision(PASS)
         dead = self.left(game, color)
@@ -85,21 +85,21 @@ class CleanUp:
         return found
 
     def _seems_to_cost(self, game: Game, color: int, decision: Decision) -> bool:
-        """True if a player expects fewer points after its move than the board holds without the dead stones."""
+        """True if the expected score after the move is below the board's score without the dead stones."""
         if decision.score_lead is None:
             return False
         return decision.score_lead < for_color(area_score(game, self.dead or ()), color) - _SUSPICIOUS_LOSS
 
 
 def as_it_stands(game: Game) -> Game:
-    """Return the game by rules that count what stands, where own moves within own territory cost nothing."""
+    """Return the game under rules that count every stone on the board; a move in own territory then costs nothing."""
     copy = game.copy()
     copy.set_rules(replace(game.rules, scoring=Scoring.AREA, tax=Tax.NONE, button=False, friendly_pass=False))
     return copy
 
 
 def moves_around(game: Game, color: int, dead: Collection[int]) -> set[int]:
-    """Return the safe moves of a color in the regions without its stones that hold the given ones."""
+    """Return the safe moves of a color in the regions around the given stones, bounded by the color's own stones."""
     todo, seen = list(dead), set(dead)
     while todo:
         for near in neighbors(todo.pop(), game.width):

@@ -1,4 +1,4 @@
-"""What the levels below the full one overlook."""
+"""Hides moves from the levels below the full one, so that they overlook some."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from engine.players.base import Limits
 from engine.settings.levels import FULL_LEVEL, VISIBILITY
 from engine.vertex import PASS
 
+# Average number of points that a level considers regardless of their priors.
 RANDOMLY_SEEN = 5
-"""Points that a level sees whatever their priors, on average."""
 
 
 def at_level(limits: Limits, level: int) -> Limits:

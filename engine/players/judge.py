@@ -1,4 +1,4 @@
-"""Life and death: who will own each point, which chains are dead and which live in seki."""
+"""Judges life and death: the owner of each point, dead chains, and chains in seki."""
 
 import threading
 from dataclasses import dataclass, replace
@@ -19,26 +19,26 @@ from engine.search.stoppers import EventStopper, Stopper, TimeStopper, VisitStop
 from engine.vertex import neighbors, points, policy_index
 
 Ownership = NDArray[np.float64]
-"""[area] in policy order, 1 Black's, -1 White's, with either side to move first."""
+"""[area] in policy order: 1 is Black's, -1 White's, averaged over both sides to move first."""
 
+# Mean ownership from which a point counts as decided. Playouts blunder, so their threshold is lower than a network's.
 _SURE = 0.9
 _SURE_OF_PLAYOUTS = 0.75
-"""Mean ownership from which a point counts as decided, by a network or by play-outs, which blunder."""
+# An empty point beside living stones belongs to nobody below this mean ownership; from it on, stones are surely alive.
 _NOBODYS = 0.5
-"""Mean ownership below which an empty point beside living stones is nobody's, and from which these surely live."""
 _MEMORY_MIB = 64
+# Visits of each of the two judging searches with a network, unless the move has fewer.
 _NETWORK_VISITS = 64
-"""Visits of each of the two searches that judge by a network, unless a move has fewer."""
+# The same before an analysis, which must begin without delay.
 _GLANCE_VISITS = 8
-"""Of each of the two before an analysis, which is to begin at once."""
 _Position = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What comes of a position if both sides go on playing.
+    """The expected result of a position if both sides play on.
 
-    dead: stones that do not live, of both colors; seki: stones that live without territory. sure: ownership from
+    dead: stones of both colors that will be captured; seki: stones that live without territory. sure: ownership from
     which a point counts as decided.
     """
 
@@ -49,9 +49,9 @@ class Judgement:
 
 
 class Judge:
-    """Judges positions by searches that play on without end, one with either side to move.
+    """Judges positions with two endless searches, one for each side to move first.
 
-    Evaluators that know no ownership leave the judgement to play-outs.
+    If the evaluator has no ownership, playouts replace it.
     """
 
     def __init__(self, evaluator: Evaluator, params: SearchParams, stop: threading.Event) -> None:
@@ -65,18 +65,18 @@ class Judge:
         self.sure = _SURE_OF_PLAYOUTS if self._evaluator.attributes.has_first_play else _SURE
 
     def set_params(self, params: SearchParams) -> None:
-        """Search by other parameters from now on."""
+        """Use other parameters from now on."""
         self._search.params = _judging(params)
         self._visits = params.judge_visits
         self._last = self._glance = None
 
     def forget(self) -> None:
-        """Drop the last judgement."""
+        """Drop cached judgements."""
         self._last = self._glance = None
         self._search.forget()
 
     def restart(self) -> None:
-        """Forget, and draw random numbers from the seed again."""
+        """Drop cached judgements and reset the random numbers to the seed."""
         self.forget()
         self._search.restart()
 
@@ -87,7 +87,7 @@ class Judge:
             self._own.close()
 
     def effort(self, limits: Limits) -> int:
-        """Return how many evaluations a judgement takes."""
+        """Return the number of evaluations of one judgement."""
         if self._evaluator.attributes.has_first_play:
             return 2 * self._visits
         return 2 * min(_NETWORK_VISITS, limits.visits or _NETWORK_VISITS)
@@ -95,8 +95,8 @@ class Judge:
     def ownership(self, game: Game, limits: Limits | None = None) -> Ownership:
         """Return the expected owner of each point.
 
-        limits: their seconds bound both searches together; their visits bound each where a network evaluates,
-        and not where only many play-outs tell anything.
+        limits: their seconds limit both searches together. Their visits limit each search with a network; with playouts
+        they are ignored, because only many playouts are meaningful.
         """
         limits = limits or Limits()
         visits = self.effort(limits) // 2
@@ -109,15 +109,16 @@ class Judge:
             if limits.seconds is not None:
                 stoppers.append(TimeStopper(limits.seconds / 2))
             self._search.run(stoppers, visits)
+            # The last entry is the number of evaluations in the sum.
             total += self._search.ownership_sum[:-1] / max(1.0, self._search.ownership_sum[-1])
         return total / 2
 
     def judge(self, game: Game, limits: Limits) -> Judgement:
-        """Return what a player may know of life and death within limits."""
+        """Judge life and death within limits."""
         return self._judgement(game, self.ownership(game, limits))
 
     def glance(self, game: Game) -> Judgement:
-        """Return what a few evaluations tell of life and death, the same whenever this position is asked about."""
+        """Judge life and death by a few evaluations; the result is cached for the position."""
         position = _position(game)
         for known in (self._last, self._glance):
             if known is not None and known[0] == position:
@@ -128,7 +129,7 @@ class Judge:
         return self._judgement(game, ownership)
 
     def final_judgement(self, game: Game) -> Judgement:
-        """Return `judge` by the `final_ownership`."""
+        """Judge life and death by `final_ownership`."""
         return self._judgement(game, self.final_ownership(game))
 
     def _judgement(self, game: Game, ownership: Ownership) -> Judgement:
@@ -137,11 +138,12 @@ class Judge:
         return Judgement(ownership, dead, self.sure, seki)
 
     def final_ownership(self, game: Game) -> Ownership:
-        """Return `ownership` without limits, judged once a position, so that all answers about it agree."""
+        """Return `ownership` without limits, cached for the position, so that all answers about it agree."""
         position = _position(game)
         if self._last is None or self._last[0] != position:
             self._stop.clear()
             ownership = self.ownership(game)
+            # A judgement that was stopped early is less reliable and must not be cached.
             if self._stop.is_set():
                 return ownership
             self._last = (position, ownership)
@@ -149,12 +151,12 @@ class Judge:
 
 
 def _position(game: Game) -> _Position:
-    """Return all that a judgement hangs on."""
+    """Return everything that a judgement depends on."""
     return game.board.tobytes(), tuple(game.moves), game.rules, game.komi
 
 
 def _judging(params: SearchParams) -> SearchParams:
-    """Return parameters for a search that wants the truth, whoever asks, and starts at once."""
+    """Return search parameters without noise and biases, and with a small memory so that the search starts at once."""
     return replace(
         params,
         max_memory_mib=_MEMORY_MIB,
@@ -166,12 +168,12 @@ def _judging(params: SearchParams) -> SearchParams:
 
 
 def counts_as_it_stands(game: Game) -> bool:
-    """True for a finished game whose rules know no agreement on dead stones."""
+    """True for a finished game whose rules have no agreement on dead stones."""
     return game.is_over and not game.rules.may_agree
 
 
 def enclosed_chains(game: Game) -> list[list[int]]:
-    """Return the chains in the other side's area as the rules count it: dead without anybody's judgement."""
+    """Return the chains in the opponent's area under the rules: dead without any judgement."""
     if game.no_result:
         return []
     owner, _ = ownership_map(game, game.board)
@@ -181,13 +183,14 @@ def enclosed_chains(game: Game) -> list[list[int]]:
 def dead_chains(game: Game, ownership: Ownership) -> list[list[int]]:
     """Return the chains whose points the opponent is expected to own.
 
-    A chain in doubt is dead where that is more likely than not: taken for alive, it would make a whole region neutral.
+    A doubtful chain counts as dead if that is more likely than not: counted as alive, it would make its whole region
+    neutral.
     """
     return [chain for chain in chains(game) if _own_share(game, chain, ownership) < 0.0]
 
 
 def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
-    """Return the living chains beside empty points all of which are nobody's."""
+    """Return the living chains beside empty points that all belong to nobody."""
     own = {v: ownership[policy_index(v, game.width, game.height)] for v in points(game.width, game.height)}
     found = []
     for chain in chains(game):
@@ -201,6 +204,6 @@ def seki_chains(game: Game, ownership: Ownership) -> list[list[int]]:
 
 
 def _own_share(game: Game, chain: list[int], ownership: Ownership) -> float:
-    """Return the mean ownership of a chain's points in the view of its color."""
+    """Return the mean ownership of a chain's points from its color's point of view."""
     mean = float(np.mean([ownership[policy_index(v, game.width, game.height)] for v in chain]))
     return for_color(mean, game.color_at(chain[0]))

@@ -1,4 +1,4 @@
-"""What every player knows of a position without thinking: safe moves, chains, eyes."""
+"""Finds safe moves, chains and eyes, without search."""
 
 from collections.abc import Collection
 
@@ -13,10 +13,10 @@ from engine.vertex import neighbors, points
 
 
 def safe_vertices(game: Game, color: int) -> list[int]:
-    """Return the points that are legal here and under the strictest rules any server applies.
+    """Return the points that are legal here and under the strictest rules of any server.
 
-    A move that only the rules in force allow (suicide, or a repeated position under simple ko) can
-    lose a game or a connection elsewhere, so the engine never plays one of its own accord.
+    A move that only the rules in force allow (suicide, or a repeated position under simple ko) may lose a game or a
+    connection elsewhere, so the engine never chooses one.
     """
     seen: set[int] | None = None
     safe = []
@@ -24,6 +24,7 @@ def safe_vertices(game: Game, color: int) -> list[int]:
         if is_suicide(game.board, vertex, color):
             continue
         if game.ever_occupied[vertex]:
+            # Hashes of all earlier boards are computed only if a move could repeat one.
             if seen is None:
                 seen = {int(position_hash(board)) for board in game.recent_boards(game.move_number + 1)}
             if int(hash_after(game.board, vertex, color)) in seen:
@@ -33,19 +34,20 @@ def safe_vertices(game: Game, color: int) -> list[int]:
 
 
 def moves_made(game: Game) -> int:
-    """Return how many moves it takes at least to come here: stones that were set up are moves that nobody saw."""
+    """Return the least number of moves that lead here; setup stones count as moves."""
+    # Setup stones were never moves, but a board full of them is as late in its game as after so many moves.
     stones = int(np.count_nonzero(game.board[COLOR] == BLACK) + np.count_nonzero(game.board[COLOR] == WHITE))
     return max(game.move_number, stones + game.captured(BLACK) + game.captured(WHITE))
 
 
 def liberties_of(game: Game, color: int, stones: Collection[int]) -> set[int]:
-    """Return the safe moves of a color beside stones."""
+    """Return the safe moves of a color on the liberties of stones."""
     beside = {near for vertex in stones for near in neighbors(vertex, game.width)}
     return beside.intersection(safe_vertices(game, color))
 
 
 def chains(game: Game) -> list[list[int]]:
-    """Return every chain on the board as its vertices, in policy order of their first stones."""
+    """Return every chain on the board as a list of vertices, in policy order of their first stones."""
     board = game.board
     found: dict[int, list[int]] = {}
     for vertex in points(game.width, game.height):

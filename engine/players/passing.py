@@ -1,4 +1,4 @@
-"""When a game should end: whether anything is left to gain, by the count that the rules in force allow."""
+"""Decides when a game should end: whether anything is left to gain under the rules in force."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from engine.players.moves import liberties_of, moves_made, safe_vertices
 from engine.scoring import Owner, final_score, without_chains
 from engine.vertex import neighbors, points, policy_index
 
+# A pass is considered from half of the board's points on: 1 / 2.
 _LATE_SHARE = 2
-"""From half of the board's points on a pass may be due."""
+# Nobody passes before a fifth of the board's points is played, so dead stones do not matter until then: 1 / 5.
 _EARLY_SHARE = 5
-"""Before a fifth of the board's points is played nobody passes, so dead stones do not matter yet."""
 
 
 def is_early(game: Game) -> bool:
@@ -23,37 +23,37 @@ def is_early(game: Game) -> bool:
 
 
 def is_late(game: Game) -> bool:
-    """True if a pass may be due."""
+    """True if a pass may be considered."""
     return moves_made(game) > game.width * game.height // _LATE_SHARE
 
 
 def dead_matter(game: Game, color: int) -> bool:
-    """True if a search should know the dead stones: a pass ends the game now or, by territory rules, in the tree."""
+    """True if the search needs the dead stones: a pass ends the game now or, by territory rules, within the tree."""
     return game.rules.may_agree and (game.pass_ends_phase(color) or not (game.rules.is_area or is_early(game)))
 
 
 def agreed_dead(game: Game, judgement: Judgement) -> list[int]:
-    """Return the dead stones that players may take off by agreement."""
+    """Return the dead stones that the players may remove by agreement."""
     return judgement.dead if game.rules.may_agree else []
 
 
 def agreed_score(game: Game, judgement: Judgement) -> float:
-    """Return the score, Black's view, if the game ended now and the players agreed on what lives."""
+    """Return the score, Black's view, if the game ended now and the players agreed on life and death."""
     return final_score(game, agreed_dead(game, judgement), judgement.seki)
 
 
 def nothing_is_left(game: Game, color: int, judgement: Judgement) -> bool:
-    """True if `color` can pass for good: every point is decided and none is open. A lost game is over then, too."""
+    """True if `color` can pass for good: every point is decided and none is open. A lost game counts as decided."""
     return is_settled(game, judgement) and not gains_anything(game, color, judgement)
 
 
 def gains_anything(game: Game, color: int, judgement: Judgement) -> bool:
-    """True if a color gives something away by passing."""
+    """True if a color would give something away by passing."""
     return bool(open_points(game, color, judgement) or standing_dead(game, color, judgement))
 
 
 def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
-    """True if two passes now would win for `color`, however dead stones are judged."""
+    """True if two passes now would win for `color`, with or without dead stones on the board."""
     wins_agreed = for_color(agreed_score(game, judgement), color) > 0
     return wins_agreed and (not game.rules.is_area or for_color(final_score(game), color) > 0)
 
@@ -61,7 +61,7 @@ def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
 def is_settled(game: Game, judgement: Judgement) -> bool:
     """True if every point has a sure owner, or lies for good between living stones of both colors.
 
-    A point that is nobody's and does not touch both colors, nor a seki, may still become territory: a border is open.
+    A neutral point that does not touch both colors, nor a seki, may still become territory: a border is open.
     """
     owner = _owner_without(game, judgement.dead)
     decided = np.abs(judgement.ownership) > judgement.sure
@@ -79,16 +79,16 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
 
 
 def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return the moves without which a color would give something away by passing.
+    """Return the moves without which a color gives something away by passing.
 
-    Points between the colors, and the liberties of dead enemy stones that cannot be taken off by agreement.
+    These are points between the colors, and liberties of dead enemy stones that cannot be removed by agreement.
     """
     captures = liberties_of(game, color, standing_dead(game, color, judgement))
     return sorted({*open_points(game, color, judgement), *captures})
 
 
 def open_points(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return the points between the colors where a stone is safe; nothing under territory rules."""
+    """Return the points between the colors where a stone is safe; none under territory rules."""
     if not game.rules.is_area:
         return []
     owner = _owner_without(game, judgement.dead)
@@ -100,9 +100,9 @@ def open_points(game: Game, color: int, judgement: Judgement) -> list[int]:
 
 
 def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
-    """Return the dead enemy stones that may count as long as they stand: where nobody agrees to take them off.
+    """Return the dead enemy stones that count as alive while they stand, where they cannot be removed by agreement.
 
-    Those within sure territory are among them. They are not dead for every arbiter, and taking them costs no point.
+    Stones within sure territory are included: not every arbiter takes them for dead, and capturing them costs nothing.
     """
     if game.rules.may_agree:
         return []
@@ -110,7 +110,7 @@ def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
 
 
 def _owner_without(game: Game, dead: list[int]) -> Owner:
-    """Return the owner of each vertex once dead stones are off the board, EMPTY for points that touch both colors."""
+    """Return the owner of each vertex without the dead stones, EMPTY for points that touch both colors."""
     board = without_chains(game.board, dead)
     owner = np.zeros(board.shape[1], dtype=np.int8)
     area(board, game.rules.suicide, True, new_scratch(board), owner)

@@ -1,4 +1,4 @@
-"""A player that knows the rules and nothing else."""
+"""Plays legal moves at random."""
 
 import threading
 
@@ -12,7 +12,7 @@ from engine.vertex import PASS
 
 
 class RandomPlayer:
-    """Plays uniformly random legal moves that fill no one-point eye; judges no stone dead, analyzes nothing."""
+    """Plays uniformly random legal moves that fill no one-point eye; has no judgement and no analysis."""
 
     name = "random"
     network = None
@@ -25,50 +25,50 @@ class RandomPlayer:
     def genmove(
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
-        """Return a random sensible move, or a pass where there is none."""
+        """Return a random move, or a pass if only eyes are left."""
         vertices = [vertex for vertex in safe_vertices(game, color) if not fills_eye(game, color, vertex)]
         return Decision(int(self._generator.choice(vertices)) if vertices else PASS)
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
-        """Find nothing, until told to stop."""
+        """Wait until `stop` or the limits; there is nothing to report."""
         self._stop.clear()
         self._stop.wait(request.limits.bound)
 
     def ponder(self, game: Game) -> None:
-        """Do nothing: there is nothing to think about."""
+        """Do nothing: there is no search."""
 
     def dead_stones(self, game: Game) -> list[list[int]]:
-        """Return nothing."""
+        """Return no chains."""
         return []
 
     def seki_stones(self, game: Game) -> list[list[int]]:
-        """Return nothing."""
+        """Return no chains."""
         return []
 
     def expected_score(self, game: Game) -> float | None:
-        """Return nothing: what stands counts."""
+        """Return None: the stones on the board are counted."""
         return None
 
     def prepare(self, width: int, height: int) -> None:
-        """Do nothing: every board is alike."""
+        """Do nothing: no board needs preparation."""
 
     def stop(self) -> None:
-        """End an analysis; moves come at once."""
+        """Stop an analysis; moves take no time."""
         self._stop.set()
 
     def set_params(self, params: SearchParams) -> None:
-        """Take over a seed for the next `restart`."""
+        """Set the seed for the next `restart`."""
         self.params = params
 
     def clear_cache(self) -> None:
-        """Do nothing: no memory."""
+        """Do nothing: nothing is cached."""
 
     def new_game(self) -> None:
-        """Do nothing: no memory."""
+        """Do nothing: nothing is remembered."""
 
     def restart(self) -> None:
-        """Draw the same moves again."""
+        """Reset the random numbers to the seed."""
         self._generator = np.random.default_rng(self.params.seed)
 
     def close(self) -> None:
-        """Do nothing: no resources."""
+        """Do nothing: there are no resources."""

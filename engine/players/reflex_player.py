@@ -1,4 +1,4 @@
-"""A player that does not search: it moves by reflex where it has one, and by the evaluator's best prior elsewhere."""
+"""Plays without search: a reflex move if there is one, else the move with the best prior."""
 
 from engine.board.reflexes import reflex_move
 from engine.game import Game
@@ -8,12 +8,12 @@ from engine.players.search_player import SearchPlayer
 
 
 class ReflexPlayer(SearchPlayer):
-    """Answers at once; `engine.board.reflexes` says what the reflexes are. Nowhere else do they overrule anything."""
+    """Answers at once by the reflexes of `engine.board.reflexes`. No other player lets them overrule the search."""
 
     def genmove(
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
-        """Return the move of a reflex, else what one visit finds: a move, a pass or a resignation."""
+        """Return the reflex move, else the result of one visit: a move, a pass or a resignation."""
         vertex = int(reflex_move(game.board, color, game.legal_arrays(color)[0]))
         forbidden = avoided.get(color, {}) if avoided else {}
         if vertex in safe_vertices(game, color) and vertex not in forbidden:

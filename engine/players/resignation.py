@@ -1,4 +1,4 @@
-"""When a game is given up: hopeless for several own turns, late enough, and behind by the count."""
+"""Decides when to resign: the position was hopeless for several own turns, late enough, and behind in points."""
 
 from engine.color import BLACK, WHITE
 from engine.game import Game
@@ -6,19 +6,19 @@ from engine.players.base import Decision
 from engine.players.moves import moves_made
 from engine.search.params import SearchParams
 
+# Nobody resigns before a fifth of the board's points is played (1 / 5), twice that in handicap games.
 _EARLIEST_SHARE = 5
-"""Nobody resigns before a fifth of the board's points is played, in handicap games twice that."""
+# Points that a handicap stone is worth: about twice a fair komi.
 _POINTS_PER_STONE = 14.0
-"""What a handicap stone is worth: about twice a fair komi."""
+# White in a handicap game is expected to be behind: by the handicap times the share of the game that is left (the game
+# has 0.6 moves a point), plus 15 % of the handicap, plus 5 points. Within that deficit it plays on.
 _LENGTH_SHARE = 0.6
 _HANDICAP_BUFFER = 5.0
 _HANDICAP_SHARE = 0.15
-"""Beyond 5 points and 15 % of the handicap, White in a handicap game may be behind by what is left of it on the way
-to a draw at 0.6 moves a point, and plays on."""
 
 
 class Resigner:
-    """Remembers each color's hopeless turns of one game, by the number of moves before them."""
+    """Remembers each color's hopeless turns of one game, by move number."""
 
     def __init__(self) -> None:
         self.new_game()
@@ -28,9 +28,9 @@ class Resigner:
         self._turns: dict[int, set[int]] = {BLACK: set(), WHITE: set()}
 
     def gives_up(self, game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
-        """Count this turn of a color and return True if it is time to resign.
+        """Record this turn of a color and return True if it is time to resign.
 
-        A turn that is thought about twice is one, and turns that were taken back are none.
+        Repeated searches of one turn count once, and undone turns do not count.
         """
         before = {turn for turn in self._turns[color] if turn < game.move_number}
         self._turns[color] = {*before, game.move_number} if is_hopeless(game, color, decision, params) else set()
@@ -38,7 +38,7 @@ class Resigner:
 
 
 def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
-    """True if this turn alone would speak for resigning."""
+    """True if this turn alone is a reason to resign."""
     earliest = game.width * game.height // _EARLIEST_SHARE * (2 if game.handicap else 1)
     if decision.winrate is None or decision.winrate >= params.resign_threshold or moves_made(game) < earliest:
         return False
@@ -49,7 +49,7 @@ def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams
 
 
 def _expected_deficit(game: Game, color: int) -> float:
-    """Return by how many points a color is expected to be behind by now: White in a handicap game."""
+    """Return the number of points by which a color is expected to be behind: only White, in a handicap game."""
     if color != WHITE or not game.handicap:
         return 0.0
     advantage = _POINTS_PER_STONE * game.handicap

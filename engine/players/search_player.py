@@ -1,4 +1,4 @@
-"""The player that searches: which effort a move gets, and what becomes of a search's result."""
+"""The searching player: assigns time to searches and judgements, and turns their results into decisions."""
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -50,29 +50,29 @@ from engine.search.tree import NO_NODE, ROOT, Tree, links_of
 from engine.search.tree_ownership import tree_ownership
 from engine.vertex import PASS, points
 
+# A judgement is started only if the search has seen every point decided to this share of the judge's threshold.
 _SEEMS_SHARE = 0.9
-"""Of what makes a judge sure, what a search must have seen before a judge is asked."""
+# Visits that this needs: each visit is one evaluation of a network, or a single playout.
 _OWNERSHIP_VISITS = 16
 _ROLLOUT_VISITS = 512
-"""Visits without which nothing seems settled: each is a network's opinion, or a single play-out."""
 _WARM_UP_SIZE = 5
 _WARM_UP_VISITS = 2
+# Share of a move's time that is reserved for judging life and death when a pass may be due.
 _JUDGE_SHARE = 0.2
-"""Part of a move's time that is kept for judging life and death where a pass may be due."""
+# Winrate that a move may lose against a pass and still be preferred because it takes a point.
 _PRICE_OF_A_GAIN = 0.02
-"""Winrate that a point left on the board may seem to cost before it is left there."""
+# Under territory rules, a move must seem better than a pass by this many points; a useful move wins at least one.
 _WORTH_A_MOVE = 0.25
-"""Points by which a move must seem better than a pass by territory rules, where the least that a move wins is one."""
+# And by this much in value (1 is a win, -1 a loss): half a point is worth a try.
 _WORTH_IN_VALUE = 0.04
-"""And by how much in value, 1 for a win and -1 for a loss: half a point is worth a try."""
+# Moves with fewer visits are not compared with a pass.
 _KNOWN_VISITS = 4
-"""Visits without which a search knows too little of a move to compare it with a pass."""
+# Searches shorter than this many seconds are not used to estimate the speed.
 _SPEED_SECONDS = 0.1
-"""A search shorter than this says nothing about the speed of the next."""
 
 
 class SearchPlayer:
-    """Plays by tree search over an evaluator. network: the one below the evaluator, if there is one."""
+    """Plays by tree search with an evaluator. network: the one inside the evaluator, if any."""
 
     def __init__(
         self, evaluator: Evaluator, params: SearchParams, name: str = "Keima", network: RawNetwork | None = None
@@ -91,14 +91,15 @@ class SearchPlayer:
     def genmove(
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
-        """Search within the limits and return the move, a pass, or a resignation.
+        """Search within the limits and return a move, a pass or a resignation.
 
-        Searching and judging together keep to the limits' seconds. With moves to avoid, the search alone decides.
+        Searching and judging together keep to the seconds of the limits. With moves to avoid, the search alone decides.
         """
         self._stop.clear()
         timer = Timer(limits, self._speed)
         if limits.visibility is not None:
-            self.search.forget()  # what was thought before is not seen at a level
+            self.search.forget()  # at a level, the kept tree would show hidden moves
+        # Avoided moves come from a controller's request, which wants the search's answer even where a pass is due.
         if avoided:
             self._begin(game, color, avoided=avoided)
             return self._decide(game, color, self._run_move(limits, watch))
@@ -121,13 +122,13 @@ class SearchPlayer:
         return decision
 
     def _judge_first(self, game: Game, color: int, timer: Timer) -> Judgement | None:
-        """Judge life and death before the search where its result may hang on it, whoever moves next."""
+        """Judge life and death before the search if its result may depend on it, whoever moves next."""
         if timer.in_hurry or not (game.pass_ends_phase(color) or dead_matter(game, color)):
             return None
         return self.judge.judge(game, timer.rest(_JUDGE_SHARE))
 
     def _judging_share(self, limits: Limits) -> float:
-        """Return what part of a move's time to keep for a judgement after the search."""
+        """Return the share of a move's time to reserve for a judgement after the search."""
         if not limits.seconds or not self._speed:
             return _JUDGE_SHARE
         return min(_JUDGE_SHARE, self.judge.effort(limits) / self._speed / limits.seconds)
@@ -139,7 +140,8 @@ class SearchPlayer:
     def _consider_passing(
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: Timer, watch: Watch | None
     ) -> Decision:
-        """Return a pass where nothing is left to play for, and another move for a pass that gives something away."""
+        """Replace the decision by a pass if nothing is left to play for, and a pass that gives something away by a
+        move."""
         if nothing_is_left(game, color, judgement):
             return replace(self._final_pass(game, color, judgement), visits=decision.visits)
         if self._only_fills(game, color, judgement):
@@ -156,9 +158,9 @@ class SearchPlayer:
         return decision
 
     def _only_fills(self, game: Game, color: int, judgement: Judgement) -> bool:
-        """True if no move wins anything by territory rules, whether the opponent plays on after a pass or not.
+        """True if, under territory rules, no move gains anything, whether the opponent plays on after a pass or not.
 
-        Such moves lie in somebody's territory or between the colors; at the end they look like an insult.
+        Such moves lie in territory or between the colors; at the end of a game they look like an insult.
         """
         if game.rules.is_area:
             return False
@@ -171,7 +173,9 @@ class SearchPlayer:
             ("lead", counted, _WORTH_A_MOVE),
             ("value", np.sign(counted), _WORTH_IN_VALUE),
         ):
+            # Compare each move with the pass, once in points and once in value.
             figures = {move: for_color(float(node[field]), color) for move, node in known.items()}
+            # If the opponent passes too, the count decides; if not, the searched value: the worse of both counts.
             after_pass = min(figures.pop(PASS), as_counted)
             if after_pass < max(figures.values(), default=after_pass) - worth:
                 return False
@@ -180,7 +184,7 @@ class SearchPlayer:
     def _instead_of_passing(
         self, game: Game, color: int, decision: Decision, judgement: Judgement, timer: Timer, watch: Watch | None
     ) -> Decision:
-        """Return the best move that gains something unless it costs more, else the pass."""
+        """Return the best move that gains something, or the pass if that move costs too much."""
         moves = gains(game, color, judgement)
         avoided = all_but(moves, 1, game.width, game.height) if moves else {PASS: 1}
         self._begin(game, color, agreed_dead(game, judgement), {color: avoided})
@@ -194,14 +198,14 @@ class SearchPlayer:
         self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
 
     def _hidden_moves(self, visibility: float) -> list[int]:
-        """Return the moves at the root that a level does not see."""
+        """Return the moves at the root that are hidden at this visibility."""
         self._run(Limits(visits=1), None)
         tree = self.search.tree
         vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
         return choose_hidden_moves(vertices, root_priors(tree), visibility, self.search.generator)
 
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
-        """Search for a move that is to be played: no longer than it needs."""
+        """Search for a move to play, stopping as early as its choice is settled."""
         stoppers: list[Stopper] = []
         if limits.most_seconds is not None and limits.seconds is not None:
             stoppers.append(PlannedStopper(limits.seconds, limits.most_seconds, self._speed, is_kept=limits.is_kept))
@@ -210,23 +214,25 @@ class SearchPlayer:
         return self._run(limits, watch, stoppers)
 
     def _run(self, limits: Limits, watch: Watch | None, stoppers: Sequence[Stopper] = ()) -> SearchStats:
-        """Search within the bounds of the limits, until the stoppers or `stop` say otherwise."""
+        """Search within the limits, until the stoppers or `stop` end it."""
         bounds: list[Stopper] = [EventStopper(self._stop), *stoppers]
         if limits.bound is not None:
             bounds.append(TimeStopper(limits.bound))
         if limits.visits is not None:
             bounds.append(VisitStopper(limits.visits))
-        told = None if watch is None else partial(watch, self.search)
-        stats = self.search.run(bounds, limits.visits, told)
+        callback = None if watch is None else partial(watch, self.search)
+        # Visits are given to the search too, so that its last batch does not exceed them.
+        stats = self.search.run(bounds, limits.visits, callback)
         if stats.elapsed > _SPEED_SECONDS:
             self._speed = stats.playouts / stats.elapsed
         return stats
 
     def _decide(self, game: Game, color: int, stats: SearchStats) -> Decision:
-        """Return the move to play, with the figures of the position after it, or the root's own if it has none."""
+        """Return the chosen move with the values of the position after it, or of the root if that was not searched."""
         search = self.search
         temperature = self.params.temperature if game.move_number < self.params.temperature_moves else 0.0
         vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator)
+        # The values after the move include the search below it alone; the root's are an average over all moves.
         node = after_move(search.tree, vertex)
         if node == NO_NODE:
             node = ROOT
@@ -235,14 +241,14 @@ class SearchPlayer:
         return Decision(vertex, False, winrate, for_color(float(figures["lead"]), color), stats.visits)
 
     def _seems_settled(self, game: Game) -> bool:
-        """True if the search, which moved first, saw every point decided; a cheap doubt before a judgement."""
+        """True if the search saw every point decided: a cheap test before a judgement."""
         if not is_late(game) or self.search.tree.nodes[ROOT]["visits"] < self._ownership_visits:
             return False
         ownership, _ = tree_ownership(self.search.tree, ROOT)
         return bool(np.abs(ownership).min() > _SEEMS_SHARE * self.judge.sure)
 
     def _gives_up(self, game: Game, color: int, decision: Decision, judgement: Judgement | None) -> bool:
-        """True if it is time to resign, and neither a pass nor a count would win."""
+        """True if it is time to resign and neither a pass nor counting would win."""
         if not self._resigner.gives_up(game, color, decision, self.params):
             return False
         if judgement is None:
@@ -252,7 +258,7 @@ class SearchPlayer:
         return not (is_settled(game, judgement) and for_color(agreed_score(game, judgement), color) > 0)
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
-        """Search for `color` until `stop` or the request's limits, and keep the tree; nothing is played."""
+        """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
         self._stop.clear()
         self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
         self.search.doubts_counts = True
@@ -273,21 +279,21 @@ class SearchPlayer:
         self._run(limits, None)
 
     def _dead(self, game: Game, color: int) -> list[int]:
-        """Return the dead stones for a search that begins at once."""
+        """Return the dead stones for a search that must begin at once."""
         return agreed_dead(game, self.judge.glance(game)) if dead_matter(game, color) else []
 
     def dead_stones(self, game: Game) -> list[list[int]]:
-        """Return the chains whose points the opponent is expected to own, or by the rules does own."""
+        """Return the chains whose points the opponent is expected to own or, by the rules, owns."""
         if counts_as_it_stands(game):
             return enclosed_chains(game)
         return dead_chains(game, self.judge.final_ownership(game))
 
     def seki_stones(self, game: Game) -> list[list[int]]:
-        """Return the chains that are alive beside a point that is nobody's, with no territory of their own."""
+        """Return the living chains beside neutral points, without territory of their own."""
         return seki_chains(game, self.judge.final_ownership(game))
 
     def expected_score(self, game: Game) -> float | None:
-        """Return the score that the game is expected to end with; None where nothing is left but to count."""
+        """Return the expected final score, or None if only counting is left."""
         if game.is_over:
             return None
         judgement = self.judge.final_judgement(game)
@@ -299,10 +305,10 @@ class SearchPlayer:
         return float(self.search.tree.nodes[ROOT]["lead"])
 
     def warm_up(self, width: int, height: int) -> None:
-        """Compile or load every kernel that a game needs, by playing one's first moves.
+        """Compile or load every kernel that a game needs, by playing its first moves.
 
-        They are played on a board of this size or, where the network is not for it, of the nearest that it is for,
-        since it is compiled for each size anew. Without a network a small board takes the least time.
+        Networks are compiled for each board size, so the moves are played on a board of this size or the nearest size
+        that the network supports. Without a network, a small board takes the least time.
         """
         smallest, largest = (_WARM_UP_SIZE, _WARM_UP_SIZE) if self.network is None else self.network.facts.board_sizes
         game = _begun_game(*(min(max(side, smallest), largest) for side in (width, height)))
@@ -319,55 +325,55 @@ class SearchPlayer:
         self.new_game()
 
     def _stop_soon(self, search: Search, stats: SearchStats) -> None:
-        """End a search in the middle of it, with evaluations under way."""
+        """Stop a search in the middle, with evaluations under way."""
         if stats.playouts > _WARM_UP_VISITS:
             self.stop()
 
     def prepare(self, width: int, height: int) -> None:
-        """Have the network compiled for boards of this size, in the background."""
+        """Compile the network for boards of this size, in the background."""
         if self.network is not None:
             self.network.prepare(width, height)
 
     def stop(self) -> None:
-        """End a running search; `genmove` answers with the best move so far."""
+        """Stop a running search; `genmove` returns its best move so far."""
         self._stop.set()
 
     def set_params(self, params: SearchParams) -> None:
-        """Search by other parameters from the next search on; the tree is dropped."""
+        """Use other parameters from the next search on; the tree is dropped."""
         self.params = params
         self.search.params = params
         self.search.forget()
         self.judge.set_params(params)
 
     def clear_cache(self) -> None:
-        """Drop the tree, the judgement and the evaluator's memory."""
+        """Drop the tree, the judgement and cached evaluations."""
         self.search.forget()
         self.judge.forget()
         if isinstance(self._evaluator, CachedEvaluator):
             self._evaluator.clear()
 
     def new_game(self) -> None:
-        """Drop the tree and the memory of hopeless turns."""
+        """Drop the tree and the record of hopeless turns."""
         self.search.forget()
         self.judge.forget()
         self._resigner.new_game()
         self._speed = 0.0
 
     def restart(self) -> None:
-        """Forget the game, and draw random numbers from the seed again."""
+        """Forget the game and reset the random numbers to the seed."""
         self.new_game()
         self.search.restart()
         self.judge.restart()
 
     def close(self) -> None:
-        """Stop the search's and the evaluator's threads."""
+        """Stop the threads of the search and the evaluator."""
         self.search.close()
         self.judge.close()
         self._evaluator.close()
 
 
 def _begun_game(width: int, height: int) -> Game:
-    """Return a game with a capture and a pass, which need kernels that opening moves do not."""
+    """Return a game with a capture and a pass: they need kernels that opening moves do not."""
     game = Game(width, height, rules=CHINESE_KGS)
     corner, beside, *others = points(width, height)
     for color, vertex in ((BLACK, corner), (WHITE, beside), (BLACK, PASS), (WHITE, others[width - 2])):
@@ -376,7 +382,7 @@ def _begun_game(width: int, height: int) -> Game:
 
 
 def after_moves(tree: Tree) -> Iterator[tuple[int, int]]:
-    """Yield each move at the root that was visited, and the node after it."""
+    """Yield each visited move at the root, and the node after it."""
     links = links_of(tree, ROOT)
     for link, vertex in zip(links, tree.edge_vertex[ROOT, : len(links)].tolist(), strict=True):
         node = int(tree.links[link]["child"])

@@ -1,6 +1,6 @@
-"""What GTP programs answer about a position, as numbers: `kata-raw-nn`, `kata-*_analyze`, `estimate_score`, moves.
+"""Parses the replies of GTP programs: `kata-raw-nn`, `kata-*_analyze`, `estimate_score`, moves.
 
-All readers return None where the answer is none of the kind; points of view are as the program has them.
+All functions return None if the reply has another form; values keep the program's point of view.
 """
 
 import math
@@ -19,15 +19,15 @@ _SCORE = re.compile(r"\s*([BWbw])\+(\d+(?:\.\d*)?|\.\d+)(?![\w.])")
 _JIGO = re.compile(r"\s*(?:0+(?:\.0*)?|draw|jigo)(?!\w|\.\d)", re.IGNORECASE)
 _WHOLE_BOARD = ("rootInfo", "ownership", "ownershipStdev")
 _AFTER_VARIATION = ("pvVisits", "pvEdgeVisits", "movesOwnership", "movesOwnershipStdev")
+# Leela Zero's winrates are whole numbers up to this; KataGo's are fractions and come with a score lead.
 _LEELA_UNIT = 10_000
-"""Leela Zero's winrates are whole numbers up to this, KataGo's are fractions and come with a lead."""
 
 
 @dataclass(frozen=True, eq=False)
 class RawAnswer:
-    """A network's answer to `kata-raw-nn`, White's view but for the policy.
+    """A network's reply to `kata-raw-nn`, from White's point of view.
 
-    policy: [area + 1], 0 where illegal, sums 1. ownership: [area] or None.
+    policy: [area + 1] for the side to move, 0 for illegal moves, sums to 1. ownership: [area] or None.
     """
 
     white_win: float
@@ -40,9 +40,9 @@ class RawAnswer:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A move of an analysis, in the view that the program reports by.
+    """A move of an analysis, from the point of view in which the program reports.
 
-    winrate: in [0, 1]. lead: points. pv: the expected moves, this one first.
+    winrate: in [0, 1]. lead: points. pv: the principal variation, starting with this move.
     """
 
     vertex: int
@@ -54,9 +54,9 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class AnalysisAnswer:
-    """The last line of an analysis, in the view that the program reports by, and the move after it.
+    """The last line of an analysis, from the point of view in which the program reports, and the move after it.
 
-    candidates: in the program's order, the best first. winrate, score: the root's. ownership: [area] or None.
+    candidates: in the program's order, best first. winrate, score: of the root. ownership: [area] or None.
     """
 
     candidates: tuple[Candidate, ...]
@@ -67,7 +67,7 @@ class AnalysisAnswer:
 
 
 def parse_raw(text: str, width: int, height: int) -> RawAnswer | None:
-    """Read an answer to `kata-raw-nn SYMMETRY`."""
+    """Parse a reply to `kata-raw-nn SYMMETRY`."""
     words, area = text.split(), width * height
     try:
         places = {word: place for place, word in enumerate(words) if word[0].isalpha() and word.lower() != "nan"}
@@ -93,14 +93,14 @@ def _floats(words: list[str], first: int, count: int) -> Floats:
 
 
 def parse_analysis(text: str, width: int, height: int) -> AnalysisAnswer | None:
-    """Read what analysis commands of KataGo or Leela Zero tell: the last line with moves, and the move played then."""
+    """Parse the reply to an analysis command of KataGo or Leela Zero: its last line with moves, and the move played."""
     lines = [line for line in text.splitlines() if line.strip()]
     infos = [line for line in lines if line.startswith("info ")]
     if not infos:
         return None
     words = infos[-1].split()
     starts = [place for place, word in enumerate(words) if word == "info"]
-    # Behind the last move's variation, which has no end of its own, comes what is told of the whole board.
+    # The last move's variation has no end mark; the fields of the whole board follow it.
     end = next((place for place, word in enumerate(words) if word in _WHOLE_BOARD), len(words))
     root = _pairs(words[words.index("rootInfo") + 1 :]) if "rootInfo" in words else {}
     try:
@@ -131,13 +131,13 @@ def _candidate(words: list[str], width: int, height: int) -> Candidate:
 
 
 def _finite(pairs: dict[str, str], key: str) -> float | None:
-    """Return a number; None where it is absent, or none that can be shown."""
+    """Return a number; None if it is missing or not finite."""
     value = float(pairs.get(key, "nan"))
     return value if math.isfinite(value) else None
 
 
 def _variation(words: list[str]) -> Iterator[str]:
-    """Yield the moves at the start of words that other fields may follow."""
+    """Yield the moves of a variation, up to the next field."""
     for word in words:
         if word in _AFTER_VARIATION:
             return
@@ -149,7 +149,7 @@ def _pairs(words: list[str]) -> dict[str, str]:
 
 
 def parse_move(text: str, width: int, height: int) -> int | None:
-    """Return the vertex of an answer to genmove; None for a resignation and for what is no move."""
+    """Return the vertex of a reply to genmove; None for a resignation or anything else."""
     word = text.split()[0] if text.split() else ""
     try:
         return parse_vertex(word, width, height)
@@ -158,7 +158,7 @@ def parse_move(text: str, width: int, height: int) -> int | None:
 
 
 def parse_score(text: str) -> float | None:
-    """Return Black's lead in an answer to `estimate_score` or `final_score`, such as "W+3.5 (upper bound: ..)"."""
+    """Parse a reply to `estimate_score` or `final_score`, such as "W+3.5 (upper bound: ..)", into Black's lead."""
     if _JIGO.match(text):
         return 0.0
     match = _SCORE.match(text)

@@ -1,4 +1,4 @@
-"""What to say to a program, by the commands that it lists."""
+"""Writes the GTP commands for settings, according to the commands that a program lists."""
 
 from collections.abc import Callable, Collection
 
@@ -7,12 +7,12 @@ from engine.rules import KGS_PRESETS, Rules, preset_name
 
 
 def size_command(width: int, height: int) -> str:
-    """Return the command that sets the board: with one number where it is square, as the standard has it."""
+    """Return the command that sets the board size, with one number for a square board as in the standard."""
     return f"boardsize {width}" if width == height else f"boardsize {width} {height}"
 
 
 def rules_command(rules: Rules, listed: Collection[str]) -> str | None:
-    """Return the command that tells rules in the first of two ways that a program lists; None if it has neither."""
+    """Return the command that sets the rules, `kata-set-rules` or `kgs-rules`; None if the program lists neither."""
     if "kata-set-rules" in listed:
         return f"kata-set-rules {preset_name(rules) or rules.to_json()}"
     kgs = next((name for name, preset in KGS_PRESETS.items() if preset == rules), None)
@@ -20,6 +20,6 @@ def rules_command(rules: Rules, listed: Collection[str]) -> str | None:
 
 
 def introduced(ask: Callable[[str], Reply]) -> str:
-    """Return what a program calls itself, with its version; "" if it does not say."""
+    """Ask for the name and version of a program; "" if it has no name."""
     name, version = ask("name"), ask("version")
     return printable(f"{name.text} {version.text if version.ok else ''}".strip()) if name.ok else ""

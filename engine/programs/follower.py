@@ -1,4 +1,4 @@
-"""A GTP program that follows games: it is told what it does not know yet of the position it is asked about."""
+"""Keeps a GTP program at the position of a game by sending only what has changed."""
 
 from engine.color import BLACK, WHITE, color_name, opponent
 from engine.game import Game
@@ -10,11 +10,11 @@ from engine.vertex import format_vertex
 class Follower:
     """One program, started when first needed and again after a failure.
 
-    Whatever asks it raises ProgramFailure when the process fails; it should be killed then.
+    All requests raise ProgramFailure when the process fails; kill it then.
     """
 
     def __init__(self, command: str, seconds: float = 120.0) -> None:
-        """seconds: the longest wait for an answer."""
+        """seconds: the longest wait for a reply."""
         self.command = command
         self.commands: frozenset[str] = frozenset()
         self._seconds = seconds
@@ -23,36 +23,36 @@ class Follower:
 
     @property
     def program(self) -> Program:
-        """The process, which runs."""
+        """The running process."""
         assert self._program is not None
         return self._program
 
     @property
     def is_running(self) -> bool:
-        """True from the start to the end of the process, as far as it has been noticed."""
+        """True from the start of the process until its end was noticed."""
         return self._program is not None
 
     def start(self) -> None:
-        """Start the program and ask what it can do."""
+        """Start the program and read its list of commands."""
         self._at = None
         self._program = Program(self.command)
         listed = self.ask("list_commands")
         self.commands = frozenset(listed.text.split()) if listed.ok else frozenset()
 
     def lists(self, command: str) -> bool:
-        """Return whether `list_commands` names the command."""
+        """True if `list_commands` contains the command."""
         return command in self.commands
 
     def first_listed(self, *commands: str) -> str | None:
-        """Return the first of the commands that the program lists."""
+        """Return the first of the commands that the program lists, or None."""
         return next((command for command in commands if command in self.commands), None)
 
     def ask(self, command: str) -> Reply:
-        """Return the reply to a command."""
+        """Send a command and return its reply."""
         return self.program.ask(command, self._seconds)
 
     def follow(self, game: Game) -> bool:
-        """Bring the program to the position of a game; return whether it went along."""
+        """Bring the program to the position of a game; return False if it refuses."""
         at = self._at
         self._at = None
         if at is None or not _leads_to(at, game):
@@ -68,33 +68,33 @@ class Follower:
         return True
 
     def take_back(self, played: str) -> None:
-        """Undo a move that the program made by itself; one that cannot is told the game again. Resigning is no move."""
+        """Undo a move that the program played by itself; "resign" needs nothing."""
         if played.lower() != "resign" and not (self.lists("undo") and self.ask("undo").ok):
             self._at = None
 
     def played(self, vertex: int) -> None:
-        """Note the move that the program made by itself at the position it was brought to. Raises IllegalMove."""
+        """Record the move that the program played by itself. Raises IllegalMove."""
         assert self._at is not None
         self._at.play(self._at.to_play, vertex)
 
     def lose_track(self) -> None:
-        """Have the whole game told again before the next question."""
+        """Forget the program's position, so that the next request sends the whole game."""
         self._at = None
 
     def interrupt(self, seconds: float) -> None:
-        """Have an analysis that is watched end within so many seconds; any thread may."""
+        """Stop a running `watch` within `seconds`. Thread-safe."""
         program = self._program
         if program is not None:
             program.interrupt(seconds)
 
     def kill(self) -> None:
-        """End the program at once."""
+        """Kill the program."""
         program, self._program = self._program, None
         if program is not None:
             program.kill()
 
     def close(self) -> None:
-        """End the program politely, if it runs."""
+        """Ask the program to quit, if it runs."""
         program, self._program = self._program, None
         if program is not None:
             program.close()
@@ -106,7 +106,7 @@ class Follower:
         rules = rules_command(game.rules, self.commands)
         if rules is not None:
             self.ask(rules)
-        # The opponent's stones last: a program then knows whose turn it is.
+        # The opponent's stones come last, so that the program knows whose turn it is.
         first = game.moves[0].color if game.moves else game.to_play
         stones = {BLACK: game.setup_black, WHITE: game.setup_white}
         return all(self._play(game, color, vertex) for color in (first, opponent(first)) for vertex in stones[color])
@@ -116,7 +116,7 @@ class Follower:
 
 
 def _leads_to(at: Game, game: Game) -> bool:
-    """True if a game begins as another one went so far."""
+    """True if `game` continues `at`."""
     return (
         (at.width, at.height, at.rules, at.komi) == (game.width, game.height, game.rules, game.komi)
         and (at.setup_black, at.setup_white) == (game.setup_black, game.setup_white)

@@ -1,6 +1,6 @@
-"""One GTP program as a child process: start it, ask it, end it, and never hang on it.
+"""Runs a GTP program as a child process: starts it, exchanges commands and replies, and never hangs on it.
 
-Owns framing, time-outs and the process. It knows no rule of Go and judges no answer but its form.
+Owns framing, time-outs and the process. Does not know the rules of Go and checks only the form of replies.
 """
 
 import contextlib
@@ -23,22 +23,22 @@ from engine.support.command_line import startable
 log = logging.getLogger(__name__)
 
 MAX_LINE = 1 << 16
-"""Bytes of one output line; a longer one is cut into lines of this length."""
+"""Bytes of one output line; a longer one is split."""
 MAX_REPLY_LINES = 5000
 MAX_REPLY = 1 << 24
 """Characters of one reply."""
 READ_AHEAD = 1 << 20
-"""Bytes of memory for lines read ahead; a program that floods stdout then waits on its own pipe."""
+"""Memory for lines read ahead, in bytes; a program that writes more blocks on its own pipe."""
 MAX_PRINTED = 200
 STDERR_LINES = 8
+# Interval at which a wait for a reply checks that the process still runs.
 _LOOK_SECONDS = 1.0
-"""How often a wait for an answer looks whether the process still runs."""
 _END = None
 _INTERRUPTION = "protocol_version"
 
 
 class Trouble(StrEnum):
-    """How a program can fail as a program."""
+    """The ways in which a program can fail."""
 
     CRASH = "crash"
     HANG = "hang"
@@ -46,7 +46,7 @@ class Trouble(StrEnum):
 
 
 class ProgramFailure(Exception):
-    """A program that ended, did not answer in time, or wrote what is no GTP reply."""
+    """A program ended, did not reply in time, or wrote something that is not a GTP reply."""
 
     def __init__(self, trouble: Trouble, detail: str) -> None:
         super().__init__(f"{trouble}: {detail}")
@@ -62,7 +62,7 @@ class Reply(NamedTuple):
 
 
 class _Lines(queue.Queue[bytes | None]):
-    """Lines read ahead; its size is the memory that they take."""
+    """A queue of lines read ahead, whose size is counted in bytes of memory."""
 
     def _init(self, maxsize: int) -> None:
         super()._init(maxsize)
@@ -82,12 +82,12 @@ class _Lines(queue.Queue[bytes | None]):
 
 
 class Program:
-    """A running GTP program. One thread at a time may `ask` or `watch`; any thread may `interrupt` and `kill`."""
+    """A running GTP program. One thread at a time may `ask` or `watch`; `interrupt` and `kill` are thread-safe."""
 
     def __init__(self, command: str) -> None:
-        """Start a command line in a process group of its own.
+        """Start a command line in its own process group.
 
-        Raises ProgramFailure (crash) when it cannot be started at all.
+        Raises ProgramFailure (crash) if it cannot be started.
         """
         self.command = command
         try:
@@ -96,8 +96,8 @@ class Program:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Its own group: Ctrl-C at the terminal reaches the match alone, and the group can
-                # be killed with whatever the program itself has started.
+                # In its own group, the program does not receive the terminal's Ctrl-C, which the match handles, and can
+                # be killed together with its own children.
                 start_new_session=True,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
@@ -120,18 +120,18 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """The number of the process, and of its group."""
+        """The id of the process and of its group."""
         return self._process.pid
 
     @property
     def unread_bytes(self) -> int:
-        """Memory of the output lines that nobody has asked for yet, in bytes."""
+        """Memory of the output lines that were not read yet, in bytes."""
         return self._lines.qsize()
 
     def ask(self, command: str, seconds: float) -> Reply:
-        """Send one command line and return its reply, waiting `seconds` at most.
+        """Send one command line and return its reply, waiting at most `seconds`.
 
-        Raises ProgramFailure; the program is of no further use then, and should be killed.
+        Raises ProgramFailure; the program is unusable then and should be killed.
         """
         self.check_silence()
         self._deadline = time.monotonic() + seconds
@@ -139,10 +139,10 @@ class Program:
         return self._read_reply(command)
 
     def watch(self, command: str, on_line: Callable[[str], None], seconds: float | None = None) -> Reply:
-        """Send a command that tells what it thinks line by line, as analyses do, and return its reply in the end.
+        """Send a command that replies line by line, such as an analysis, and return its reply at the end.
 
-        on_line: gets every line. seconds: the longest wait for its end, None if it goes on until
-        `interrupt`. Raises like `ask`.
+        on_line: called with every line. seconds: the longest wait for the end, None to continue until `interrupt`.
+        Raises like `ask`.
         """
         self.check_silence()
         with self._watching:
@@ -159,20 +159,20 @@ class Program:
         return reply
 
     def interrupt(self, seconds: float) -> None:
-        """Have a running `watch` end, within so many seconds; any thread may. Nothing happens where none waits for it.
+        """Stop a running `watch` within `seconds`. Thread-safe; does nothing if none runs.
 
-        The next line of input ends an analysis; this one asks for what every program can answer.
+        Any further input line ends an analysis; the one sent here is a command that every program knows.
         """
         with self._watching:
             if not self._is_watching or self._is_interrupted:
                 return
             self._is_interrupted = True
             self._deadline = time.monotonic() + seconds
-            with contextlib.suppress(ProgramFailure):  # the reader notices
+            with contextlib.suppress(ProgramFailure):  # the reader notices the failure
                 self._send(_INTERRUPTION)
 
     def check_silence(self) -> None:
-        """Raise ProgramFailure when the program has written anything that nobody asked for."""
+        """Raise ProgramFailure if the program has written anything outside a reply."""
         while True:
             try:
                 line = self._lines.get_nowait()
@@ -182,7 +182,7 @@ class Program:
                 self._lines.put_nowait(_END)
                 return
             if line.strip():
-                raise ProgramFailure(Trouble.GARBAGE, f"wrote unasked: {_quoted(line)}")
+                raise ProgramFailure(Trouble.GARBAGE, f"wrote without a command: {_quoted(line)}")
 
     def close(self, seconds: float = 3.0) -> None:
         """Ask the program to quit, and kill its process group if it has not ended in time."""
@@ -194,7 +194,7 @@ class Program:
         self.kill()
 
     def kill(self) -> None:
-        """End the process group at once. May be called twice, and from any thread."""
+        """Kill the process group. Thread-safe; may be called twice."""
         with self._killing:
             if self._closed.is_set():
                 return
@@ -208,7 +208,7 @@ class Program:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        # Wakes an `ask` of another thread; a full queue needs no waking.
+        # Wakes an `ask` in another thread; if the queue is full, that thread is not waiting.
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(_END)
         for reader, stream in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
@@ -231,7 +231,7 @@ class Program:
             raise self._crashed(command) from error
 
     def _read_reply(self, command: str, on_line: Callable[[str], None] | None = None) -> Reply:
-        """Read until the line that ends a reply. Lines that somebody is told are not kept, but for the first."""
+        """Read up to the line that ends a reply. Lines passed to `on_line` are not kept, except the first."""
         lines: list[str] = []
         size = 0
         while True:
@@ -253,12 +253,12 @@ class Program:
                 raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {limit}")
 
     def _next_line(self, command: str, *, has_begun: bool) -> bytes:
-        """Return a line of the reply to a command, which may have begun already. Raises ProgramFailure."""
+        """Return the next line of the reply to a command. Raises ProgramFailure."""
         while True:
             try:
                 line = self._lines.get(timeout=min(_LOOK_SECONDS, max(0.0, self._deadline - time.monotonic())))
             except queue.Empty:
-                # Its output need not have ended with it: what it has started may hold the pipe.
+                # A child of the program may keep the pipe open after its end, so the end of output is not enough.
                 if self._process.poll() is not None and self._lines.empty():
                     raise self._crashed(command) from None
                 if time.monotonic() < self._deadline:
@@ -301,14 +301,14 @@ class Program:
 
 
 def _parse_reply(lines: list[str]) -> Reply:
-    """Return the reply of lines of which the first starts with `=` or `?`, an id dropped."""
+    """Parse the lines of a reply, of which the first starts with `=` or `?`; drop its id."""
     head = lines[0][1:]
     first = head.lstrip("0123456789").strip()
     return Reply(lines[0][0] == "=", "\n".join([first, *lines[1:]]).strip())
 
 
 def printable(text: str) -> str:
-    """Return what a program wrote for one line of a person: cut short, and with escapes for what does not print."""
+    """Make a program's text fit for one line: shortened, with escapes for unprintable characters."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text[:MAX_PRINTED])[:MAX_PRINTED]
 
 

@@ -1,4 +1,4 @@
-"""In whose view a program tells its analyses: the mover's where it takes that, else the one that its answers show."""
+"""Determines a program's point of view in analyses: the mover's if it can be set, else found by asking."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,44 +9,44 @@ from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.programs.follower import Follower
 
+# With this komi Black has won an empty board; KataGo accepts no less than -150.
 _DECIDED_KOMI = -100.0
-"""With it Black has won an empty board, whoever is to move; KataGo takes no less than -150."""
 
 
 class View(Enum):
-    """Whose winrates, leads and points an analysis tells."""
+    """The point of view of winrates, leads and points in an analysis."""
 
     MOVER = "the side to move"
     BLACK = "Black"
     WHITE = "White"
 
 
+# Keys: whether Black's won position is reported as won with Black to move, and with White to move.
 _SHOWN = {(True, False): View.MOVER, (True, True): View.BLACK, (False, False): View.WHITE}
-"""By whether Black's winning position is told as won with Black to move, and with White to move."""
 
 
 def ask_for_movers(follower: Follower) -> View | None:
-    """Ask a running program for the view of the side to move; None if it does not take that. Raises ProgramFailure."""
+    """Set a running program to the view of the side to move; None if it cannot. Raises ProgramFailure."""
     takes = follower.lists("kata-set-param")
     return View.MOVER if takes and follower.ask("kata-set-param reportAnalysisWinratesAs SIDETOMOVE").ok else None
 
 
 def shown_view(winrate: Callable[[Game], float | None], like: Game) -> View | None:
-    """Return the view of a program's winrates, None where they show none.
+    """Find the point of view of a program's winrates, None if they are inconclusive.
 
-    winrate: what the program says of a position. like: a game on the board and by the rules to ask about.
+    winrate: returns the program's winrate of a position. like: a game whose board and rules are used.
     """
-    told = []
+    winrates = []
     for color in (BLACK, WHITE):
         game = Game(like.width, like.height, rules=like.rules, komi=_DECIDED_KOMI)
         game.setup([], to_play=color)
-        told.append(winrate(game))
-    black, white = told
+        winrates.append(winrate(game))
+    black, white = winrates
     return None if black is None or white is None else _SHOWN.get((black > 0.5, white > 0.5))
 
 
 def for_mover(answer: AnalysisAnswer, view: View, to_play: int) -> AnalysisAnswer:
-    """Return an answer in the view of the side to move."""
+    """Convert an answer to the view of the side to move."""
     if view is View.MOVER or (view is View.BLACK) == (to_play == BLACK):
         return answer
     candidates = tuple(

@@ -236,7 +236,7 @@ def test_the_clock_is_told_in_the_programs_own_words(tmp_path: Path, clock: str,
 @pytest.mark.parametrize("clock", ["byoyomi:10+3x5", "fischer:10+1"])
 def test_a_program_that_knows_other_clocks_only_ends_the_match_before_it_starts(tmp_path: Path, clock: str) -> None:
     old = fake(also="time_settings time_left")
-    with pytest.raises(MatchError, match=f"lists no command that can tell it '{re.escape(clock)}'"):
+    with pytest.raises(MatchError, match=f"lists no command for the time system '{re.escape(clock)}'"):
         run_match(fast(fake(also="kata-time_settings"), old, time=parse_clock(clock)), tmp_path)
     assert not (tmp_path / "results.jsonl").exists()
 
