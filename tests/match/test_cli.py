@@ -50,7 +50,7 @@ def test_names_are_shown_as_they_are_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "said"), [("file/match", "Not a directory"), ("match", "results.jsonl: line 1: no text")]
+    ("out", "said"), [("file/match", "Not a directory"), ("match", "results.jsonl: line 1: not UTF-8 text")]
 )
 def test_a_folder_that_cannot_be_used_is_one_line(tmp_path: Path, out: str, said: str) -> None:
     (tmp_path / "file").touch()

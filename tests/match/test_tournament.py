@@ -142,7 +142,7 @@ def test_a_damaged_line_is_an_error_with_its_place(tmp_path: Path) -> None:
     run_match(settings, tmp_path)
     results = tmp_path / "results.jsonl"
     results.write_text("{}\n" + results.read_text())
-    with pytest.raises(MatchError, match=r"results\.jsonl:1: not a game record"):
+    with pytest.raises(MatchError, match=r"results\.jsonl:1: no game record"):
         run_match(settings, tmp_path)
 
 
@@ -160,7 +160,7 @@ def test_a_line_of_other_players_is_an_error(tmp_path: Path, name: str, value: o
     run_match(settings, tmp_path)
     (line,) = lines(tmp_path)
     (tmp_path / "results.jsonl").write_text(json.dumps(line | {name: value}) + "\n")
-    with pytest.raises(MatchError, match=rf"results\.jsonl:1: not a game record: {said}"):
+    with pytest.raises(MatchError, match=rf"results\.jsonl:1: no game record: {said}"):
         run_match(settings, tmp_path)
 
 
