@@ -1,1 +1,1 @@
-"""Keima's voice: the Go Text Protocol, version 2. Imports no numerical library."""
+"""Speaks the Go Text Protocol, version 2. Imports no numerical library."""

@@ -1,6 +1,7 @@
-"""The words of analysis: the arguments of `lz-analyze` and `kata-analyze` and their kin, and their lines.
+"""Parses the arguments of analysis commands and formats their lines, in the grammars of Leela Zero (0.17) and KataGo
+(1.17).
 
-The grammars are Leela Zero's (0.17) and KataGo's (1.17). Knows no search and no stream.
+Does not search and does not write to any stream.
 """
 
 import math
@@ -14,8 +15,8 @@ from gtp.args import parse_bool, parse_color, parse_float, parse_int, parse_poin
 if TYPE_CHECKING:
     from engine.search.analysis import Analysis, MoveInfo, RootInfo
 
+# Intervals are given in centiseconds.
 _PER_SECOND = 100.0
-"""Intervals are given in centiseconds."""
 _LZ_UNIT = 10000
 _FLAGS = {
     "rootInfo": "root_info",
@@ -31,11 +32,11 @@ _FLAGS = {
 
 @dataclass
 class AnalyzeOptions:
-    """What an analysis command asks for.
+    """The arguments of an analysis command.
 
-    color: to play, None for the side whose turn it is. interval: seconds between lines, None for no lines before
-    the last. min_moves, max_moves: legal moves to tell at least and at most. avoided: as `engine.players.Avoided`.
-    The flags are KataGo's fields.
+    color: side to search for, None for the side to move. interval: seconds between lines, None for only the last line.
+    min_moves, max_moves: least and most legal moves to report. avoided: see `engine.players.Avoided`. The flags are
+    KataGo's fields.
     """
 
     is_kata: bool
@@ -55,11 +56,12 @@ class AnalyzeOptions:
 
 
 def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) -> AnalyzeOptions:
-    """Read `[COLOR] [INTERVAL] {KEY VALUE..}`. Raises GtpError for anything else."""
+    """Parse `[COLOR] [INTERVAL] {KEY VALUE..}`. Raises GtpError for anything else."""
     options, words = AnalyzeOptions(is_kata), iter(args)
     word = next(words, None)
     if word is not None and word.lower() in ("b", "w", "black", "white"):
         options.color, word = parse_color(word), next(words, None)
+    # Leela Zero's form: the interval may come without its keyword.
     if word is not None and (word[0].isdigit() or word[0] in "+-."):
         options.interval, word = parse_float(word, least=0.0) / _PER_SECOND, next(words, None)
     restricted: dict[int, str] = {}
@@ -67,6 +69,7 @@ def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) ->
         value = _next(words)
         if word in ("avoid", "allow"):
             color = parse_color(value)
+            # KataGo accepts one `allow` for each color, and not together with `avoid`.
             if (word == "allow" and color in restricted) or restricted.get(color) == "allow":
                 syntax_error()
             restricted[color] = word
@@ -108,7 +111,7 @@ def _vertices(text: str, width: int, height: int) -> Iterator[int]:
 
 
 def lz_line(analysis: "Analysis", width: int, height: int) -> str:
-    """Return Leela Zero's line; chances are whole numbers up to 10000. "" if there is no move to tell."""
+    """Format a line for Leela Zero's protocol; winrates are whole numbers up to 10000. "" without moves."""
     return " ".join(
         f"info move {format_vertex(move.vertex, width, height)} visits {move.visits} winrate {_lz(move.winrate)}"
         f" prior {_lz(move.prior)} lcb {_lz(move.lcb)} order {move.order} pv {_variation(move, width, height)}"
@@ -123,9 +126,9 @@ def kata_line(
     width: int,
     height: int,
 ) -> str:
-    """Return KataGo's line, or "" if there is no move to tell.
+    """Format a line for KataGo's protocol, "" without moves.
 
-    raw: short-term errors of winrate and score, and the variance time, of the network at the root; -1 if unknown.
+    raw: short-term errors of winrate and score, and the variance time, from the network at the root; -1 if unknown.
     """
     if not analysis.moves:
         return ""
@@ -163,7 +166,7 @@ def _kata_root(root: "RootInfo", raw: tuple[float, float, float]) -> Iterator[st
 
 
 def _scores(info: "MoveInfo | RootInfo") -> str:
-    """Return the four fields of points; `scoreMean` is KataGo's old name of the lead."""
+    """Format the four score fields; `scoreMean` is KataGo's former name of the lead."""
     lead, stdev, mean = _fixed(info.lead), _fixed(info.score_stdev), _fixed(info.score_mean)
     return f"scoreMean {lead} scoreStdev {stdev} scoreLead {lead} scoreSelfplay {mean}"
 
@@ -187,6 +190,6 @@ def _lz(chance: float) -> int:
 
 
 def _fixed(value: float) -> str:
-    """Return a number with a decimal point and no exponent, as Sabaki needs it, and no negative zero."""
+    """Format a number with a decimal point, without exponent (Sabaki needs that) and without negative zero."""
     text = f"{value:.6f}"
     return "0.000000" if text == "-0.000000" else text

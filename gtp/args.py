@@ -1,4 +1,4 @@
-"""Reading the arguments of GTP commands; what cannot be read is the standard's `syntax error`."""
+"""Parses the arguments of GTP commands; unreadable ones are the standard's `syntax error`."""
 
 import math
 import re
@@ -11,30 +11,31 @@ from engine.vertex import parse_vertex as read_vertex
 from gtp.errors import SYNTAX_ERROR, GtpError
 
 COLORS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+# 18 digits always fit into 64 bits.
 _INT = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _BOOLS = {"true": True, "false": False}
 
 
 def syntax_error() -> NoReturn:
-    """Raise the standard's reply to unreadable arguments."""
+    """Raise the standard's error for unreadable arguments."""
     raise GtpError(SYNTAX_ERROR)
 
 
 def expect(args: list[str], least: int, most: int | None = None) -> None:
-    """Check the number of arguments: `least`, or from `least` to `most`."""
+    """Check the number of arguments: exactly `least`, or `least` to `most`."""
     if not least <= len(args) <= (least if most is None else most):
         syntax_error()
 
 
 def parse_color(text: str) -> int:
-    """Return the color that `b`, `black`, `w` or `white` names, in any case."""
+    """Parse `b`, `black`, `w` or `white`, in any case."""
     color = COLORS.get(text.lower())
     return syntax_error() if color is None else color
 
 
 def parse_vertex(text: str, width: int, height: int) -> int:
-    """Return the vertex of a board, PASS included."""
+    """Parse a vertex of the board, including PASS."""
     try:
         return read_vertex(text, width, height)
     except BadVertex:
@@ -42,13 +43,13 @@ def parse_vertex(text: str, width: int, height: int) -> int:
 
 
 def parse_point(text: str, width: int, height: int) -> int:
-    """Return a vertex that is not PASS."""
+    """Parse a vertex other than PASS."""
     vertex = parse_vertex(text, width, height)
     return syntax_error() if vertex == PASS else vertex
 
 
 def parse_moves(args: list[str], width: int, height: int) -> list[tuple[int, int]]:
-    """Return (color, vertex) of each move of `C V C V..`; none is fine."""
+    """Parse `C V C V..` into (color, vertex) pairs; there may be none."""
     if len(args) % 2:
         syntax_error()
     pairs = zip(args[::2], args[1::2], strict=True)
@@ -56,7 +57,7 @@ def parse_moves(args: list[str], width: int, height: int) -> list[tuple[int, int
 
 
 def parse_stones(args: list[str], width: int, height: int) -> tuple[list[int], list[int]]:
-    """Return the black and the white points of `C V C V..`."""
+    """Parse `C V C V..` into the black and the white points."""
     stones = parse_moves(args, width, height)
     if any(vertex == PASS for _, vertex in stones):
         syntax_error()
@@ -65,7 +66,7 @@ def parse_stones(args: list[str], width: int, height: int) -> tuple[list[int], l
 
 
 def parse_int(text: str, least: int | None = None) -> int:
-    """Return an integer, of at least `least`."""
+    """Parse an integer, which must be at least `least`."""
     if not _INT.fullmatch(text):
         syntax_error()
     value = int(text)
@@ -73,7 +74,7 @@ def parse_int(text: str, least: int | None = None) -> int:
 
 
 def parse_float(text: str, least: float | None = None) -> float:
-    """Return a finite number, of at least `least`. `nan`, `inf` and Python's `1_000` are no numbers."""
+    """Parse a finite number, at least `least`. `nan`, `inf` and Python's `1_000` are errors."""
     if not _FLOAT.fullmatch(text):
         syntax_error()
     value = float(text)
@@ -83,6 +84,6 @@ def parse_float(text: str, least: float | None = None) -> float:
 
 
 def parse_bool(text: str) -> bool:
-    """Return the truth of `true` or `false`, in any case."""
+    """Parse `true` or `false`, in any case."""
     truth = _BOOLS.get(text.lower())
     return syntax_error() if truth is None else truth

@@ -1,12 +1,12 @@
-"""The two ways a GTP command ends without a reply text. Knows nothing of the engine's errors."""
+"""The two exceptions that end a GTP command without a reply text. Independent of the engine's errors."""
 
 SYNTAX_ERROR = "syntax error"
-"""What the standard answers to arguments that cannot be read."""
+"""The standard's error message for unreadable arguments."""
 
 
 class GtpError(Exception):
-    """A command that failed; the text is the reply after `?`."""
+    """A command failed; the text is the reply after `?`."""
 
 
 class GtpQuit(Exception):
-    """A `quit` command: answer it, then end the session."""
+    """The command `quit`: reply, then end the session."""

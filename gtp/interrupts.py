@@ -1,7 +1,7 @@
-"""What the controller says while the engine thinks, and which thinking it ends. Reads no stream.
+"""Stops a running search when a later line of input asks for it. Reads no stream.
 
-Lines of input are numbered as they arrive. Thinking that belongs to one line ends when a later line
-asks for enough: an analysis at any line, a search at `# interrupt` only.
+Lines of input are numbered as they arrive. A search that belongs to one line stops when a later line asks for enough:
+an analysis at any line, a search for a move only at `# interrupt`.
 """
 
 import threading
@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+# Seconds between calls of `stop`: one that comes just before a search begins would be lost.
 _REPEAT = 0.02
-"""Seconds between calls of `stop`: a search that begins only now would not have seen an earlier one."""
 
 
 class Signal(IntEnum):
-    """How much a line asks for; each includes those before it."""
+    """What a line of input stops; each signal includes those before it."""
 
     LINE = 0
-    """Any line, also an empty one: ends analysis, pondering and searches that may be cancelled."""
+    """Any line, even an empty one: stops analysis, pondering and cancellable searches."""
     STOP = 1
-    """The command `stop`: ends every search that plays nothing."""
+    """The command `stop`: stops every search that plays no move."""
     INTERRUPT = 2
-    """GoGui's `# interrupt`: ends every search."""
+    """GoGui's `# interrupt`: stops every search."""
 
 
 class Interrupts:
-    """Hears the lines of one session, and calls `stop` from when thinking is to end until it has ended."""
+    """Records the lines of one session and calls `stop` repeatedly until the search that they stop has ended."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -37,11 +37,11 @@ class Interrupts:
         self._thread = threading.Thread(target=self._repeat_stop, name="interrupts", daemon=True)
 
     def start(self) -> None:
-        """Begin to repeat calls of `stop` that have not ended the thinking; without this there is one call a line."""
+        """Start to repeat calls of `stop`; without this, each line calls it once."""
         self._thread.start()
 
     def receive(self, signal: Signal = Signal.LINE) -> int:
-        """Take note of one more line and return its number; what it ends is stopped before this returns."""
+        """Record a line and return its number; the searches that it stops are stopped before this returns."""
         with self._changed:
             self._lines += 1
             for each in Signal:
@@ -53,18 +53,19 @@ class Interrupts:
             return self._lines
 
     def requested(self, line: int, signal: Signal) -> bool:
-        """Return whether a line after number `line` has asked for `signal`."""
+        """True if a line after number `line` has sent `signal`."""
         return self._last_line[signal] > line
 
     def wait_until_requested(self, line: int, signal: Signal) -> None:
-        """Return once a line after number `line` has asked for `signal`."""
+        """Wait until a line after number `line` has sent `signal`."""
         with self._changed:
             self._changed.wait_for(lambda: self.requested(line, signal))
 
     @contextmanager
     def searching(self, line: int, signal: Signal) -> Iterator[None]:
-        """Within the block the player works for a line, and is stopped when a later one asks for `signal`."""
+        """Within the block, the player searches for line `line` and is stopped when a later line sends `signal`."""
         with self._changed:
+            # Blocks nest: an analysis runs inside its command, and the outer signal applies again afterwards.
             before, self._running = self._running, (line, signal)
             self._changed.notify_all()
         try:
@@ -86,7 +87,7 @@ class Interrupts:
                     self._changed.wait()
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The last search for a move, kept for the commands that report it."""
+"""The last search for a move, kept for commands that report it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LastSearch:
-    """A search for a move, after its end.
+    """A finished search for a move.
 
-    color: that was to move. analysis: as that color sees it, its best moves only. playouts: of this search alone.
-    seconds: that it took. search: itself, as it is until the next one begins; None for a move without a search.
+    color: the side to move. analysis: from that color's point of view, best moves only. playouts: of this search alone.
+    seconds: duration. search: the search itself, valid until the next one begins; None for a move without a search.
     """
 
     color: int
@@ -26,7 +26,7 @@ class LastSearch:
 
 
 def analysis_of_decision(decision: "Decision", color: int, side: int) -> "Analysis":
-    """Return the analysis, seen by `side`, of a move that was chosen without a search: nothing else is known."""
+    """Return an analysis, seen by `side`, that contains only the chosen move: there was no search."""
     from engine.search.analysis import of_single_move
 
     winrate = 0.5 if decision.winrate is None else decision.winrate

@@ -1,4 +1,4 @@
-"""Whoever watches a search for a move: keeps what it thinks, and draws it where the user wants that."""
+"""Observes a search for a move: keeps its statistics, and draws it if the user wants that."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ _MOST_MOVES = 12
 
 
 class Observer:
-    """Watches one search for a move of `color`, and lets `also` watch it too."""
+    """Observes one search for a move of `color` and passes every call on to `also`."""
 
     def __init__(self, state: GtpState, color: int, also: "Watch | None") -> None:
         self._pv_length = state.config.pv_length
@@ -26,7 +26,7 @@ class Observer:
         self._stats: SearchStats | None = None
 
     def watch(self, search: "Search", stats: "SearchStats") -> None:
-        """Look at a search; called by the player between batches."""
+        """Record the search; called by the player between batches."""
         self._search, self._stats = search, stats
         if self._graphics is not None:
             self._graphics.show(search, stats)
@@ -34,12 +34,12 @@ class Observer:
             self._also(search, stats)
 
     def close(self) -> None:
-        """Take live graphics off the board; the search has ended."""
+        """Remove live graphics from the board after the search."""
         if self._graphics is not None:
             self._graphics.clear()
 
     def last_search(self, decision: "Decision") -> LastSearch:
-        """Return what was thought before this decision."""
+        """Return the search that led to this decision."""
         from engine.search.analysis import Wanted, snapshot
 
         wanted = Wanted(max_moves=_MOST_MOVES, pv_length=self._pv_length)

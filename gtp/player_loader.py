@@ -1,4 +1,4 @@
-"""The seat of the one player of a session: loaded in the background, waited for, stopped, closed."""
+"""Loads the player of a session in the background, waits for it, stops and closes it."""
 
 import logging
 import threading
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from engine.players import Player
 
 PlayerFactory = Callable[[int, int], "Player"]
-"""Makes a player who will first be asked about boards of a width and height."""
+"""Creates a player whose first board will have this width and height."""
 
+# Seconds that loading is delayed for the handshake: importing numpy and numba holds the interpreter lock, and a
+# controller's first `name` must be answered at once. A request for the player ends the delay.
 _HEAD_START = 0.15
-"""Seconds that loading waits for the handshake: importing numpy and numba holds the interpreter, and
-a controller's first `name` is to be answered at once. Needing the player ends the wait."""
+# Interval of checks whether a request for the player was cancelled.
 _GLANCE = 0.02
-"""Seconds between looks at whether somebody still waits for the player."""
 
 log = logging.getLogger(__name__)
 
 
 class PlayerLoader:
-    """A player that is made by `factory` in a background thread, for boards of the size that `board_size` tells."""
+    """Creates a player with `factory` in a background thread, for boards of the size returned by `board_size`."""
 
     def __init__(self, factory: PlayerFactory, board_size: Callable[[], tuple[int, int]]) -> None:
         self._factory, self._board_size = factory, board_size
@@ -34,10 +34,10 @@ class PlayerLoader:
         self._thread = threading.Thread(target=self._load, name="player-loader", daemon=True)
         self._started = False
         self.cancelled = False
-        """True once the session is to end: every search answers with what it has."""
+        """True when the session is ending: every search returns its result so far."""
 
     def start_loading(self) -> None:
-        """Start to make the player; returns at once. Further calls do nothing."""
+        """Start loading; returns at once. Further calls do nothing."""
         if not self._started:
             self._started = True
             self._thread.start()
@@ -47,25 +47,25 @@ class PlayerLoader:
         try:
             if not self.cancelled:
                 self._player = self._factory(*self._board_size())
-        except Exception as error:  # crosses a thread: `get` raises it where a reply is due
+        except Exception as error:  # crosses a thread: `get` raises it in the thread that needs the player
             log.error("cannot make the player: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
             self._error = error
         self._settled.set()
 
     @property
     def is_loading(self) -> bool:
-        """True while the loading thread runs, even if nobody waits for it any more."""
+        """True while the loading thread runs, even if no request waits for it."""
         return self._thread.is_alive()
 
     def get(self) -> "Player":
-        """Return the player, waiting for it. Raises GtpError if it cannot be made or the session ends first."""
+        """Wait for the player and return it. Raises GtpError if loading failed or the session ends first."""
         self._wanted.set()
         self.start_loading()
         self._settled.wait()
         return self._require()
 
     def get_unless(self, is_cancelled: Callable[[], bool]) -> "Player | None":
-        """Return the player, waiting for it until `is_cancelled`, then None. Raises GtpError as `get` does."""
+        """Wait for the player and return it, or None once `is_cancelled`. Raises GtpError as `get` does."""
         self._wanted.set()
         self.start_loading()
         while not self._settled.wait(_GLANCE):
@@ -74,7 +74,7 @@ class PlayerLoader:
         return self._require()
 
     def raise_if_failed(self) -> None:
-        """Raise GtpError if the player is known not to be there; does not wait for it."""
+        """Raise GtpError if loading has already failed; does not wait."""
         if self._settled.is_set():
             self._require()
 
@@ -85,23 +85,23 @@ class PlayerLoader:
         return self._player
 
     def if_ready(self) -> "Player | None":
-        """Return the player if it is there already."""
+        """Return the player if it is loaded, else None."""
         return self._player
 
     def stop(self) -> None:
-        """Make a running search answer at once; thread-safe."""
+        """Make a running search return at once. Thread-safe."""
         player = self._player
         if player is not None:
             player.stop()
 
     def cancel(self) -> None:
-        """Stop, and let nobody wait for the player any more; thread-safe, may be repeated."""
+        """Stop the search, and end all waiting for the player. Thread-safe; may be repeated."""
         self.cancelled = True
         self._wanted.set()
         self._settled.set()
         self.stop()
 
     def close(self) -> None:
-        """Release the player."""
+        """Close the player."""
         if self._player is not None:
             self._player.close()

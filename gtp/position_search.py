@@ -1,4 +1,4 @@
-"""One look at the position for a command that wants to tell what a search sees, and plays nothing."""
+"""Searches a position for commands that report the result and play no move."""
 
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def search_position(state: GtpState, color: int, **wanted: Any) -> "Analysis":
-    """Search for `color` as long as a move without a clock may take, and return what the color sees.
+    """Search for `color` as long as a move without a clock may take; return the analysis from its point of view.
 
-    wanted: fields of `engine.search.analysis.Wanted`. The same question about the same position costs nothing
-    more: the tree is kept. Raises GtpError if the search was stopped before it saw anything.
+    wanted: fields of `engine.search.analysis.Wanted`. Repeating a request costs nothing, because the tree is kept.
+    Raises GtpError if the search was stopped before its first result.
     """
     from engine.players import AnalysisRequest, Limits
     from engine.search.analysis import Wanted, snapshot

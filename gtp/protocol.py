@@ -1,15 +1,15 @@
-"""The line grammar of GTP version 2: commands in, replies out. Does no I/O and knows no command.
+"""Parses commands and formats replies of GTP version 2. Does no I/O and knows no particular command.
 
-The numbered steps are those of the standard's "preprocessing": (1) delete control characters
-except HT and LF, (2) delete comments, (3) turn HT into a space, (4) drop blank lines.
+The numbered steps are those of the standard's "preprocessing": (1) delete control characters except HT and LF, (2)
+delete comments, (3) turn HT into a space, (4) drop blank lines.
 """
 
 import re
 from typing import NamedTuple
 
 ENCODING = "utf-8"
-"""Of both streams. Commands are decoded with surrogateescape, so that file names in any other
-encoding reach the file system unharmed."""
+"""Encoding of both streams. Commands are decoded with surrogateescape, so that file names in any other encoding reach
+the file system unchanged."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK_LINES = re.compile(r"\n{2,}")
@@ -18,9 +18,9 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 class Command(NamedTuple):
-    """One command line. id: as it is echoed, or "". rest: the argument text, for file names and JSON.
+    """One command line. id: as echoed in the reply, or "". rest: the argument text, for file names and JSON.
 
-    line: its number among all lines of the session; 0 outside one.
+    line: its number in the session; 0 outside one.
     """
 
     id: str
@@ -31,28 +31,28 @@ class Command(NamedTuple):
 
 
 def decode(line: bytes) -> str:
-    """Return the text of a line in whatever encoding; undecodable bytes become surrogates."""
+    """Decode a line of any encoding; undecodable bytes become surrogates."""
     return line.decode(ENCODING, "surrogateescape")
 
 
 def encode(text: str) -> bytes:
-    """Return the bytes of a reply."""
+    """Encode a reply."""
     return text.encode(ENCODING, "replace")
 
 
 def is_interrupt(line: str) -> bool:
-    """Return whether a raw line is GoGui's `# interrupt`, a comment that means "answer now"."""
+    """True if a raw line is GoGui's `# interrupt`, a comment that means "answer now"."""
     return _INTERRUPT.match(_CONTROL.sub("", line).strip()) is not None
 
 
 def preprocess(line: str) -> str:
-    """Return a raw line without control characters and comments, tabs as spaces: steps 1 to 3."""
+    """Remove control characters and comments from a raw line and replace tabs by spaces: steps 1 to 3."""
     text = _CONTROL.sub("", line.replace("\n", "").removeprefix(_BYTE_ORDER_MARK))
     return text.partition("#")[0].replace("\t", " ")
 
 
 def parse_command(line: str) -> Command | None:
-    """Return the command of a raw line, or None for a blank line or a comment, which get no reply."""
+    """Parse a raw line; None for a blank line or a comment, which get no reply."""
     text = preprocess(line).strip(" ")
     identity, _, after = text.partition(" ")
     if not (identity.isascii() and identity.isdigit()):
@@ -66,22 +66,22 @@ def parse_command(line: str) -> Command | None:
 
 
 def format_reply(identity: str, text: str, ok: bool = True) -> str:
-    """Return a reply with its closing blank line. Blank lines within the text would end it early: they go."""
+    """Format a reply with its closing blank line. Blank lines within the text are removed: they would end it."""
     return f"{'=' if ok else '?'}{identity} {clean_text(text)}\n\n"
 
 
 def format_stream_start(identity: str) -> str:
-    """Return the first line of a reply whose other lines come as they are found."""
+    """Format the first line of a reply whose other lines follow one by one."""
     return f"={identity}\n"
 
 
 def format_stream_end(last: str) -> str:
-    """Return the last line of such a reply, if there is one, and the closing blank line."""
+    """Format the last line of such a reply, if any, and the closing blank line."""
     return f"{last}\n\n" if last else "\n"
 
 
 def clean_text(text: str) -> str:
-    """Return reply text without control characters, trailing spaces and blank lines."""
+    """Remove control characters, trailing spaces and blank lines from a reply."""
     printable = _CONTROL.sub("", text).replace("\t", " ")
     lines = "\n".join(line.rstrip(" ") for line in printable.split("\n"))
     return _BLANK_LINES.sub("\n", lines).rstrip("\n")

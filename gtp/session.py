@@ -1,6 +1,6 @@
-"""The GTP session: a thread that reads, a loop that answers, one writer. Knows no single command but `quit`.
+"""Runs a GTP session: a thread that reads, a loop that answers, one writer. Knows no command but `quit`.
 
-stdout belongs to the writer alone: `run` points everything else that a library may print at stderr.
+stdout belongs to the writer alone: `run` redirects everything else that a library may print to stderr.
 """
 
 import logging
@@ -27,14 +27,14 @@ from gtp.stderr import write_lines
 __all__ = ["SessionConfig", "run", "serve"]
 
 _CHUNK = 1 << 16
+# If input ends within this time after the previous command, it is a script, and its searches run to their end. A
+# controller that leaves later has changed its mind: its searches are cut short.
 _BURST_SECONDS = 0.1
-"""Input that ends within this time of the command before it is a script: its searches run to their end.
-A controller that leaves later has changed its mind: searches are cut short."""
 _CANCEL_INTERVAL = 0.05
+# Written to stderr, in KataGo's words: LizGoban sends nothing before it has read them.
 _READY = "GTP ready, beginning main protocol loop"
-"""Said on stderr, in KataGo's words: LizGoban sends nothing before it has seen them."""
+# Seconds that a running command has to end after the controller has left.
 _PATIENCE = 1.5
-"""Seconds that a command in progress has to end once the controller has left."""
 
 Reply = TypeVar("Reply")
 
@@ -42,30 +42,30 @@ log = logging.getLogger(__name__)
 
 
 class ByteSource(Protocol):
-    """A binary stream that returns what there is, b"" at the end."""
+    """A binary stream that returns available data, b"" at the end."""
 
     def read(self, size: int, /) -> bytes | None:
         """Return up to `size` bytes, waiting for the first."""
 
 
 class ByteSink(Protocol):
-    """A binary stream; a raw one may take less than it is given."""
+    """A binary stream; a raw one may accept less data than it is given."""
 
     def write(self, data: bytes, /) -> int | None:
-        """Write and return how many bytes were taken."""
+        """Write data and return the number of bytes written."""
 
     def flush(self) -> None:
-        """Send what is buffered."""
+        """Send buffered data."""
 
 
 class Disconnected(Exception):
-    """Nobody reads the replies any more."""
+    """The controller does not read replies any more."""
 
 
 class Writer:
-    """The only writer to the controller: whole texts under one lock, flushed.
+    """The only writer to the controller: writes whole texts under one lock and flushes them.
 
-    is_amid_reply: the last text was a line of a reply that goes on.
+    is_amid_reply: the last text was a line of an unfinished reply.
     """
 
     def __init__(self, sink: ByteSink) -> None:
@@ -74,7 +74,7 @@ class Writer:
         self.is_amid_reply = False
 
     def write(self, text: str) -> None:
-        """Send a text that ends a line. Raises Disconnected."""
+        """Send a text that ends with a newline. Raises Disconnected."""
         data = protocol.encode(text)
         try:
             with self._lock:
@@ -87,7 +87,7 @@ class Writer:
 
 
 def read_lines(source: ByteSource) -> Iterator[bytes]:
-    """Yield the lines of a stream as they arrive, the last one also without a newline."""
+    """Yield the lines of a stream as they arrive, and the last one even without a newline."""
     parts: list[bytes] = []
     while chunk := _read_chunk(source):
         *lines, rest = chunk.split(b"\n")
@@ -102,15 +102,15 @@ def read_lines(source: ByteSource) -> Iterator[bytes]:
 def _read_chunk(source: ByteSource) -> bytes | None:
     try:
         return source.read(_CHUNK)
-    except OSError as error:  # a terminal that has gone
+    except OSError as error:  # a closed terminal
         log.info("input lost: %s", error)
         return None
 
 
 class Session:
-    """One conversation on one pair of streams.
+    """One session on a pair of streams.
 
-    on_stuck: called if the command in progress does not end after the controller has left.
+    on_stuck: called if the running command does not end after the controller has left.
     """
 
     def __init__(
@@ -148,13 +148,14 @@ class Session:
         return 0
 
     def _next_command(self) -> Command | None:
-        """Return the next command, or None at the end; think in the opponent's time until there is one."""
+        """Return the next command, or None at the end; ponder until there is one."""
+        # A script's commands are already queued: pondering between them would only waste time.
         if self._state.may_ponder and self._commands.empty():
             ponder(self._state, self._line)
         return self._commands.get()
 
     def _read(self) -> None:
-        """Queue commands until `quit` or the end of input; then see to it that the session ends soon."""
+        """Queue commands until `quit` or the end of input; then make the session end soon."""
         try:
             quiet_seconds = self._queue_commands()
         finally:
@@ -163,7 +164,7 @@ class Session:
         self._leave(quiet_seconds)
 
     def _queue_commands(self) -> float:
-        """Queue commands until `quit` or the end of input; return the seconds since the command before that."""
+        """Queue commands until `quit` or the end of input; return the seconds since the previous command."""
         arrived = 0.0
         for raw in read_lines(self._source):
             line = protocol.decode(raw)
@@ -190,7 +191,7 @@ class Session:
                 return
 
     def _abandon(self) -> None:
-        """Answer what is still unanswered, in place of the loop, which hangs in a command."""
+        """Answer all open commands, in place of the main loop, which hangs in one of them."""
         command = self._current
         with suppress(Disconnected, queue.Empty):
             if command is not None and self._writer.is_amid_reply:
@@ -205,14 +206,14 @@ class Session:
 
 
 def _signal(line: str, command: Command | None) -> Signal:
-    """Return what a line of input asks running searches for."""
+    """Return the signal that a line of input sends to running searches."""
     if protocol.is_interrupt(line):
         return Signal.INTERRUPT
     return Signal.STOP if command is not None and command.name == "stop" else Signal.LINE
 
 
 def answer(state: GtpState, command: Command, write: Emit) -> None:
-    """Run a command and write the whole reply, at once or as its lines come. No failure ends the session."""
+    """Run a command and write its whole reply, at once or line by line. No failure ends the session."""
     ok, reply = _guard(command, lambda: _handle(state, command))
     if isinstance(reply, str):
         write(protocol.format_reply(command.id, reply, ok))
@@ -232,7 +233,7 @@ def _handle(state: GtpState, command: Command) -> str | Stream:
 
 
 def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | str]:
-    """Return (True, what `work` returns) or (False, why it failed)."""
+    """Return (True, result of `work`) or (False, error message)."""
     try:
         return True, work()
     except GtpQuit:
@@ -244,6 +245,7 @@ def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | s
     except Exception as error:
         from engine.nets.spec import WeightsError
 
+        # Imported only here: it needs numpy, and the handshake must not wait for that.
         if isinstance(error, WeightsError):
             return False, str(error)
         log.exception("%s failed", command.name)
@@ -251,7 +253,7 @@ def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | s
 
 
 def ponder(state: GtpState, line: int) -> None:
-    """Think in the opponent's time until a line after number `line` arrives. No failure ends the session."""
+    """Ponder until a line after number `line` arrives. No failure ends the session."""
     with state.interrupts.searching(line, Signal.LINE):
         if state.interrupts.requested(line, Signal.LINE):
             return
@@ -263,12 +265,12 @@ def ponder(state: GtpState, line: int) -> None:
 
 
 def serve(state: GtpState, source: ByteSource, sink: ByteSink) -> int:
-    """Hold one session on a pair of binary streams and return its exit code."""
+    """Run one session on a pair of binary streams and return its exit code."""
     return Session(state, source, sink).run()
 
 
 def run(config: SessionConfig, factory: PlayerFactory) -> int:
-    """Hold the session of a process on its stdin and stdout and return the exit code.
+    """Run a session on the process's stdin and stdout and return the exit code.
 
     From here on, what any library prints goes to stderr.
     """
@@ -281,13 +283,13 @@ def run(config: SessionConfig, factory: PlayerFactory) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     if state.player_loader.is_loading:
-        # A library that is being imported or compiled can neither be stopped nor be shut down under.
+        # A library in the middle of an import or a compilation can neither be stopped nor survive a normal shutdown.
         _exit_now(code)
     return code
 
 
 def take_stdin() -> FileIO:
-    """Return the real stdin, which waits for its input."""
+    """Return the real stdin, switched to blocking."""
     descriptor = sys.stdin.fileno()
     if os.name == "posix":
         os.set_blocking(descriptor, True)
@@ -296,7 +298,7 @@ def take_stdin() -> FileIO:
 
 
 def take_stdout() -> FileIO:
-    """Return the real stdout, and let file descriptor 1 and `sys.stdout` be stderr, which is opened if it is not."""
+    """Return the real stdout, and redirect file descriptor 1 and `sys.stdout` to stderr, which is opened if needed."""
     sys.stdout.flush()
     if sys.stderr is None:
         sys.stderr = TextIOWrapper(FileIO(os.devnull, "w"))
@@ -309,4 +311,5 @@ def take_stdout() -> FileIO:
 def _exit_now(code: int = 0) -> None:
     log.info("leaving without waiting for a command in progress")
     write_lines(())
+    # Not sys.exit, which would clean up while another thread hangs or imports.
     os._exit(code)

@@ -1,7 +1,7 @@
-"""What a GTP session remembers: game, komi, rules, clocks, player. Knows no command and no stream.
+"""The state of a GTP session: game, komi, rules, clocks, player. Knows no command and no stream.
 
-Komi, rules and time settings survive a new board, as controllers send them in every order. The
-engine's heavy modules are imported when the first stone needs them, not before.
+Komi, rules and time settings survive a new board, because controllers send them in any order. Heavy modules of the
+engine are imported when the first stone needs them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,18 +30,18 @@ DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
 DEFAULT_PV_LENGTH = 15
 DEFAULT_ANALYSIS_NOISE = 0.04
+# In an unfinished game, `final_score` counts the board unless the expected score differs by this many points.
 _COUNT_IS_GOOD = 3.0
-"""Points by which a game that goes on may be expected to end otherwise than it counts now, before that is told."""
 
 Emit = Callable[[str], None]
 """Sends one whole line, given without its newline."""
 Stream = Callable[[Emit], str]
-"""The rest of a reply that comes line by line: sends lines, returns the last one or "" for none."""
+"""The rest of a reply that comes line by line: sends lines, and returns the last one, "" for none."""
 Handler = Callable[["GtpState", Command], str | Stream]
 
 
 class Perspective(StrEnum):
-    """Whose chances analysis tells: KataGo's `reportAnalysisWinratesAs`."""
+    """Point of view of winrates in analysis: KataGo's `reportAnalysisWinratesAs`."""
 
     SIDETOMOVE = "SIDETOMOVE"
     BLACK = "BLACK"
@@ -50,17 +50,17 @@ class Perspective(StrEnum):
 
 @dataclass(frozen=True)
 class SessionConfig:
-    """What a session starts with.
+    """The initial settings of a session.
 
-    seconds, visits: the most that one move may take, clock or not; None for no such cap.
-    fallback_seconds: a move's time when neither a cap nor a clock bounds it.
+    seconds, visits: limits of one move, with or without a clock; None for no limit.
+    fallback_seconds: time of a move that has neither a limit nor a clock.
     level: of play, see `engine.settings.levels`.
-    reg_visits: search effort of `reg_genmove`, which must not depend on time, if `visits` is None.
-    lag_buffer: seconds of each move that are left to the controller and the connection.
-    ponder: think in the opponent's time, after each own move.
+    reg_visits: visits of `reg_genmove`, which must not depend on time, if `visits` is None.
+    lag_buffer: seconds of each move that are kept for the controller and the connection.
+    ponder: search in the opponent's time, after each own move.
     perspective, pv_length: of analysis; moves in a variation after its first one.
-    analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis looks at more moves.
-    live_graphics, leela_lines: what searches write on stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
+    analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis searches more moves.
+    live_graphics, leela_lines: whether searches write to stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
     """
 
     name: str = "Keima"
@@ -85,7 +85,7 @@ class SessionConfig:
 
 @dataclass(frozen=True)
 class Status:
-    """Chains by their fate, one judgment for score and status lists alike."""
+    """All chains by their fate; the same judgement serves score and status lists."""
 
     alive: list[list[int]]
     seki: list[list[int]]
@@ -93,11 +93,11 @@ class Status:
 
 
 class GtpState:
-    """One session's memory.
+    """The state of one session.
 
-    commands: every listed command; `list_commands` tells nothing else. awaits_reply: an own move was
-    the last thing to happen on the board, so the time until the next line is the opponent's. last_search: the last
-    search for a move in this game. trials: how many of the last moves are on trial.
+    commands: all listed commands, as in `list_commands`. awaits_reply: the last move was the engine's own, so the time
+    until the next line is the opponent's. last_search: the last search for a move in this game. trials: number of last
+    moves that were played on trial (`trymove`).
     """
 
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
@@ -119,7 +119,7 @@ class GtpState:
 
     @property
     def game(self) -> "Game":
-        """The game in progress. Change it by the methods of this class only."""
+        """The current game. Change it through this class only."""
         if self._game is None:
             from engine.game import Game
 
@@ -128,7 +128,7 @@ class GtpState:
 
     @property
     def clean_up(self) -> "CleanUp":
-        """What this game's clean-up knows of dead stones."""
+        """This game's knowledge of dead stones, for the clean-up."""
         if self._clean_up is None:
             from engine.players.cleanup import CleanUp
 
@@ -142,11 +142,11 @@ class GtpState:
 
     @property
     def is_board_empty(self) -> bool:
-        """True without a single stone; costs nothing on a fresh board."""
+        """True if there is no stone; costs nothing on a fresh board."""
         return self._game is None or not any(map(self._game.color_at, points(self.width, self.height)))
 
     def configure(self, config: SessionConfig) -> None:
-        """Go on with other settings of the session; board, rules and komi stay as they are."""
+        """Change the settings of the session; board, rules and komi stay."""
         self.config = config
         self.clock.lag_buffer = config.lag_buffer
 
@@ -158,7 +158,7 @@ class GtpState:
         self._replace(None)
 
     def adopt(self, game: "Game") -> None:
-        """Go on with a game from elsewhere; its size, rules and komi become the session's."""
+        """Continue with a loaded game; its size, rules and komi become the session's."""
         self.width, self.height = game.width, game.height
         self.rules, self.komi = game.rules, game.komi
         self.clock.reset()
@@ -173,26 +173,27 @@ class GtpState:
             player.prepare(self.width, self.height)
 
     def set_komi(self, komi: float) -> None:
-        """Change the komi of this game and all later ones."""
+        """Set the komi of this game and all later ones."""
         self.komi = komi
         if self._game is not None:
             self._game.set_komi(komi)
 
     def set_rules(self, rules: Rules) -> None:
-        """Change the rules of this game and all later ones."""
+        """Set the rules of this game and all later ones."""
         self.rules, self._status = rules, None
         if self._game is not None:
             self._game.set_rules(rules)
 
     def play(self, color: int, vertex: int) -> None:
-        """Play a move, whoever's turn it is and whatever superko says; ends all trials. Raises IllegalMove."""
+        """Play a move without checking turn and superko; ends all trials. Raises IllegalMove."""
         self.game.play(color, vertex, lenient=True)
         self._status, self.awaits_reply, self.trials = None, False, 0
         if self.game.is_over and not self.clean_up.goes_on(self.game):
+            # KGS lets players dispute dead stones after the passes and play on from here.
             self.clean_up.expect(self.game)
 
     def undo(self, count: int = 1) -> None:
-        """Take back `count` moves, or none of them; none while there are moves on trial. Raises IllegalMove."""
+        """Take back `count` moves, or none if there are fewer or moves on trial. Raises IllegalMove."""
         if count > (0 if self.trials or self._game is None else self.game.move_number):
             raise IllegalMove("cannot undo")
         for _ in range(count):
@@ -200,7 +201,7 @@ class GtpState:
         self._status, self.awaits_reply = None, False
 
     def place_handicap(self, vertices: Sequence[int]) -> None:
-        """Set up handicap stones on an empty board; passes played before are forgotten. Raises IllegalMove."""
+        """Place handicap stones on an empty board; earlier passes are forgotten. Raises IllegalMove."""
         from engine.game import Game
 
         game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
@@ -208,7 +209,7 @@ class GtpState:
         self._replace(game)
 
     def set_up(self, black: Sequence[int], white: Sequence[int], to_play: int) -> None:
-        """Start a new game from a position. Raises IllegalMove, changing nothing, if it cannot stand so."""
+        """Start a new game from a position. Raises IllegalMove, without changing anything, if it is illegal."""
         from engine.game import Game
 
         game = Game(self.width, self.height, rules=self.rules, komi=self.komi)
@@ -216,7 +217,7 @@ class GtpState:
         self._replace(game)
 
     def status(self) -> Status:
-        """Return the fate of every chain. Judged once a position, so that score and lists agree."""
+        """Return the fate of every chain, judged once for each position, so that score and lists agree."""
         if self.is_board_empty:
             return Status([], [], [])
         if self._status is None:
@@ -233,9 +234,10 @@ class GtpState:
         return self._status
 
     def final_score(self) -> float:
-        """Return the score by the fates that `status` tells, Black minus White.
+        """Return the score with the fates of `status`, Black minus White.
 
-        Of a game that goes on, where much is open and a count would tell nothing, the score that is expected.
+        An unfinished game with much open territory gives the expected score instead, because counting it would mean
+        nothing.
         """
         from engine.scoring import final_score
 

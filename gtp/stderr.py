@@ -1,6 +1,6 @@
-"""Lines on stderr, and those that programs read there: GoGui's live graphics, and Leela Zero's summary of a search.
+"""Writes lines to stderr, including those that programs read: GoGui's live graphics and Leela Zero's search summary.
 
-Nothing of the latter is written unless the user asks for it: other programs show stderr to people, or stumble over it.
+The latter two are written only on request: other programs show stderr to people or fail on it.
 """
 
 import sys
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from engine.search.stoppers import SearchStats
 
 REDRAW_SECONDS = 0.5
-"""Between two drawings of a search."""
+"""Seconds between two drawings of a search."""
 _MOVES, _LENGTH = 1, 8
 _GRAPHICS = "gogui-gfx:"
 _LISTED = 10
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write whole lines at once, or nothing where stderr is closed or full: nobody is there to miss them."""
+    """Write whole lines at once; ignore a closed or full stderr."""
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
@@ -34,7 +34,7 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 class LiveGraphics:
-    """Draws the best variation of a search for `color` on GoGui's board, and takes it off again."""
+    """Draws the best variation of a search for `color` on GoGui's board, and removes it again."""
 
     def __init__(self, color: int, width: int, height: int) -> None:
         self._color = color
@@ -42,7 +42,7 @@ class LiveGraphics:
         self._due = time.monotonic() + REDRAW_SECONDS
 
     def show(self, search: "Search", stats: "SearchStats") -> None:
-        """Draw the search if it is time."""
+        """Draw the search if the interval has passed."""
         if time.monotonic() < self._due:
             return
         from engine.search.analysis import Wanted, snapshot
@@ -56,12 +56,12 @@ class LiveGraphics:
         self._due = time.monotonic() + REDRAW_SECONDS
 
     def clear(self) -> None:
-        """Take everything off the board: GoGui reads stderr only until the reply."""
+        """Clear the board: GoGui reads stderr only until the reply."""
         write_lines([f"{_GRAPHICS} CLEAR"])
 
 
 def variation(vertices: Iterable[int], color: int, width: int, height: int) -> str:
-    """Return moves with their colors, as GoGui reads them: `b Q16 w D4`; `color` moves first."""
+    """Format moves with their colors for GoGui: `b Q16 w D4`; `color` moves first."""
     mover, words = color, []
     for vertex in vertices:
         words.append(f"{color_letter(mover).lower()} {format_vertex(vertex, width, height)}")
@@ -70,9 +70,9 @@ def variation(vertices: Iterable[int], color: int, width: int, height: int) -> s
 
 
 def leela_zero_lines(last_search: LastSearch, width: int, height: int) -> list[str]:
-    """Return the summary that Leela Zero prints after a search, which gtp2ogs shows in the game's chat.
+    """Format the summary that Leela Zero prints after a search, which gtp2ogs shows in the game's chat.
 
-    The move played comes first, as there it is the best one.
+    The move that was played comes first, because readers take the first move for the best.
     """
     decision, seen = last_search.decision, last_search.analysis.moves
     moves = sorted(seen, key=lambda move: move.vertex != decision.vertex)[:_LISTED]
@@ -82,8 +82,8 @@ def leela_zero_lines(last_search: LastSearch, width: int, height: int) -> list[s
     for move in moves:
         name, pv = (format_vertex(move.vertex, width, height), (format_vertex(v, width, height) for v in move.pv))
         chances = (100.0 * min(1.0, max(0.0, chance)) for chance in (move.winrate, move.lcb, move.prior))
-        told = "(V: {:5.2f}%) (LCB: {:5.2f}%) (N: {:5.2f}%)".format(*chances)
-        lines.append(f"{name:>4} -> {move.visits:7d} {told} PV: {' '.join(pv)}")
+        percentages = "(V: {:5.2f}%) (LCB: {:5.2f}%) (N: {:5.2f}%)".format(*chances)
+        lines.append(f"{name:>4} -> {move.visits:7d} {percentages} PV: {' '.join(pv)}")
     visits, speed = (
         last_search.analysis.root.visits,
         last_search.playouts / last_search.seconds if last_search.seconds else 0.0,

@@ -1,4 +1,4 @@
-"""Every GTP command, from one file a family. `list_commands` is this table and nothing else."""
+"""Collects all GTP commands, from one file for each family. `list_commands` lists exactly this table."""
 
 from gtp.commands import (
     admin,
@@ -40,8 +40,8 @@ FAMILIES: tuple[dict[str, Handler], ...] = (
 )
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}
-"""Command name -> handler. A handler takes the session's state and the command, and returns the
-reply or raises GtpError."""
+"""Command name -> handler. A handler takes the session's state and the command, and returns the reply or raises
+GtpError."""
 
 UNLISTED: dict[str, Handler] = servers.UNLISTED
 """Commands that are answered but not listed."""

@@ -1,4 +1,4 @@
-"""Commands about the engine itself. Answered before anything heavy is imported."""
+"""Commands about the engine itself. They are answered before anything heavy is imported."""
 
 import time
 
@@ -11,27 +11,27 @@ PROTOCOL_VERSION = "2"
 
 
 def protocol_version(state: GtpState, command: Command) -> str:
-    """Tell the version of GTP."""
+    """Return the version of GTP."""
     return PROTOCOL_VERSION
 
 
 def name(state: GtpState, command: Command) -> str:
-    """Tell the engine's name."""
+    """Return the engine's name."""
     return state.config.name
 
 
 def version(state: GtpState, command: Command) -> str:
-    """Tell the engine's version."""
+    """Return the engine's version."""
     return state.config.version
 
 
 def known_command(state: GtpState, command: Command) -> str:
-    """Tell whether a command exists: `true` or `false`, never an error."""
+    """Return `true` if a command exists, else `false`; never an error."""
     return "true" if command.args and command.args[0] in state.commands else "false"
 
 
 def list_commands(state: GtpState, command: Command) -> str:
-    """List every command, one a line."""
+    """List all commands, one on each line."""
     return "\n".join(sorted(state.commands))
 
 
@@ -41,17 +41,17 @@ def leave(state: GtpState, command: Command) -> str:
 
 
 def cpu_time(state: GtpState, command: Command) -> str:
-    """Tell the processor seconds of the whole process so far."""
+    """Return the processor seconds of the whole process so far."""
     return f"{time.process_time():.3f}"
 
 
 def echo(state: GtpState, command: Command) -> str:
-    """Repeat the arguments."""
+    """Return the arguments."""
     return command.rest
 
 
 def echo_err(state: GtpState, command: Command) -> str:
-    """Repeat the arguments, and on stderr too."""
+    """Return the arguments and write them to stderr too."""
     write_lines([command.rest])
     return command.rest
 

@@ -1,7 +1,7 @@
-"""Commands that tell what a search thinks while it thinks: Leela Zero's and KataGo's analysis.
+"""Commands that report a search while it runs: Leela Zero's and KataGo's analysis.
 
-An analysis plays nothing and ends at the next line of input. `genmove_analyze` ends by itself and plays;
-`kata-search` ends by itself, or when cancelled, and plays nothing.
+An analysis plays no move and ends at the next line of input. `genmove_analyze` ends by itself and plays; `kata-search`
+ends by itself, or when cancelled, and plays no move.
 """
 
 import time
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from engine.search.stoppers import SearchStats
 
 _CANCELLED = "cancelled"
+# KataGo's value for errors that a network does not report.
 _UNKNOWN = -1.0
-"""What KataGo tells of errors that a network does not report."""
 
 
 class Reporter:
-    """Sends a line of analysis whenever one is due. Made for one command and one color to move."""
+    """Sends lines of analysis at an interval, for one command and one color to move."""
 
     def __init__(self, state: GtpState, options: AnalyzeOptions, color: int, emit: Emit) -> None:
         self._state = state
@@ -43,20 +43,20 @@ class Reporter:
         self._search: Search | None = None
 
     def ask_network(self, player: "Player") -> None:
-        """Have the network tell what only it knows of the root, if that is to be reported. Before the search begins."""
+        """Query the network, before the search, for the root values that only it knows, if they are to be reported."""
         if self._options.root_info and player.network is not None:
             raw = player.network.evaluate(self._state.game, self._color)
             self._raw = (raw.value_error, raw.score_error, raw.variance_time)
 
     def watch(self, search: "Search", stats: "SearchStats") -> None:
-        """Send a line if it is time; called by the player between batches."""
+        """Send a line if the interval has passed; called by the player between batches."""
         self._search = search
         if self._options.interval is not None and time.monotonic() >= self._due:
             self._send(self._snapshot(search))
             self._due = time.monotonic() + self._options.interval
 
     def finish(self, decision: "Decision") -> None:
-        """Send the last line of a search that has chosen a move, even if it saw none."""
+        """Send the last line of a search that has chosen a move, even without a result."""
         analysis = None if self._search is None else self._snapshot(self._search)
         if analysis is None or not analysis.moves:
             analysis = analysis_of_decision(decision, self._color, self._side)
@@ -90,7 +90,7 @@ def _wanted(options: AnalyzeOptions, pv_length: int) -> "Wanted":
 
 
 def _side(perspective: Perspective, to_play: int) -> int:
-    """Return the color whose chances are told."""
+    """Return the color whose point of view is reported."""
     if perspective is Perspective.SIDETOMOVE:
         return to_play
     return parse_color(perspective.value)
@@ -108,9 +108,9 @@ def _analysis(is_kata: bool) -> Handler:
 
 
 def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: Emit) -> str:
-    """Search until the next line of input. The tree stays for whatever search comes next.
+    """Search until the next line of input. The tree is kept for the next search.
 
-    A search may end before, when nothing is left to look at; the reply stays open all the same.
+    The search may end earlier, when it cannot improve; the reply stays open until then all the same.
     """
 
     def is_over() -> bool:
@@ -134,7 +134,7 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
 def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Handler:
     """Return the handler of a command that reports its search and then its move.
 
-    plays: it plays the move. signal: what ends it; `Signal.LINE` cancels it.
+    plays: whether it plays the move. signal: what stops it; `Signal.LINE` cancels it.
     """
 
     def handle(state: GtpState, command: Command) -> Stream:
@@ -160,12 +160,12 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
 
 def kata_search(state: GtpState, command: Command) -> str:
-    """Choose a move and do not play it."""
+    """Choose a move without playing it."""
     return _choose(state, command, Signal.STOP)
 
 
 def kata_search_cancellable(state: GtpState, command: Command) -> str:
-    """Choose a move and do not play it; the next line of input cancels that."""
+    """Choose a move without playing it; the next line of input cancels."""
     return _choose(state, command, Signal.LINE)
 
 
@@ -180,14 +180,14 @@ def _choose(state: GtpState, command: Command, signal: Signal) -> str:
 
 
 def stop(state: GtpState, command: Command) -> str:
-    """End analysis, pondering and searches that play nothing: they ended when this line was read."""
+    """Reply only: analysis, pondering and searches without a move ended when this line was read."""
     expect(command.args, 0)
     state.awaits_reply = False
     return ""
 
 
 def clear_cache(state: GtpState, command: Command) -> str:
-    """Forget every search and every evaluation."""
+    """Drop the search tree and all cached evaluations."""
     expect(command.args, 0)
     player = state.player_loader.if_ready()
     if player is not None:
@@ -196,7 +196,7 @@ def clear_cache(state: GtpState, command: Command) -> str:
 
 
 def kata_benchmark(state: GtpState, command: Command) -> str:
-    """Search the present position anew with N visits and tell how fast that was."""
+    """Search the current position with N visits and an empty cache; report the speed."""
     from engine.players import AnalysisRequest, Limits
 
     expect(command.args, 1)

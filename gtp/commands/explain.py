@@ -1,4 +1,4 @@
-"""Commands of gomill: what the engine is, and why it played its last move."""
+"""Commands of gomill: describe the engine and explain its last move."""
 
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex
@@ -9,13 +9,13 @@ from gtp.state import GtpState, Handler
 
 
 def explain_last_move(state: GtpState, command: Command) -> str:
-    """Tell what the last search for a move thought of it."""
+    """Report the result of the last search for a move."""
     expect(command.args, 0)
     return explanation(state)
 
 
 def explanation(state: GtpState) -> str:
-    """Return one line on the last search for a move. Raises GtpError if there was none in this game."""
+    """Describe the last search for a move in one line. Raises GtpError if there was none in this game."""
     last_search = state.last_search
     if last_search is None:
         raise GtpError("no move was generated")
@@ -34,7 +34,7 @@ def explanation(state: GtpState) -> str:
 
 
 def describe_engine(state: GtpState, command: Command) -> str:
-    """Tell the engine, its network and the limits of a move, a line each."""
+    """Describe the engine, its network and the limits of a move, one line each."""
     expect(command.args, 0)
     config, player = state.config, state.player_loader.get()
     if player.network is None:

@@ -1,4 +1,4 @@
-"""GoGui's own commands: whole lines of play at once, positions, interruption, and the list of what it may show."""
+"""GoGui's own commands: sequences of moves, positions, interruption, and the list of its analyze commands."""
 
 from engine.errors import IllegalMove
 from gtp.args import expect, parse_color, parse_moves
@@ -10,13 +10,13 @@ from gtp.state import GtpState, Handler
 
 
 def analyze_commands(state: GtpState, command: Command) -> str:
-    """List what GoGui can show in its analyze dialog, a line `type/label/command` each."""
+    """List the commands for GoGui's analyze dialog, each as `type/label/command`."""
     expect(command.args, 0)
     return "\n".join(gogui_views.MENU)
 
 
 def interrupt(state: GtpState, command: Command) -> str:
-    """Do nothing: that the command is there tells GoGui that a line `# interrupt` ends a search."""
+    """Do nothing: the presence of this command informs GoGui that a line `# interrupt` stops a search."""
     expect(command.args, 0)
     return ""
 
@@ -40,7 +40,7 @@ def setup(state: GtpState, command: Command) -> str:
 
 
 def setup_player(state: GtpState, command: Command) -> str:
-    """Say whose turn it is in a position that was set up."""
+    """Set the side to move in a position that was set up."""
     expect(command.args, 1)
     color = parse_color(command.args[0])
     if state.game.moves:
@@ -50,7 +50,7 @@ def setup_player(state: GtpState, command: Command) -> str:
 
 
 def title(state: GtpState, command: Command) -> str:
-    """Tell what the window is to be called."""
+    """Return the title for GoGui's window."""
     expect(command.args, 0)
     player = state.player_loader.if_ready()
     network = None if player is None or player.network is None else player.network.facts.name

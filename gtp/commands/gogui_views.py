@@ -1,7 +1,7 @@
-"""What GoGui's analyze dialog shows: the thoughts of a search as boards, marks and texts; parameters; tactics.
+"""The commands of GoGui's analyze dialog: search results as boards, marks and texts; parameters; tactics.
 
-The formats are those of GoGui's manual, "Analyze Commands". Figures are those of the color that the command names
-(the side to move without one); boards of owners are Black's, as GoGui draws positive numbers black.
+The formats are those of GoGui's manual, "Analyze Commands". Values are from the point of view of the color in the
+arguments (without one, the side to move); ownership is Black's, because GoGui draws positive numbers black.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +43,7 @@ MENU = (
     "none/Clear Cache/clear_cache",
     "string/Explain Last Move/gomill-explain_last_move",
 )
-"""The answer to `gogui-analyze_commands`: type, label, command."""
+"""The reply to `gogui-analyze_commands`: type, label, command."""
 
 _OFFERED = (
     *("level", "maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
@@ -68,21 +68,21 @@ _RULES: dict[str, tuple[str, Iterable[str]]] = {
 }
 _RULE_SWITCHES = {"suicide": "suicide", "hasButton": "button", "friendlyPassOk": "friendly_pass"}
 _PRESET = "rules"
+# Policy from which a point of the heat map is labeled with its percentage.
 _LABELED = 0.01
-"""Policy from which a point of the heat map gets its percents written on it."""
 _SHOWN_MOVES = 10
 _COLD, _HOT = (0x20, 0x40, 0xFF), (0xFF, 0x30, 0x10)
 
 
-def _look(state: GtpState, command: Command, **wanted: Any) -> "tuple[int, Analysis]":
-    """Search for the color of the arguments; return it and what the search sees."""
+def _search(state: GtpState, command: Command, **wanted: Any) -> "tuple[int, Analysis]":
+    """Search for the color of the arguments; return the color and its analysis."""
     expect(command.args, 0, 1)
     color = parse_color(command.args[0]) if command.args else state.game.to_play
     return color, search_position(state, color, **wanted)
 
 
 def _board(state: GtpState, values: Iterable[float]) -> str:
-    """Return the rows of numbers of a `dboard`, from the top."""
+    """Format numbers as the rows of a `dboard`, from the top."""
     cells = [f"{value:.3f}" for value in values]
     return "\n".join(" ".join(cells[start : start + state.width]) for start in range(0, len(cells), state.width))
 
@@ -91,35 +91,35 @@ def _name(state: GtpState, vertex: int) -> str:
     return format_vertex(vertex, state.width, state.height)
 
 
-def _pairs(state: GtpState, command: Command, tell: "Callable[[MoveInfo], str]") -> str:
+def _pairs(state: GtpState, command: Command, label: "Callable[[MoveInfo], str]") -> str:
     """Return a point and a text for each of the best moves."""
-    _, seen = _look(state, command, max_moves=_SHOWN_MOVES)
-    return " ".join(f"{_name(state, move.vertex)} {tell(move)}" for move in seen.moves if move.vertex != PASS)
+    _, seen = _search(state, command, max_moves=_SHOWN_MOVES)
+    return " ".join(f"{_name(state, move.vertex)} {label(move)}" for move in seen.moves if move.vertex != PASS)
 
 
 def ownership(state: GtpState, command: Command) -> str:
-    """Tell the expected owner of each point, 1 for Black."""
-    color, seen = _look(state, command, ownership=True)
+    """Return the expected owner of each point, 1 for Black."""
+    color, seen = _search(state, command, ownership=True)
     if seen.root.ownership is None:
-        raise GtpError("this network tells no ownership")
+        raise GtpError("this network has no ownership output")
     return _board(state, for_color(seen.root.ownership, color))
 
 
 def _policy(state: GtpState, command: Command) -> dict[int, float]:
-    """Return the share that the search first gave to each legal move, by vertex."""
+    """Return the prior of each legal move, by vertex."""
     area = state.width * state.height
-    return {move.vertex: move.prior for move in _look(state, command, min_moves=area + 1)[1].moves}
+    return {move.vertex: move.prior for move in _search(state, command, min_moves=area + 1)[1].moves}
 
 
 def policy(state: GtpState, command: Command) -> str:
-    """Tell the policy of each point in parts of the largest."""
+    """Return the policy of each point as a share of the largest."""
     chances = _policy(state, command)
     most = max(chances.values()) or 1.0
     return _board(state, (chances.get(vertex, 0.0) / most for vertex in points(state.width, state.height)))
 
 
 def policy_heat_map(state: GtpState, command: Command) -> str:
-    """Color each point by its policy, from blue to red, and write the percents on the likely ones."""
+    """Color each point by its policy, from blue to red, with percentages on the likely ones."""
     chances = _policy(state, command)
     most = max(chances.values()) or 1.0
     by_color: dict[str, list[str]] = {}
@@ -137,21 +137,22 @@ def policy_heat_map(state: GtpState, command: Command) -> str:
 
 
 def _heat(share: float) -> str:
-    """Return a color between cold and hot; small shares are told apart by their square root."""
+    """Return a color between cold and hot; the square root makes small shares distinguishable."""
     mixed = (round(cold + (hot - cold) * share**0.5) for cold, hot in zip(_COLD, _HOT, strict=True))
     return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
 def best_moves(state: GtpState, command: Command) -> str:
-    """Color the best moves by their visits, write winrates on them, circle the best."""
-    _, seen = _look(state, command, max_moves=_SHOWN_MOVES)
+    """Color the best moves by visits, label them with winrates, circle the best."""
+    _, seen = _search(state, command, max_moves=_SHOWN_MOVES)
     return _shown_moves(state, seen, _summary(seen))
 
 
 def key_points(state: GtpState, command: Command) -> str:
-    """Show where the opponent would play if it were its turn, and what that would cost."""
-    color, own = _look(state, command, max_moves=1)
+    """Show where the opponent would play if it were its turn, and the cost of that."""
+    color, own = _search(state, command, max_moves=1)
     seen = search_position(state, opponent(color), max_moves=_SHOWN_MOVES)
+    # Each lead is from its own mover's point of view, so the sum is the value of moving first.
     lost = own.root.lead + seen.root.lead
     return _shown_moves(state, seen, f"{_name(state, seen.moves[0].vertex)} would cost {lost:.1f} points")
 
@@ -172,26 +173,26 @@ def _summary(seen: "Analysis") -> str:
 
 
 def visits(state: GtpState, command: Command) -> str:
-    """Write visits on the best moves."""
+    """Label the best moves with their visits."""
     return _pairs(state, command, lambda move: str(move.visits))
 
 
 def winrates(state: GtpState, command: Command) -> str:
-    """Write winrates in percent on the best moves."""
+    """Label the best moves with their winrates in percent."""
     return _pairs(state, command, lambda move: f"{100 * move.winrate:.0f}")
 
 
 def best_variation(state: GtpState, command: Command) -> str:
-    """Tell the moves that the search expects."""
-    _, seen = _look(state, command, max_moves=1)
+    """Return the principal variation."""
+    _, seen = _search(state, command, max_moves=1)
     return " ".join(_name(state, vertex) for vertex in seen.moves[0].pv)
 
 
 def score(state: GtpState, command: Command) -> str:
-    """Tell who leads and how likely the color wins."""
+    """Return the score lead, and the winrate of the color."""
     from engine.scoring import format_score
 
-    color, seen = _look(state, command, max_moves=1)
+    color, seen = _search(state, command, max_moves=1)
     lead = round(for_color(seen.root.lead, color), 1)
     return f"{format_score(lead)}, {_summary(seen)}"
 
@@ -208,7 +209,7 @@ def atari(state: GtpState, command: Command) -> str:
 
 
 def ladders(state: GtpState, command: Command) -> str:
-    """Mark the stones that a ladder takes, and the points where it starts."""
+    """Mark the stones that a ladder captures, and the points where it starts."""
     import numpy as np
 
     from engine.board.ladders import find_ladders, new_ladder_scratch
@@ -224,7 +225,7 @@ def ladders(state: GtpState, command: Command) -> str:
 
 
 def pass_alive(state: GtpState, command: Command) -> str:
-    """Tell who owns each point whatever is played, 1 for Black."""
+    """Return the pass-alive owner of each point, 1 for Black."""
     import numpy as np
 
     from engine.board.area import new_scratch
@@ -239,7 +240,7 @@ def pass_alive(state: GtpState, command: Command) -> str:
 
 
 def params(state: GtpState, command: Command) -> str:
-    """List parameters as GoGui's dialog reads them, or change one: `NAME VALUE`."""
+    """List parameters in the form of GoGui's dialog, or change one: `NAME VALUE`."""
     if not command.args:
         return "\n".join(_param_line(state, name) for name in _OFFERED)
     name, text = _key_value(command)
@@ -262,13 +263,13 @@ def _list_line(name: str, choices: Iterable[str], value: str) -> str:
 
 
 def _key_value(command: Command) -> tuple[str, str]:
-    """Return the name and the text of `NAME VALUE`; GoGui puts an empty value in quotes."""
+    """Parse `NAME VALUE`; GoGui puts an empty value in quotes."""
     expect(command.args, 2)
     return command.args[0], command.args[1].strip('"')
 
 
 def rules(state: GtpState, command: Command) -> str:
-    """List the rules as GoGui's dialog reads them, or change one field or, by `rules NAME`, all of them."""
+    """List the rules in the form of GoGui's dialog, or change one field or, by `rules NAME`, all of them."""
     if command.args:
         name, text = _key_value(command)
         try:

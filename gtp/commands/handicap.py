@@ -1,4 +1,4 @@
-"""Commands that place handicap stones: on fixed points, where the engine likes, where the user likes."""
+"""Commands that place handicap stones: on fixed points, on the engine's or on the user's choice."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ from gtp.state import GtpState, Handler
 
 
 def fixed_handicap(state: GtpState, command: Command) -> str:
-    """Place N stones on the points that the standard fixes; list them."""
+    """Place N stones on the points fixed by the standard; list them."""
     return _place(state, command, fixed_handicap_points)
 
 
 def place_free_handicap(state: GtpState, command: Command) -> str:
-    """Place exactly N stones where the engine likes; list them."""
+    """Place exactly N stones of the engine's choice; list them."""
     return _place(state, command, free_handicap_points)
 
 
@@ -34,7 +34,7 @@ def _place(state: GtpState, command: Command, choose: Callable[[int, int, int], 
 
 
 def set_free_handicap(state: GtpState, command: Command) -> str:
-    """Place stones where the user likes; a single one is accepted too, as some controllers probe so."""
+    """Place the user's stones; even a single one, because some controllers test with it."""
     if not command.args:
         raise GtpError("bad vertex list")
     state.require_empty_board()

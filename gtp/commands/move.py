@@ -20,7 +20,7 @@ _HURRIED_VISITS = 1
 
 
 def play(state: GtpState, command: Command) -> str:
-    """Play a given move. Turns, superko and suicide of several stones are the controller's business."""
+    """Play a given move. Turns, superko and multi-stone suicide are up to the controller."""
     expect(command.args, 2)
     color = parse_color(command.args[0])
     vertex = parse_vertex(command.args[1], state.width, state.height)
@@ -45,10 +45,10 @@ def decide(
     avoided: "Avoided | None" = None,
     game: "Game | None" = None,
 ) -> "Decision":
-    """Choose a move for `color` within the clock's budget; the state keeps what was thought of it.
+    """Choose a move for `color` within the clock's budget; `state.last_search` keeps the search.
 
-    watch: called by the player with its search as it goes. avoided: moves that it must not think of.
-    game: the present one under other rules, None for those in force.
+    watch: called by the player with the running search. avoided: moves that are not searched.
+    game: the current game under other rules, None for those in force.
     """
     observer = Observer(state, color, watch)
     state.clock.start(color)
@@ -58,6 +58,7 @@ def decide(
     finally:
         state.clock.stop()
         observer.close()
+    # A last check: sending an illegal move would lose the game.
     if not decision.resign and not state.game.is_legal(color, decision.vertex):
         raise RuntimeError(f"{player.name} chose a move that the rules forbid: {decision}")
     state.last_search = observer.last_search(decision)
@@ -65,7 +66,7 @@ def decide(
 
 
 def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
-    """Play a move that was chosen and return its text; a resignation plays nothing."""
+    """Play a chosen move and return its text; a resignation plays nothing."""
     if state.config.leela_lines and state.last_search is not None:
         write_lines(leela_zero_lines(state.last_search, state.width, state.height))
     if not decision.resign:
@@ -75,12 +76,12 @@ def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
 
 
 def format_decision(state: GtpState, decision: "Decision") -> str:
-    """Return the text of a chosen move."""
+    """Format a chosen move."""
     return "resign" if decision.resign else format_vertex(decision.vertex, state.width, state.height)
 
 
 def _limits(state: GtpState, color: int) -> "Limits":
-    """Return the effort for one move: what the clock allots, within the user's caps, or a bounded default."""
+    """Return the limits of one move: the clock's, capped by the user's, or the default time."""
     from engine.players import Limits, at_level, limits_within
 
     config = state.config
@@ -94,23 +95,23 @@ def _limits(state: GtpState, color: int) -> "Limits":
 
 
 def reg_genmove(state: GtpState, command: Command) -> str:
-    """Choose a move as a pure function of the position: no clock, no state, no resignation."""
+    """Choose a move as a function of the position alone: no clock, no kept tree, no resignation."""
     expect(command.args, 1)
     return choose_among(state, parse_color(command.args[0]))
 
 
 def choose_among(state: GtpState, color: int, allowed: Collection[int] | None = None) -> str:
-    """Return the text of the move that a fresh search prefers, of those allowed (None: of all)."""
+    """Return the text of the move that a fresh search prefers among those allowed (None: all)."""
     from engine.players import Limits
     from engine.players.base import all_but
 
     player = state.player_loader.get()
-    # What an earlier search has left would make the answer depend on it.
+    # The kept tree of an earlier search would influence the result.
     player.restart()
     limits = Limits(visits=state.config.visits or state.config.reg_visits)
     avoided = None if allowed is None else {color: all_but(allowed, 1, state.width, state.height)}
     decision = player.genmove(state.game, color, limits, None, avoided)
-    # Regression suites, GNU Go's among them, expect `PASS` in capitals here.
+    # Regression suites, such as GNU Go's, expect `PASS` in capitals here.
     return format_vertex(decision.vertex, state.width, state.height).upper()
 
 

@@ -1,6 +1,6 @@
-"""Commands about the network in use: what it is, and what it says of a position before any search.
+"""Commands about the network in use: its properties, and its evaluation of a position without search.
 
-The text is KataGo's (v1.17), from White's side always; lines end without the spaces that KataGo leaves.
+The text is KataGo's (v1.17), always from White's point of view; lines end without KataGo's trailing spaces.
 """
 
 import json
@@ -22,7 +22,7 @@ _ILLEGAL = "    NAN"
 
 
 def kata_raw_nn(state: GtpState, command: Command) -> str:
-    """Tell the network's evaluation: `[COLOR] SYMMETRY|all [OPTIMISM]`."""
+    """Report the network's evaluation: `[COLOR] SYMMETRY|all [OPTIMISM]`."""
     color, symmetries, optimism = _arguments(command.args)
     network = _network(state)
     mover = state.game.to_play if color is None else color
@@ -35,7 +35,7 @@ def kata_raw_nn(state: GtpState, command: Command) -> str:
 
 
 def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None]:
-    """Return (color, symmetries, optimism), None for those left out."""
+    """Parse (color, symmetries, optimism), None if missing."""
     color = None
     if args and args[0][:1].isalpha() and args[0].lower() != _ALL:
         color, args = parse_color(args[0]), args[1:]
@@ -93,7 +93,7 @@ def _rows(cells: list[str], width: int) -> Iterator[str]:
 
 
 def kata_get_models(state: GtpState, command: Command) -> str:
-    """List the networks in use as one line of JSON; the list is empty without one."""
+    """List the networks in use as one line of JSON, empty without a network."""
     network = state.player_loader.get().network
     if network is None:
         return "[]"

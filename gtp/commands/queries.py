@@ -1,6 +1,6 @@
-"""What GNU Go tells of a position and of a game: its query commands, in its words.
+"""GNU Go's queries about positions and games.
 
-Texts of replies and errors are those of GNU Go 3.8.
+Replies and errors have the texts of GNU Go 3.8.
 """
 
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color, opponent
@@ -32,7 +32,7 @@ def _point(state: GtpState, command: Command) -> int:
 
 
 def query_boardsize(state: GtpState, command: Command) -> str:
-    """Tell the size of the board, both sides of a rectangular one."""
+    """Return the size of the board: both sides if it is not square."""
     expect(command.args, 0)
     return f"{state.width}" if state.width == state.height else f"{state.width} {state.height}"
 
@@ -44,13 +44,13 @@ def list_stones(state: GtpState, command: Command) -> str:
 
 
 def color_of(state: GtpState, command: Command) -> str:
-    """Tell what is on a point."""
+    """Return the color of a point."""
     color = state.game.color_at(_point(state, command))
     return "empty" if color == EMPTY else color_name(color)
 
 
 def _stone(state: GtpState, command: Command) -> int:
-    """Return the point of a stone that the arguments name."""
+    """Return the point of the stone in the arguments."""
     vertex = _point(state, command)
     if state.game.color_at(vertex) == EMPTY:
         raise GtpError("vertex must not be empty")
@@ -72,7 +72,7 @@ def _liberties(state: GtpState, command: Command) -> list[int]:
 
 
 def count_liberties(state: GtpState, command: Command) -> str:
-    """Tell how many liberties a chain has."""
+    """Return the number of liberties of a chain."""
     return str(len(_liberties(state, command)))
 
 
@@ -82,7 +82,7 @@ def find_liberties(state: GtpState, command: Command) -> str:
 
 
 def is_legal(state: GtpState, command: Command) -> str:
-    """Tell whether the rules in force allow a move: `1` or `0`."""
+    """Return `1` if the rules in force allow a move, else `0`."""
     expect(command.args, 2)
     ((color, vertex),) = parse_moves(command.args, state.width, state.height)
     return f"{state.game.is_legal(color, vertex):d}"
@@ -94,13 +94,13 @@ def all_legal(state: GtpState, command: Command) -> str:
 
 
 def captures(state: GtpState, command: Command) -> str:
-    """Tell how many stones a color has captured."""
+    """Return the number of stones that a color has captured."""
     color = _color(command)
     return str(state.game.captured(opponent(color)))
 
 
 def last_move(state: GtpState, command: Command) -> str:
-    """Tell color and place of the last move."""
+    """Return color and vertex of the last move."""
     expect(command.args, 0)
     if not state.game.moves:
         raise GtpError("no previous move known")
@@ -108,7 +108,7 @@ def last_move(state: GtpState, command: Command) -> str:
 
 
 def move_history(state: GtpState, command: Command) -> str:
-    """List all moves, the last one first."""
+    """List all moves, newest first."""
     expect(command.args, 0)
     return "\n".join(_moves(state))
 
@@ -119,13 +119,13 @@ def _moves(state: GtpState) -> list[str]:
 
 
 def get_handicap(state: GtpState, command: Command) -> str:
-    """Tell the number of handicap stones."""
+    """Return the number of handicap stones."""
     expect(command.args, 0)
     return str(state.game.handicap)
 
 
 def _top_moves(color: int | None) -> Handler:
-    """Return the handler that lists the best moves of a color, None for the side to move, each with its winrate."""
+    """Return the handler that lists a color's best moves (None: the side to move), each with its winrate."""
 
     def handle(state: GtpState, command: Command) -> str:
         expect(command.args, 0)
@@ -138,13 +138,13 @@ def _top_moves(color: int | None) -> Handler:
 
 
 def _estimated(score: float, upper: float, lower: float) -> str:
-    """Return a score and its bounds, all of White."""
+    """Format a score and its bounds, White-positive."""
     text = f"W+{abs(score):.1f}" if score >= 0 else f"B+{-score:.1f}"
     return f"{text} (upper bound: {upper:.1f}, lower: {lower:.1f})"
 
 
 def estimate_score(state: GtpState, command: Command) -> str:
-    """Tell by how much a search expects somebody to win, with bounds one standard deviation away."""
+    """Return the expected score after a search, with bounds of one standard deviation."""
     expect(command.args, 0)
     root = search_position(state, state.game.to_play).root
     score = -for_color(root.lead, state.game.to_play)
@@ -152,14 +152,14 @@ def estimate_score(state: GtpState, command: Command) -> str:
 
 
 def new_score(state: GtpState, command: Command) -> str:
-    """Tell what `final_score` does, in the form of an estimate."""
+    """Return `final_score` in the form of an estimate."""
     expect(command.args, 0)
     score = -state.final_score()
     return _estimated(score, score, score)
 
 
 def final_status(state: GtpState, command: Command) -> str:
-    """Tell the fate of a stone, or whose territory an empty point is."""
+    """Return the fate of a stone, or the owner of an empty point."""
     from engine.scoring import ownership_map, without_chains
 
     vertex = _point(state, command)
@@ -173,7 +173,7 @@ def final_status(state: GtpState, command: Command) -> str:
 
 
 def unconditional_status(state: GtpState, command: Command) -> str:
-    """Tell what is certain of a point even if one side always passes."""
+    """Return the status of a point that holds even if one side always passes."""
     import numpy as np
 
     from engine.board.area import new_scratch, pass_alive
@@ -191,7 +191,7 @@ def unconditional_status(state: GtpState, command: Command) -> str:
 
 
 def try_move(state: GtpState, command: Command) -> str:
-    """Play a move on trial: `popgo` takes it back."""
+    """Play a move on trial; `popgo` takes it back."""
     expect(command.args, 2)
     ((color, vertex),) = parse_moves(command.args, state.width, state.height)
     before = state.trials
@@ -215,7 +215,7 @@ def take_back(state: GtpState, command: Command) -> str:
 
 
 def restricted_genmove(state: GtpState, command: Command) -> str:
-    """Choose among the given moves `COLOR V V..` and play nothing."""
+    """Choose among the given moves `COLOR V V..` without playing."""
     if len(command.args) == 1:
         raise GtpError("no allowed vertex")
     if not command.args:
@@ -227,7 +227,7 @@ def restricted_genmove(state: GtpState, command: Command) -> str:
 
 
 def gg_genmove(state: GtpState, command: Command) -> str:
-    """Choose a move and play nothing, as `reg_genmove` does; GNU Go's random seed may follow the color."""
+    """Choose a move without playing it, like `reg_genmove`; GNU Go's random seed may follow the color."""
     expect(command.args, 1, 2)
     return choose_among(state, parse_color(command.args[0]))
 

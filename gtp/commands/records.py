@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 
 def loadsgf(state: GtpState, command: Command) -> str:
-    """Load the position before move N of a file, or its last one; tell whose turn it is."""
+    """Load a file's position before move N, by default its last one; return the side to move."""
     from engine.records.sgf import load_sgf
 
     path, number = split_path(command.rest)
     try:
         record = load_sgf(path)
-        # The file tells komi, but the rules in force are what the controller or the user chose.
+        # Komi comes from the file, but the rules are those that the controller or the user chose.
         komi = state.komi if record.komi is None else record.komi
         game = record.game(number, rules=state.rules, komi=komi)
     except (OSError, ValueError) as error:
@@ -37,9 +37,9 @@ def loadsgf(state: GtpState, command: Command) -> str:
 
 
 def split_path(text: str) -> tuple[Path, int | None]:
-    """Return (path, move number) of `FILE [N]`. The path may hold spaces, and may be quoted.
+    """Split `FILE [N]` into path and move number. The path may contain spaces and may be quoted.
 
-    A file whose own name ends in a number goes before a move number.
+    If a file exists whose own name ends in a number, that number is not a move.
     """
     if not text:
         syntax_error()
@@ -67,7 +67,7 @@ def _exists(path: Path) -> bool:
 
 
 def printsgf(state: GtpState, command: Command) -> str:
-    """Tell the game as SGF, as with `-`, or write it to a file."""
+    """Return the game as SGF (without arguments or with `-`), or write it to a file."""
     from engine.records.sgf_writer import write_game
 
     text = write_game(state.game)

@@ -1,4 +1,4 @@
-"""Commands that tell and change the rules, in KGS's and KataGo's words."""
+"""Commands that report and change the rules, in the terms of KGS and KataGo."""
 
 from engine.errors import BadRules
 from engine.rules import KGS_PRESETS, parse_rules
@@ -9,14 +9,14 @@ from gtp.state import GtpState, Handler
 
 
 def kgs_rules(state: GtpState, command: Command) -> str:
-    """Set the rules by a name of KGS; KGS may send more arguments, which mean nothing here."""
+    """Set the rules by their KGS name; further arguments that KGS may send are ignored."""
     rules = KGS_PRESETS.get(command.args[0].lower()) if command.args else None
     state.set_rules(syntax_error() if rules is None else rules)
     return ""
 
 
 def kata_get_rules(state: GtpState, command: Command) -> str:
-    """Tell the rules as one line of JSON."""
+    """Return the rules as one line of JSON."""
     expect(command.args, 0)
     return state.rules.to_json()
 

@@ -1,4 +1,4 @@
-"""Commands that judge a finished game: its score, the fate of its chains, and playing on where players differ."""
+"""Commands that judge a finished game: its score, the fate of its chains, and the clean-up after a dispute."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ _FATES = ("alive", "seki", "dead")
 
 
 def final_score(state: GtpState, command: Command) -> str:
-    """Tell the score, of a game that goes on the expected one: `B+31`, `W+2.5` or `0`."""
+    """Return the score, in an unfinished game the expected one: `B+31`, `W+2.5` or `0`."""
     from engine.scoring import format_score
 
     expect(command.args, 0)
@@ -20,7 +20,7 @@ def final_score(state: GtpState, command: Command) -> str:
 
 
 def final_status_list(state: GtpState, command: Command) -> str:
-    """List the chains of one fate, a chain a line."""
+    """List the chains of one fate, one on each line."""
     expect(command.args, 1)
     fate = command.args[0]
     if fate not in _FATES:
@@ -30,9 +30,9 @@ def final_status_list(state: GtpState, command: Command) -> str:
 
 
 def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
-    """Choose a move and play it, a pass only when every dead stone of the opponent is off the board.
+    """Choose and play a move; pass only when every dead stone of the opponent has been captured.
 
-    An opponent that only passes loses its dead stones and nothing else. What it plays is answered as in any game.
+    An opponent that only passes loses its dead stones and nothing else. Its other moves are answered as in any game.
     """
     from engine.players import Decision
     from engine.players.cleanup import as_it_stands

@@ -1,4 +1,4 @@
-"""What Go servers tell and ask besides moves: KGS's end of a game and chat, CGOS's analysis and result."""
+"""Commands of Go servers: KGS's end of a game and chat, CGOS's analysis and result."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from engine.search.analysis import MoveInfo
 
 _OWNERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+# CGOS encodes the owner of a point as one letter, from the opponent's (0) to the mover's (62).
 _LAST_OWNER = 62
-"""CGOS writes the owner of a point as one letter, from the opponent's (0) to the mover's (62)."""
 _MOVES = 8
 _DIGITS = 4
 
 
 def kgs_game_over(state: GtpState, command: Command) -> str:
-    """Hear that a game has ended, was adjourned or left. The board stays; pondering ends."""
+    """Stop pondering after a game that has ended or was adjourned. The board stays."""
     state.awaits_reply = False
     return ""
 
 
 def kgs_chat(state: GtpState, command: Command) -> str:
-    """Answer `(game|private) NAME MESSAGE..` with what the engine is and what it thinks of its last move."""
+    """Answer `(game|private) NAME MESSAGE..` with the engine's name and the evaluation of its last move."""
     if len(command.args) < 2 or command.args[0] not in ("game", "private"):
         raise GtpError("syntax error")
     me = f"I am {state.config.name} {state.config.version}, a Go engine."
@@ -39,13 +39,13 @@ def kgs_chat(state: GtpState, command: Command) -> str:
 
 
 def cgos_gameover(state: GtpState, command: Command) -> str:
-    """Hear the result of a game."""
+    """Stop pondering after the end of a game."""
     state.awaits_reply = False
     return ""
 
 
 def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
-    """Play a move, and tell before it what the search thinks, as one line of CGOS's JSON."""
+    """Play a move, after one line of CGOS's JSON with the analysis."""
     expect(command.args, 1)
     color = parse_color(command.args[0])
     state.player_loader.raise_if_failed()
@@ -60,7 +60,7 @@ def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
 
 
 def _report(state: GtpState) -> dict[str, Any]:
-    """Return the analysis of the last search for a move, in the view of its mover."""
+    """Return the analysis of the last search for a move, from the mover's point of view."""
     from engine.search.analysis import Wanted, snapshot
 
     last_search = state.last_search
@@ -80,7 +80,7 @@ def _report(state: GtpState) -> dict[str, Any]:
 
 
 def _move(state: GtpState, move: "MoveInfo") -> dict[str, Any]:
-    """Return one move; its variation goes on after it, as CGOS's viewer expects."""
+    """Return one move; its variation starts after it, as CGOS's viewer expects."""
     name, *line = (format_vertex(vertex, state.width, state.height) for vertex in move.pv)
     return {
         "move": name,
@@ -93,7 +93,7 @@ def _move(state: GtpState, move: "MoveInfo") -> dict[str, Any]:
 
 
 def owner_letters(ownership: "Iterable[float]") -> str:
-    """Return a letter for the owner of each point, row by row from the top."""
+    """Encode the owner of each point as a letter, row by row from the top."""
     return "".join(_OWNERS[round(max(0.0, min((owner + 1.0) / 2.0, 1.0)) * _LAST_OWNER)] for owner in ownership)
 
 

@@ -1,4 +1,4 @@
-"""Commands about the board and komi: a new game, its size, a picture of it."""
+"""Commands about the board and komi: a new game, its size, a diagram."""
 
 from engine.color import BLACK
 from engine.errors import IllegalMove
@@ -10,7 +10,7 @@ from gtp.state import MIN_SIZE, GtpState, Handler
 
 
 def boardsize(state: GtpState, command: Command) -> str:
-    """Change the size, to `N` or `W H`, and clear the board. A refusal changes nothing."""
+    """Change the size to `N` or `W H` and clear the board. A refusal changes nothing."""
     expect(command.args, 1, 2)
     sides = [parse_int(text) for text in command.args]
     if not all(MIN_SIZE <= side <= MAX_SIZE for side in sides):
@@ -33,12 +33,12 @@ def clear_board(state: GtpState, command: Command) -> str:
 
 
 def set_position(state: GtpState, command: Command) -> str:
-    """Start a new game from the stones `C V C V..`, Black to play; without any it is `clear_board`."""
+    """Start a new game from the stones `C V C V..`, Black to play; without stones, like `clear_board`."""
     return place_stones(state, command)
 
 
 def place_stones(state: GtpState, command: Command) -> str:
-    """Set up the stones of the arguments on an otherwise empty board; a position that cannot stand changes nothing."""
+    """Set up the stones of the arguments on an empty board; an illegal position changes nothing."""
     black, white = parse_stones(command.args, state.width, state.height)
     try:
         state.set_up(black, white, BLACK)
@@ -48,20 +48,20 @@ def place_stones(state: GtpState, command: Command) -> str:
 
 
 def komi(state: GtpState, command: Command) -> str:
-    """Set any finite komi, however ridiculous."""
+    """Set any finite komi, as the standard demands."""
     expect(command.args, 1)
     state.set_komi(parse_float(command.args[0]))
     return ""
 
 
 def get_komi(state: GtpState, command: Command) -> str:
-    """Tell the komi."""
+    """Return the komi."""
     expect(command.args, 0)
     return f"{state.komi:.10g}"
 
 
 def showboard(state: GtpState, command: Command) -> str:
-    """Draw the board, below the status character's line."""
+    """Draw the board, on the lines after the status character."""
     from engine.records.diagram import showboard as draw
 
     expect(command.args, 0)

@@ -1,4 +1,4 @@
-"""Commands that set clocks: GTP's own, KGS's and KataGo's."""
+"""Commands that set clocks: those of GTP, KGS and KataGo."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ _NO_CAP = -1.0
 
 
 def time_settings(state: GtpState, command: Command) -> str:
-    """Set main time, overtime and stones. Starts no clock; may come again in mid-game."""
+    """Set main time, overtime and stones. Does not start a clock; may be repeated during a game."""
     expect(command.args, 3)
     main, overtime = (parse_float(text, least=0) for text in command.args[:2])
     state.clock.configure(TimeSettings.from_gtp(main, overtime, parse_int(command.args[2], least=0)))
@@ -19,7 +19,7 @@ def time_settings(state: GtpState, command: Command) -> str:
 
 
 def time_left(state: GtpState, command: Command) -> str:
-    """Correct a color's clock. Servers report slightly negative times; they count as none left."""
+    """Correct a color's clock. Servers report slightly negative times, which count as no time."""
     expect(command.args, 3)
     color, seconds = parse_color(command.args[0]), parse_float(command.args[1])
     state.clock.set_time_left(color, seconds, parse_int(command.args[2], least=0))
@@ -85,7 +85,7 @@ def _configure(state: GtpState, command: Command, systems: dict[str, _Reader]) -
 
 
 def kgs_time_settings(state: GtpState, command: Command) -> str:
-    """Set one of the time systems of KGS."""
+    """Set one of KGS's time systems."""
     return _configure(state, command, _KGS_SYSTEMS)
 
 
