@@ -1,4 +1,5 @@
-"""The front door: the `keima` command, and the only place that knows every room of the house.
+"""The front door: the `keima` command, the names of the Python library (docs/api.md), and the only place that knows
+every room of the house.
 
 Wires evaluators, search and players to the GTP session and the other commands. It holds no logic
 of its own, and imports nothing heavy before a command needs it: a GTP controller gets its first
@@ -33,9 +34,21 @@ from engine.support.logs import start_logging
 from gtp.options import controller_options
 
 if TYPE_CHECKING:
+    from engine import players
+    from engine.api import *  # noqa: F403 - the library, see `__getattr__`
     from engine.apps.solve.cli import Judge
-    from engine.players import Player
     from engine.search.params import SearchParams
+else:
+
+    def __getattr__(name: str) -> object:
+        """Return a name of `engine.api`, which is loaded when the first is used: GTP controllers do not wait for it."""
+        if not name.startswith("_"):
+            from engine import api
+
+            if name in api.__all__:
+                return getattr(api, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 LOADED_LATE = ("analysis", "bench", "distill", "draw", "match", "net", "selfplay", "setup", "train", "web", "zero")
 """Commands with options of their own."""
@@ -132,7 +145,7 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     return {key: str(value) for key, value in search.items()}
 
 
-def make_player(params: "SearchParams", options: dict[str, Any], width: int, height: int) -> "Player":
+def make_player(params: "SearchParams", options: dict[str, Any], width: int, height: int) -> "players.Player":
     """Build the player that the options ask for and compile its kernels, and its network for a board. Takes seconds.
 
     Raises GoError or WeightsError, one line, where the network cannot be used.

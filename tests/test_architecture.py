@@ -24,6 +24,7 @@ LAYERS = [
     {"engine.players", "engine.programs"},
     {"engine.match"},
     {"engine.settings"},
+    {"engine.api"},
     {"engine.train.toml_settings", "engine.train.workers"},
     {"engine.train.data"},
     {"engine.train.teaching"},

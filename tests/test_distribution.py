@@ -241,6 +241,13 @@ def test_it_knows_its_presets(installed: Installed, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_it_is_a_library_with_types(installed: Installed) -> None:
+    [code] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert re.search(r"^[BW]\+\S+$", installed.run(installed.python, "-c", code), re.MULTILINE)
+    assert (installed.package / "py.typed").is_file()
+
+
+@pytest.mark.slow
 def test_it_plays_over_gtp_with_the_network_that_it_ships(installed: Installed) -> None:
     commands = "boardsize 9\n" + "genmove b\ngenmove w\n" * 3 + "kata-get-models\nfinal_score\nquit\n"
     answers = installed.keima("gtp", "--visits", "8", lines=commands).split("\n\n")

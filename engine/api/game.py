@@ -1,0 +1,144 @@
+"""A game of Go whose colors and vertices are text. The rules are those of `engine.game`."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.game import Game as EngineGame
+from engine.records.diagram import showboard
+from engine.records.sgf import load_sgf
+from engine.records.sgf_writer import write_game
+from engine.rules import is_komi, parse_rules_and_komi
+from engine.scoring import final_score
+from engine.vertex import MAX_SIZE, PASS, format_vertex, parse_vertex, points
+
+Color = Literal["black", "white"]
+COLORS: dict[Color, int] = {"black": BLACK, "white": WHITE}
+NAMES: dict[int, Color] = {BLACK: "black", WHITE: "white"}
+
+
+class Game:
+    """A game in progress. Colors are "black" and "white"; a move is a point such as "Q16", or "pass", in any case.
+
+    inner: the same game with colors and vertices as numbers.
+    """
+
+    def __init__(
+        self, size: int | tuple[int, int] = 19, *, rules: str = "chinese-kgs", komi: float | None = None
+    ) -> None:
+        """Set up an empty board.
+
+        size: 19 for a square board, (13, 9) for 13 columns and 9 rows; sides from 2 to 25.
+        rules: a name such as "chinese", "japanese" or "tromp-taylor", or a JSON object with KataGo's fields.
+        komi: points for White; by default the usual komi of the rules.
+        Raises GoError.
+        """
+        width, height = size if isinstance(size, tuple) else (size, size)
+        if not (2 <= width <= MAX_SIZE and 2 <= height <= MAX_SIZE):
+            raise GoError(f"expected sides from 2 to {MAX_SIZE}, got {width}x{height}")
+        parsed, usual_komi = parse_rules_and_komi(rules)
+        if komi is not None and not is_komi(komi):
+            raise GoError(f"expected a whole or half number of points as komi, got {komi!r}")
+        self.inner = EngineGame(width, height, rules=parsed, komi=usual_komi if komi is None else komi)
+
+    @classmethod
+    def from_sgf(cls, source: str | os.PathLike[str] | bytes, *, before_move: int | None = None) -> "Game":
+        """Return the main line of an SGF file, or of SGF content as bytes, at its end or before a move (1: the first).
+
+        Raises BadSgf.
+        """
+        record = load_sgf(source if isinstance(source, bytes) else Path(source))
+        return cls._of(record.game(before_move))
+
+    @classmethod
+    def _of(cls, inner: EngineGame) -> "Game":
+        game = cls.__new__(cls)
+        game.inner = inner
+        return game
+
+    @property
+    def width(self) -> int:
+        """Columns of the board."""
+        return self.inner.width
+
+    @property
+    def height(self) -> int:
+        """Rows of the board."""
+        return self.inner.height
+
+    @property
+    def komi(self) -> float:
+        """Points that White gets for moving second."""
+        return self.inner.komi
+
+    @property
+    def to_play(self) -> Color:
+        """The side to move."""
+        return NAMES[self.inner.to_play]
+
+    @property
+    def moves(self) -> list[tuple[Color, str]]:
+        """The moves from the start, each with its color."""
+        return [(NAMES[color], self.vertex_name(vertex)) for color, vertex in self.inner.moves]
+
+    @property
+    def is_over(self) -> bool:
+        """True after the passes that end the game, and after a third repetition under simple ko."""
+        return self.inner.is_over or self.inner.no_result
+
+    @property
+    def board(self) -> NDArray[np.int8]:
+        """A copy of the stones: [height, width] int8, row 0 at the top; 0 empty, 1 black, 2 white."""
+        colors = [self.inner.color_at(vertex) for vertex in points(self.width, self.height)]
+        return np.array(colors, dtype=np.int8).reshape(self.height, self.width)
+
+    def play(self, move: str, color: Color | None = None) -> None:
+        """Play a move, of the side to move unless another color is given.
+
+        Raises BadVertex, or IllegalMove where the rules forbid it.
+        """
+        self.inner.play(self.inner.to_play if color is None else COLORS[color], self.vertex_of(move))
+
+    def undo(self) -> None:
+        """Take back the last move. Raises IllegalMove where there is none."""
+        self.inner.undo()
+
+    def legal_moves(self) -> list[str]:
+        """Return the moves of the side to move: points row by row from the top left, and "pass"."""
+        return [self.vertex_name(vertex) for vertex in (*self.inner.legal_vertices(), PASS)]
+
+    def score(self, dead: Iterable[str] = ()) -> float:
+        """Return Black's points less White's, komi counted, in the position as it stands.
+
+        dead: stones to take off first, one of each chain is enough. `Player.score` finds them.
+        """
+        return final_score(self.inner, [self.vertex_of(stone) for stone in dead])
+
+    def copy(self) -> "Game":
+        """Return an independent game in the same position."""
+        return self._of(self.inner.copy())
+
+    def sgf(self, *, black: str = "", white: str = "", result: str = "") -> str:
+        """Return the game as SGF, with the names of the players and a result such as "B+3.5"."""
+        return write_game(self.inner, black=black, white=white, result=result)
+
+    def vertex_of(self, move: str) -> int:
+        """Return the number of a vertex in `inner`. Raises BadVertex."""
+        return parse_vertex(move, self.width, self.height)
+
+    def vertex_name(self, vertex: int) -> str:
+        """Return the text of a vertex of `inner`."""
+        return format_vertex(vertex, self.width, self.height)
+
+    def __str__(self) -> str:
+        """Return the diagram of the position that `showboard` prints."""
+        return showboard(self.inner)
+
+    def __repr__(self) -> str:
+        return f"<Game {self.width}x{self.height}, {len(self.inner.moves)} moves, {self.to_play} to play>"

@@ -1,0 +1,121 @@
+"""A network as an object: one look at a position, without a search."""
+
+import os
+from dataclasses import dataclass
+from types import TracebackType
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.api.game import NAMES, Color, Game
+from engine.color import for_color
+from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.raw import RawNetwork
+from engine.players import SearchPlayer
+from engine.search.params import SearchParams
+from engine.vertex import format_vertex, from_policy_index
+from weights.shipped import DEFAULT_NETWORK
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a network says of a position, for the side to move.
+
+    winrate: in [0, 1]. score_lead: points ahead, komi counted; None for a network without a score.
+    policy: [height, width] float32 probabilities, row 0 at the top, 0 where illegal; with pass_policy they add up to 1.
+    ownership: [height, width] float32 in [-1, 1], 1 where the side to move will own the point; None where unknown.
+    """
+
+    to_play: Color
+    winrate: float
+    score_lead: float | None
+    policy: NDArray[np.float32]
+    pass_policy: float
+    ownership: NDArray[np.float32] | None
+
+    def best_moves(self, count: int = 5) -> list[tuple[str, float]]:
+        """Return the most likely legal moves with their probabilities, best first."""
+        flat = np.append(self.policy, np.float32(self.pass_policy))
+        order = np.argsort(-flat, kind="stable")[:count].tolist()
+        height, width = self.policy.shape
+        names = [format_vertex(from_policy_index(index, width, height), width, height) for index in order]
+        return [(name, float(flat[index])) for name, index in zip(names, order, strict=True) if flat[index] > 0]
+
+
+class Network:
+    """A network that is ready to evaluate; made by `load_network`. Any number of players may share it."""
+
+    def __init__(self, raw: RawNetwork) -> None:
+        self._raw = raw
+        self._cached = CachedEvaluator(raw.evaluator)
+        self._players: WeakSet[SearchPlayer] = WeakSet()
+
+    @property
+    def name(self) -> str:
+        """What the network calls itself."""
+        return self._raw.facts.name
+
+    @property
+    def board_sizes(self) -> tuple[int, int]:
+        """The smallest and the largest side of the boards that it was made for."""
+        return self._raw.facts.board_sizes
+
+    def evaluate(self, game: Game, *, symmetry: int = 0) -> Evaluation:
+        """Evaluate the position once, turned or mirrored by one of the symmetries 0 to 7.
+
+        Raises WeightsError on a board that the network does not know.
+        """
+        inner = game.inner
+        found = self._raw.evaluate(inner, inner.to_play, symmetry)
+        # The network's report is White's: its negative is Black's, which `for_color` takes.
+        sign = for_color(-1.0, inner.to_play)
+        policy = np.nan_to_num(found.policy)
+        shape = inner.height, inner.width
+        return Evaluation(
+            to_play=NAMES[inner.to_play],
+            winrate=(1.0 + sign * (found.white_win - found.white_loss)) / 2.0,
+            score_lead=None if found.white_lead is None else sign * found.white_lead,
+            policy=policy[:-1].reshape(shape),
+            pass_policy=float(policy[-1]),
+            ownership=None if found.ownership is None else np.float32(sign) * found.ownership.reshape(shape),
+        )
+
+    def search_player(self, params: SearchParams) -> SearchPlayer:
+        """Return a player of the engine that searches with this network, until the network is closed."""
+        player = SearchPlayer(self._cached, params, self.name, self._raw)
+        self._players.add(player)
+        return player
+
+    def close(self) -> None:
+        """Free the network's threads and memory, and those of its players; none of them can be used again."""
+        for player in self._players:
+            player.close()
+        self._cached.close()
+
+    def __enter__(self) -> "Network":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def load_network(
+    source: str | os.PathLike[str] | None = None,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    human_profile: str | None = None,
+) -> Network:
+    """Load a network: a file of any format that Keima reads, the newest file of a folder, or a shipped one by name.
+
+    source: None for the default network, which plays where `--net` names no other.
+    backend, precision, threads, human_profile: as the options of these names, see `keima gtp --help`.
+    Raises GoError or WeightsError, one line that says what is wrong with which file.
+    """
+    chosen = DEFAULT_NETWORK if source is None else source
+    return Network(open_network(chosen, Computing(backend, precision, threads), human_profile))
