@@ -1,13 +1,18 @@
-"""Pages over HTTP: the page itself, the table's changes as server-sent events, commands as JSON, records as files.
+"""Serves the page over HTTP: its files, the table's changes as server-sent events, commands as JSON, records as SGF.
 
-By default only programs on this machine reach it, and no page of another site ever: a request must name this host by
-its address or its name (against DNS rebinding) and come from no other origin.
+By default only programs on this machine can connect. Pages of other sites are always refused: a request must name this
+host by its address or its name (against DNS rebinding) and must not have another origin. What the standard library's
+server lacks is added here: limits on connections, on the time that a request takes to arrive, and on its size.
 """
 
+import io
 import json
 import logging
+import math
 import socket
 import sys
+import threading
+import time
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,12 +35,17 @@ _FILES = {
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 _LARGEST_BODY = 1 << 22
-_DIGITS = 10
-"""Of a length that is worth reading as a number."""
-_MOST_SECONDS = 60.0
-"""That a page may neither send nor take what it is to, before it counts as gone, as on a computer that sleeps."""
-_QUIET_SECONDS = 15.0
-"""After which a page that heard nothing is told that somebody is still here."""
+_MOST_LENGTH_DIGITS = 10
+MOST_CONNECTIONS = 64
+"""Connections at a time; each has a thread, and each open page keeps one for its events."""
+_IDLE_SECONDS = 60.0
+"""Time after which a connection is closed that sends no request or takes no answer, as on a computer that sleeps."""
+REQUEST_SECONDS = 10.0
+"""Time from the first byte of a request to its last: a client that sends a byte now and then must not hold a thread."""
+_KEEP_ALIVE_SECONDS = 15.0
+"""Time without an event after which a page is sent a comment, so that both sides see a lost connection."""
+# `default-src` covers neither framing nor the base address nor forms.
+_CONTENT_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -45,8 +55,11 @@ class PageServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, table: Table, host: str, port: int) -> None:
-        """port: 0 for any free one. Raises OSError where the port is taken."""
+        """port: 0 for any free one. Raises OSError if the port is taken."""
         self.table = table
+        self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._event_lock = threading.Lock()
+        self._event = (-1, b"")
         self._host = host
         own = socket.gethostname().lower()
         self._names = LOOPBACK if host in LOOPBACK else LOOPBACK | {host.lower(), own, f"{own}.local"}
@@ -68,22 +81,93 @@ class PageServer(ThreadingHTTPServer):
             return self._host not in LOOPBACK and bool(ip_address(name))
         return False
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for a connection, or refuse it if there are too many."""
+        if self._connections.acquire(blocking=False):
+            super().process_request(request, client_address)
+            return
+        with suppress(OSError):
+            request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve one connection until it ends."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def event(self, after: int, seconds: float) -> tuple[int, bytes] | None:
+        """Wait for a version of the table other than `after`; return it with its event, None after the timeout.
+
+        All pages get the same bytes: they are encoded once for each version, not once for each page.
+        """
+        if not self.table.wait_for_change(after, seconds):
+            return None
+        with self._event_lock:
+            if self._event[0] != self.table.version:
+                snapshot = self.table.facts()
+                text = json.dumps(view(snapshot), allow_nan=False)
+                self._event = (snapshot.version, b"data: " + text.encode() + b"\n\n")
+            return self._event
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Log a fault, and quietly what a page that has gone away leaves behind."""
         is_gone = isinstance(sys.exception(), ConnectionError | TimeoutError)
         log.log(logging.DEBUG if is_gone else logging.ERROR, "a request ended early", exc_info=True)
 
 
+class _TimedSocket(io.RawIOBase):
+    """Reads from a connection, with a limit on the time from the first byte of a request to its last."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._deadline: float | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def expect_request(self) -> None:
+        """Begin to wait for a request: the time counts from its first byte."""
+        self._deadline = None
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what there is. Raises TimeoutError when the request takes too long."""
+        rest = _IDLE_SECONDS if self._deadline is None else self._deadline - time.monotonic()
+        if rest <= 0:
+            raise TimeoutError("the request takes too long")
+        self._connection.settimeout(rest)
+        try:
+            count = self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(_IDLE_SECONDS)
+        if self._deadline is None:
+            self._deadline = time.monotonic() + REQUEST_SECONDS
+        return count
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = _MOST_SECONDS
+    timeout = _IDLE_SECONDS
     disable_nagle_algorithm = True
     server: PageServer
 
+    def setup(self) -> None:
+        """Read requests with a limit on their time."""
+        super().setup()
+        self._source = _TimedSocket(self.connection)
+        self.rfile = io.BufferedReader(self._source)
+
+    def handle_one_request(self) -> None:
+        """Wait for a request and answer it."""
+        self._source.expect_request()
+        super().handle_one_request()
+
     def do_GET(self) -> None:
         """Answer with a file of the page, the events, or the record."""
-        path = urlsplit(self.path).path
-        if not self._is_welcome():
+        path = self._path()
+        if path is None:
             return
         if path in _FILES:
             name, kind = _FILES[path]
@@ -98,11 +182,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Do a command of the table, or open a record."""
-        path = urlsplit(self.path).path
-        if not self._is_welcome():
+        path = self._path()
+        if path is None:
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or len(length) > _DIGITS or int(length) > _LARGEST_BODY:
+        if not length.isdecimal() or len(length) > _MOST_LENGTH_DIGITS or int(length) > _LARGEST_BODY:
             self.close_connection = True
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_LARGEST_BODY} bytes")
             return
@@ -120,15 +204,20 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(b"{}", "application/json")
 
-    def _is_welcome(self) -> bool:
-        """Return whether a request is meant for this host and comes from its own pages; answer it if not."""
-        host = self.headers.get("Host", "")
-        origin = self.headers.get("Origin")
-        if not self.server.knows(_host_name(host)) or origin not in (None, f"http://{host}"):
+    def _path(self) -> str | None:
+        """Return the path of a request, or answer it and return None if it is malformed or meant for another site."""
+        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        try:
+            path, name = urlsplit(self.path).path, urlsplit(f"//{host}").hostname or ""
+        except ValueError as error:
+            self.close_connection = True
+            self._fail(HTTPStatus.BAD_REQUEST, f"the request names no valid host or path: {error}")
+            return None
+        if not self.server.knows(name) or origin not in (None, f"http://{host}"):
             self.close_connection = True
             self._fail(HTTPStatus.FORBIDDEN, "this page belongs to another site")
-            return False
-        return True
+            return None
+        return path
 
     def _send(
         self, content: bytes, kind: str, disposition: str | None = None, status: HTTPStatus = HTTPStatus.OK
@@ -146,33 +235,32 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(self, headers: dict[str, str]) -> None:
         safe = {
             "Cache-Control": "no-store",
-            "Content-Security-Policy": "default-src 'self'",
+            "Content-Security-Policy": _CONTENT_POLICY,
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
             "X-Content-Type-Options": "nosniff",
         }
         for name, value in (headers | safe).items():
             self.send_header(name, value)
 
     def _send_events(self) -> None:
-        """Tell every change of the table until the page goes or the table is closed."""
+        """Send every change of the table until the page goes or the table is closed."""
         self.close_connection = True
         self.send_response(HTTPStatus.OK)
         self._head({"Content-Type": "text/event-stream", "Connection": "close"})
         self.end_headers()
-        self.server.table.enter()
+        table, version = self.server.table, -1
+        table.enter()
         try:
-            self._tell_changes(self.server.table)
+            while not table.is_closed:
+                event = self.server.event(version, _KEEP_ALIVE_SECONDS)
+                if event is None:
+                    self.wfile.write(b": still here\n\n")
+                else:
+                    version, data = event
+                    self.wfile.write(data)
         finally:
-            self.server.table.leave()
-
-    def _tell_changes(self, table: Table) -> None:
-        version = -1
-        while not table.is_closed:
-            facts = table.facts(version, _QUIET_SECONDS)
-            if facts is None:
-                self.wfile.write(b": still here\n\n")
-                continue
-            version = facts.version
-            self.wfile.write(b"data: " + json.dumps(view(facts)).encode() + b"\n\n")
+            table.leave()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
         """Log a request, quietly."""
@@ -180,9 +268,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read_fields(body: bytes) -> dict[str, Any]:
-    """Return what a command tells. Raises GoError."""
+    """Return the fields of a command. Raises GoError."""
     try:
-        fields = json.loads(body or b"{}")
+        fields = json.loads(body or b"{}", parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise GoError(f"expected a JSON object: {error}") from error
     if not isinstance(fields, dict):
@@ -190,9 +278,9 @@ def _read_fields(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def _host_name(host: str) -> str:
-    """Return the name in a Host header, without its port; "" if there is none."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+def _finite(text: str) -> float:
+    """Return a number that JSON text stands for. Raises ValueError for what is too large, and for NaN."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is no finite number")
+    return number

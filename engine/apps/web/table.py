@@ -28,7 +28,9 @@ class Table:
 
     def __init__(self, settings: GameSettings, folder: Path | None = None) -> None:
         """folder: where every game is saved after each move, None for nowhere. Raises GoError."""
-        self._changed = threading.Condition()
+        # One lock, two conditions: pages wait for a new version, the thinker for something to do.
+        lock = threading.RLock()
+        self._changed, self._has_work = threading.Condition(lock), threading.Condition(lock)
         self._folder = folder
         self._interrupt: Callable[[], None] = lambda: None
         self._engine, self._has_levels = "engine", False
@@ -143,12 +145,15 @@ class Table:
         self._is_paused = False
         self._drop_unwanted()
 
-    def _drop_unwanted(self) -> None:
-        """Give up an analysis or a review under way that is not what is wanted now."""
-        looks = (Kind.ANALYSIS, Kind.REVIEW)
-        if self._taken is not None and self._taken.kind in looks and self._taken.kind is not self.wanted():
-            self._taken = None
-            self._ticket += 1
+    def _drop_unwanted(self) -> bool:
+        """Give up a running analysis or review that is no longer wanted; return whether there was one."""
+        if self._taken is None or self._taken.kind not in (Kind.ANALYSIS, Kind.REVIEW):
+            return False
+        if self._taken.kind is self.wanted():
+            return False
+        self._taken = None
+        self._ticket += 1
+        return True
 
     def _count(self, fields: dict[str, Any]) -> None:
         self._turn_over()
@@ -222,7 +227,7 @@ class Table:
                     )
                     self._tell()
                     return self._taken
-                self._changed.wait()
+                self._has_work.wait()
 
     def wanted(self) -> Kind | None:
         """Return what the engine should do next, None if nothing."""
@@ -322,17 +327,17 @@ class Table:
     # What pages see
 
     def enter(self) -> None:
-        """Count one more who looks."""
+        """Count one more visitor: an analysis may begin for him. Other pages show nothing new."""
         with self._changed:
             self._visitors += 1
-            self._tell()
+            self._has_work.notify_all()
 
     def leave(self) -> None:
-        """Count one less; when nobody looks any more, an analysis ends."""
+        """Count one visitor less; when nobody looks any more, an analysis ends."""
         with self._changed:
             self._visitors -= 1
-            self._drop_unwanted()
-            self._tell()
+            if self._drop_unwanted():
+                self._tell()
         self._interrupt()
 
     def sit_down(self, engine: str, *, has_levels: bool = False) -> None:
@@ -348,11 +353,19 @@ class Table:
         with self._changed:
             return self._text(), self._file.name
 
-    def facts(self, after: int = -1, seconds: float = 0.0) -> Facts | None:
-        """Return the table as soon as its version is another than `after`; None if it is not within so many seconds."""
+    @property
+    def version(self) -> int:
+        """A number that grows with every change that pages show."""
+        return self._version
+
+    def wait_for_change(self, after: int, seconds: float) -> bool:
+        """Wait until the version differs from `after` or the table is closed; return False after the timeout."""
         with self._changed:
-            if not self._changed.wait_for(lambda: self._version != after or self._is_closed, seconds):
-                return None
+            return self._changed.wait_for(lambda: self._version != after or self._is_closed, seconds)
+
+    def facts(self) -> Facts:
+        """Return the table as it is now, for a page."""
+        with self._changed:
             return Facts(
                 self._version,
                 self._settings,
@@ -387,6 +400,7 @@ class Table:
     def _tell(self) -> None:
         self._version += 1
         self._changed.notify_all()
+        self._has_work.notify_all()
 
 
 COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {

@@ -24,9 +24,7 @@ def table(sittings: dict[int, Sitting], folder: Path | None = None, **changes: A
 
 
 def facts(at: Table) -> Facts:
-    found = at.facts()
-    assert found is not None
-    return found
+    return at.facts()
 
 
 def wanted(at: Table) -> Kind | None:

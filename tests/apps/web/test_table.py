@@ -229,10 +229,10 @@ def test_an_illegal_move_is_refused() -> None:
 def test_those_who_wait_hear_of_every_change_and_of_the_end() -> None:
     at = table(PEOPLE)
     version = facts(at).version
-    assert at.facts(version, 0.0) is None
+    assert not at.wait_for_change(version, 0.0)
     threading.Timer(0.1, at.command, ("play", {"move": "C3"})).start()
-    changed = at.facts(version, 10)
-    assert changed is not None and len(changed.line) == 1
+    assert at.wait_for_change(version, 10)
+    assert len(facts(at).line) == 1
     threading.Timer(0.1, at.close).start()
     assert at.next_task() is None
     assert at.is_closed

@@ -45,8 +45,8 @@ class Seated:
         """Wait until something holds of the table."""
         deadline, version = time.monotonic() + PATIENCE, -1
         while time.monotonic() < deadline:
-            now = self.table.facts(version, 0.2)
-            if now is not None:
+            if self.table.wait_for_change(version, 0.2):
+                now = self.table.facts()
                 version = now.version
                 if holds(now):
                     return now
@@ -217,10 +217,8 @@ def test_a_program_that_cannot_be_started_is_told_of() -> None:
     at = Table(GameSettings(SIZE, SIZE, sittings=MIXED))
     thinker = Thinker(at, "./no-such-program")
     thinker.start()
-    version = -1
-    while not (now := at.facts(version, PATIENCE)) or now.shown.error is None:
-        assert now is not None
-        version = now.version
+    while (now := at.facts()).shown.error is None:
+        assert at.wait_for_change(now.version, PATIENCE)
     at.close()
     thinker.close()
     assert "cannot start './no-such-program'" in now.shown.error
