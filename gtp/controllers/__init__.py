@@ -1,1 +1,1 @@
-"""Ready configurations for the programs that Keima plays through: their texts, and the command that prints them."""
+"""Configurations for the controllers that start Keima: their texts, and the command that prints them."""

@@ -1,4 +1,4 @@
-"""`keima setup`: prints the configuration of a controller with the path of this installation."""
+"""`keima setup`: prints the configuration of a controller, with the path of this installation."""
 
 from pathlib import Path
 
@@ -20,9 +20,8 @@ _FILE_OPTIONS = ("--net", "--model", "-model", "--config", "-config")
 def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None:
     """Print the configuration of a controller, ready to use.
 
-    OPTIONS are added to the engine's own: keima setup kgs --net FILE --ponder. Files are told by their full paths,
-    as controllers start engines in folders of their own. The configuration goes to stdout, what to do with it to
-    stderr.
+    OPTIONS are added to the engine's own: keima setup kgs --net FILE --ponder. Paths of files become absolute, because
+    controllers start engines in other folders. The configuration goes to stdout, instructions go to stderr.
     """
     chosen = CONTROLLERS[controller]
     require_options_of(ctx, chosen.verb, options)
@@ -33,7 +32,7 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
 
 
 def _with_full_paths(options: tuple[str, ...]) -> list[str]:
-    """Return options with the full paths of files that are there, in place of paths from the present folder."""
+    """Replace relative paths of existing files in the options by absolute ones."""
     found = []
     for before, word in zip(("", *options), options, strict=False):
         name, equals, value = word.partition("=")

@@ -1,6 +1,6 @@
-"""What each controller's configuration says. Knows no installation: the command line of the engine is an argument.
+"""The configurations of the controllers. Independent of the installation: the engine's command line is an argument.
 
-`$command` in a text stands for the engine's command line as that file must write it.
+`$command` in a text is replaced by the engine's command line in the form that the file needs.
 """
 
 import json
@@ -16,9 +16,10 @@ from engine.support.command_line import joined
 class Controller:
     """One controller.
 
-    verb: the command of Keima that it starts. options: those that it needs, before the user's own.
-    text: the configuration. write: how the file writes a command line; raises GoError for words that it cannot hold.
-    advice: where the text goes.
+    verb: the Keima command that it starts. options: required options, before the user's own.
+    text: the configuration. write: formats a command line for the file; raises GoError for words that it cannot
+    contain.
+    advice: where to put the text.
     """
 
     verb: str
@@ -29,19 +30,19 @@ class Controller:
 
 
 def _in_quotes(command: Sequence[str]) -> str:
-    """Return a command line for a reader that knows double quotes and nothing else."""
+    """Format a command line for a parser that knows double quotes and no escapes."""
     _refuse(command, lambda word: '"' in word, "quotes")
     return " ".join(f'"{word}"' if not word or _has_space(word) else word for word in command)
 
 
 def _as_plain_words(command: Sequence[str]) -> str:
-    """Return a command line for a reader that splits at spaces."""
+    """Format a command line for a parser that splits at spaces."""
     _refuse(command, lambda word: not word or _has_space(word), "spaces")
     return " ".join(command)
 
 
 def _for_properties(command: Sequence[str]) -> str:
-    """Return plain words as Java's property files hold them: with the escapes of a JSON string."""
+    """Format a command line for Java's property files, which have the escapes of JSON strings."""
     return json.dumps(_as_plain_words(command))[1:-1]
 
 
@@ -52,21 +53,21 @@ def _has_space(word: str) -> bool:
 def _refuse(command: Sequence[str], is_wrong: Callable[[str], bool], what: str) -> None:
     wrong = [word for word in command if is_wrong(word)]
     if wrong:
-        raise GoError(f"this controller can start no command whose words hold {what}, got {wrong[0]!r}")
+        raise GoError(f"this controller cannot start a command with {what} in a word, got {wrong[0]!r}")
 
 
 def _as_words(command: Sequence[str]) -> str:
-    """Return a JSON list of the words."""
+    """Format the words as a JSON list."""
     return json.dumps(list(command))
 
 
 def _as_text(command: Sequence[str]) -> str:
-    """Return a JSON string of the command line."""
+    """Format the command line as a JSON string."""
     return json.dumps(joined(command))
 
 
 def _as_engine(command: Sequence[str]) -> str:
-    """Return the members of one of Sabaki's engines."""
+    """Format one entry of Sabaki's list of engines."""
     members = {"name": "Keima", "path": command[0], "args": joined(command[1:]), "commands": ""}
     return json.dumps(members, indent=2, ensure_ascii=False)
 
@@ -176,8 +177,8 @@ CONTROLLERS: dict[str, Controller] = {
         text="$command\n",
         write=_in_quotes,
         advice=(
-            "In GoGui: Program, New Program; this line is the command. Tools, Analyze Commands shows what it thinks.\n"
-            "--live-graphics draws searches as they go (View, Shell tells the lines); leave it out for gogui-twogtp."
+            "In GoGui: Program, New Program; this line is the command. Tools, Analyze Commands shows its analysis.\n"
+            "--live-graphics draws running searches (View, Shell shows the lines); omit it for gogui-twogtp."
         ),
     ),
     "kgs": Controller(
@@ -187,7 +188,7 @@ CONTROLLERS: dict[str, Controller] = {
         write=_for_properties,
         advice=(
             "Save as keima.properties beside kgsGtp.jar, fill in name and password (and the time that you want), and\n"
-            "run: java -jar kgsGtp.jar keima.properties. Rules and clocks come from KGS, whatever the options say."
+            "run: java -jar kgsGtp.jar keima.properties. KGS sets rules and clocks, regardless of the options."
         ),
     ),
     "ogs": Controller(
@@ -197,7 +198,7 @@ CONTROLLERS: dict[str, Controller] = {
         write=_as_words,
         advice=(
             "Save as keima.json5, fill in the key from your bot's profile page, and run: gtp2ogs -c keima.json5.\n"
-            "OGS tells a bot no rules: play one rule set a bot, here Chinese; for Japanese games say --rules japanese."
+            "OGS does not send rules to bots: use one rule set for each bot, here Chinese (or --rules japanese)."
         ),
     ),
     "cgos": Controller(
@@ -224,6 +225,6 @@ CONTROLLERS: dict[str, Controller] = {
 
 
 def configuration(controller: Controller, program: Sequence[str], options: Sequence[str]) -> str:
-    """Return the text of a controller's configuration for a program and the user's own options. Raises GoError."""
+    """Return a controller's configuration for a program and the user's own options. Raises GoError."""
     command = [*program, controller.verb, *controller.options, *options]
     return Template(controller.text).substitute(command=controller.write(command))

@@ -1,1 +1,1 @@
-"""KataGo's JSON analysis protocol: queries in, one JSON object a line, answers out as they come."""
+"""KataGo's JSON analysis protocol: one JSON object a line, queries in, answers out as they finish."""

@@ -1,4 +1,4 @@
-"""The JSON of answers: fields, order and digits are KataGo's. Knows no search and no stream."""
+"""Builds the JSON of answers, with KataGo's fields, order and digits. Knows no search and no stream."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
+# Significant digits of all numbers except ownership.
 _DIGITS = 9
-"""Significant ones, of every number but those of ownership."""
 _OWNER_DECIMALS = 6
 _NOT_LEGAL = -1.0
 
 
 def to_line(answer: Object) -> str:
-    """Return an answer as one line: keys sorted, no spaces, text as it is."""
+    """Format an answer as one line: keys sorted, no spaces, text unescaped."""
     return json.dumps(answer, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def answer_to(asked: Asked, report: "Report", view: int) -> Object:
-    """Return the answer that a report makes. view: the color whose chances are told."""
+    """Return the answer for a report. view: the color whose point of view is reported."""
     answer: Object = {"id": asked.id, "turnNumber": asked.turn, "isDuringSearch": not report.is_final}
     if report.analysis is None:
         return answer | {"noResults": True}
@@ -55,7 +55,7 @@ def _move_info(asked: Asked, move: "MoveInfo") -> Object:
         "order": move.order,
         "playSelectionValue": rounded(move.play_selection),
         "pv": [format_vertex(vertex, width, height) for vertex in move.pv],
-        # The lead, under the name that it had first.
+        # The lead, under its former name.
         "scoreMean": rounded(move.lead),
     }
     info |= _scores(move)
@@ -91,7 +91,7 @@ def _scores(info: "MoveInfo | RootInfo") -> Object:
 
 
 def _raw(raw: "Evaluation", color: int, view: int) -> Object:
-    """Return what the evaluator said of the position before any search. raw: row 0 is the side to move's."""
+    """Return the evaluation of the position without search. raw: row 0 is from the side to move's point of view."""
     sign = for_color(1.0, color) * for_color(1.0, view)
     return {
         "rawWinrate": rounded(0.5 + 0.5 * sign * float(raw.value[0])),
@@ -106,7 +106,7 @@ def _raw(raw: "Evaluation", color: int, view: int) -> Object:
 
 
 def _policy(game: "Game", color: int, raw: "Evaluation") -> list[float]:
-    """Return the evaluator's probabilities, row by row from the top, pass last, -1 where a move is illegal."""
+    """Return the policy, row by row from the top, pass last, -1 for illegal moves."""
     import numpy as np
 
     legal, _, _ = game.legal_arrays(color)
@@ -123,15 +123,15 @@ def _owners(info: "MoveInfo | RootInfo", *, mean: bool, stdev: bool) -> Object:
 
 
 def rounded(number: float) -> float:
-    """Return a number with as many digits as KataGo tells."""
-    # Adding 0 leaves no negative zero.
+    """Round a number to KataGo's number of digits."""
+    # Adding 0.0 turns -0.0 into 0.0.
     return float(f"{number:.{_DIGITS}g}") + 0.0
 
 
 def position_hashes(game: "Game", color: int) -> tuple[str, str]:
-    """Return two texts of 32 hexadecimal digits, the second one the same for all turned and mirrored positions.
+    """Return two hashes of 32 hexadecimal digits; the second is equal for all rotations and reflections of a position.
 
-    They tell positions apart by size, stones, side to move and the point that a ko forbids.
+    They depend on size, stones, side to move and the ko point.
     """
     from engine.board.layout import COLOR, HEADER
     from engine.board.layout import KO_POINT as KO_VERTEX

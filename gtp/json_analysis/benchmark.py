@@ -1,4 +1,4 @@
-"""The benchmark of `keima analysis`: queries from a file, figures as text."""
+"""The benchmark of `keima analysis`: reads queries from a file and prints its results as text."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_tasks(file: Path, settings: Settings, sizes: tuple[int, int]) -> "list[Task]":
-    """Return the positions that the queries of a file ask for, one query a line. Raises GoError naming the line."""
+    """Return the positions of the queries in a file, one query a line. Raises GoError with the line."""
     tasks = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
@@ -33,15 +33,15 @@ def read_tasks(file: Path, settings: Settings, sizes: tuple[int, int]) -> "list[
 
 
 def _ignore(field: str, message: str) -> None:
-    """Pass over a warning."""
+    """Ignore a warning."""
 
 
 def _ignore_report(asked: Asked, task: "Task", report: "Report") -> None:
-    """Pass over an answer."""
+    """Ignore an answer."""
 
 
 def table(found: "Comparison") -> str:
-    """Return the figures as lines of text."""
+    """Format the results."""
     return "\n".join(
         [
             f"{found.positions} positions",

@@ -1,4 +1,4 @@
-"""Reading the fields of a query. What is wrong with one is said in KataGo's words."""
+"""Parses the fields of a query. Error messages have KataGo's words."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ _VERTICES = "Must be an array of GTP board vertices"
 
 
 class QueryError(Exception):
-    """What is wrong with which field of a query."""
+    """An error in one field of a query."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class QueryError(Exception):
 
 
 def integer(given: Object, field: str, least: int, most: int, message: str) -> int:
-    """Return a field that is an integer within bounds."""
+    """Return an integer field within bounds."""
     value = given.get(field)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise QueryError(field, message)
@@ -31,7 +31,7 @@ def integer(given: Object, field: str, least: int, most: int, message: str) -> i
 
 
 def real(given: Object, field: str, least: float, most: float, message: str) -> float:
-    """Return a field that is a number within bounds."""
+    """Return a numeric field within bounds."""
     value = given.get(field)
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise QueryError(field, message)
@@ -39,7 +39,7 @@ def real(given: Object, field: str, least: float, most: float, message: str) -> 
 
 
 def truth(given: Object, field: str) -> bool:
-    """Return a field that is true or false, False if it is not there."""
+    """Return a boolean field, False if it is missing."""
     value = given.get(field, False)
     if not isinstance(value, bool):
         raise QueryError(field, "Must be a boolean")
@@ -47,7 +47,7 @@ def truth(given: Object, field: str) -> bool:
 
 
 def integers(given: Object, field: str, message: str) -> list[int]:
-    """Return a field that is an array of integers."""
+    """Return a field with an array of integers."""
     value = given.get(field)
     if not isinstance(value, list) or not all(_is_integer(each) for each in value):
         raise QueryError(field, message)
@@ -55,7 +55,7 @@ def integers(given: Object, field: str, message: str) -> list[int]:
 
 
 def player(given: Object, field: str) -> int:
-    """Return a field that names a color."""
+    """Return a field with a color."""
     value = given.get(field)
     color = COLORS.get(value.lower()) if isinstance(value, str) else None
     if color is None:
@@ -64,7 +64,7 @@ def player(given: Object, field: str) -> int:
 
 
 def vertices(given: Object, field: str, size: tuple[int, int], within: str) -> list[int]:
-    """Return a field of an object in the field `within` that is an array of vertices, passes included."""
+    """Return a field with an array of vertices, also PASS, of an object in the field `within`."""
     value = given.get(field)
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise QueryError(field, _VERTICES)
@@ -72,7 +72,7 @@ def vertices(given: Object, field: str, size: tuple[int, int], within: str) -> l
 
 
 def moves(given: Object, field: str, size: tuple[int, int], *, may_pass: bool) -> list[tuple[int, int]]:
-    """Return a field that is an array of [player, vertex], each as (color, vertex)."""
+    """Return a field with an array of [player, vertex], each as (color, vertex)."""
     value = given.get(field)
     if not isinstance(value, list):
         raise QueryError(field, _PAIRS)
@@ -95,7 +95,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _vertex(text: str, size: tuple[int, int], field: str) -> int:
-    """Return the vertex that "Q16", "pass" or "(15,3)" names; the latter counts from the top left corner."""
+    """Parse "Q16", "pass" or "(15,3)"; the latter counts from the top left corner."""
     coordinates = _COORDINATES.fullmatch(text.strip())
     if coordinates:
         column, row = (int(each) for each in coordinates.groups())

@@ -1,8 +1,7 @@
-"""The hashes of positions that KataGo tells: programs compare them with their own (Ogatak does).
+"""Computes KataGo's position hashes, which programs compare with their own (Ogatak does).
 
-They are Zobrist hashes of 128 bits over tables that come from a generator with a fixed seed: the sum of PCG32 and
-xorshift1024*, both published, whose states are digests of the seed's text. Source: KataGo's `Board::initHash` and
-`Rand::init`.
+They are 128-bit Zobrist hashes over tables from a generator with a fixed seed: the sum of PCG32 and xorshift1024*, both
+published, whose initial states are digests of the seed's text. Source: KataGo's `Board::initHash` and `Rand::init`.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ from functools import cache
 from itertools import count
 
 KO_POINT = 3
-"""What stands in the rows of a position where a ko forbids to play; 0, 1 and 2 are empty, Black and White."""
+"""Marks a point in the rows of a position where ko forbids play; 0, 1 and 2 are empty, Black and White."""
 _LONGEST_SIDE = 25
 _WORD, _HALF = (1 << 64) - 1, (1 << 32) - 1
 _STATES = 16
@@ -20,7 +19,7 @@ _SEED_OF_SIZES = "Board::initHash() for ZOBRIST_SIZE hashes"
 
 
 def position_hash(rows: Sequence[Sequence[int]], color: int) -> str:
-    """Return 32 hexadecimal digits. rows: the points from the top, as KO_POINT says. color: the side to move."""
+    """Return 32 hexadecimal digits. rows: points from the top, as for KO_POINT. color: the side to move."""
     players, points = _tables()
     across, down = _size_tables()
     width = len(rows[0])
@@ -33,28 +32,28 @@ def position_hash(rows: Sequence[Sequence[int]], color: int) -> str:
 
 @cache
 def _tables() -> tuple[list[int], list[tuple[int, int, int, int]]]:
-    """Return the words of players, and of what may be at a point by its place in a board with a border."""
+    """Return the words for players, and for the content of each point of a board with a border."""
     word = _words(_SEED)
     players = [word() for _ in range(4)]
-    for _ in range(3):  # of the phases of a game, which these hashes leave out
+    for _ in range(3):  # words for game phases, which these hashes leave out
         word()
     points = []
     for _ in range((_LONGEST_SIDE + 1) * (_LONGEST_SIDE + 2) + 1):
-        black, _, white, _ = (word() for _ in range(4))  # the other two are for marks of a ko
+        black, _, white, _ = (word() for _ in range(4))  # the other two are for ko marks
         points.append((0, black, white, word()))
     return players, points
 
 
 @cache
 def _size_tables() -> tuple[list[int], list[int]]:
-    """Return the words of a board's width and of its height."""
+    """Return the words for the width and the height of a board."""
     word = _words(_SEED_OF_SIZES)
     pairs = [(word(), word()) for _ in range(_LONGEST_SIDE + 1)]
     return [across for across, _ in pairs], [down for _, down in pairs]
 
 
 def _words(seed: str) -> Callable[[], int]:
-    """Return a function that gives the next 128 bits."""
+    """Return a function that returns the next 128 bits."""
     halves = _halves(seed)
 
     def word() -> int:
@@ -83,7 +82,7 @@ def _halves(seed: str) -> Iterator[int]:
 
 
 def _start(seed: str) -> Iterator[int]:
-    """Yield the words, none of them zero, that the generators start from."""
+    """Yield the non-zero words from which the generators start."""
     first = int.from_bytes(hashlib.md5(seed.encode(), usedforsecurity=False).digest()[:4], "little")
     for number in count(0, 37):
         digest = hashlib.sha256(f"{number}|{first}|{seed}".encode()).digest()

@@ -1,6 +1,6 @@
-"""From the JSON of a query to the positions that it asks for. Errors and warnings are KataGo's.
+"""Turns the JSON of a query into positions to analyze. Errors and warnings are KataGo's.
 
-A query stands for one position of its game or for several. Nothing is searched here.
+A query describes one or several positions of a game. Nothing is searched here.
 """
 
 import json
@@ -80,13 +80,13 @@ KNOWN_FIELDS = frozenset(
     }
 )
 Warn = Callable[[str, str], None]
-"""Called with a field and what is odd about it."""
-Tell = Callable[["Asked", "Task", "Report"], None]
+"""Called with a field and a warning about it."""
+OnReport = Callable[["Asked", "Task", "Report"], None]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the answers to one position look like. color: the side to move. The flags are KataGo's fields."""
+    """The form of the answers for one position. color: the side to move. The flags are KataGo's fields."""
 
     id: str
     turn: int
@@ -101,10 +101,12 @@ class Asked:
     no_result: bool
 
 
-def parse_query(given: Object, settings: Settings, sizes: tuple[int, int], warn: Warn, tell: Tell) -> "list[Task]":
-    """Return the positions that a query asks for, by turn. Raises QueryError.
+def parse_query(
+    given: Object, settings: Settings, sizes: tuple[int, int], warn: Warn, on_report: OnReport
+) -> "list[Task]":
+    """Return the positions of a query, by turn. Raises QueryError.
 
-    sizes: smallest and largest side of the boards that can be analyzed. tell: is called with every report.
+    sizes: smallest and largest side of boards that can be analyzed. on_report: called with every report.
     """
     size = _board_size(given, sizes)
     stones = moves(given, "initialStones", size, may_pass=False) if "initialStones" in given else []
@@ -115,7 +117,7 @@ def parse_query(given: Object, settings: Settings, sizes: tuple[int, int], warn:
     priorities = _priorities(given, len(played))
     rules, komi = _rules(given)
     settings = _settings(given, settings, warn)
-    make = _TaskMaker(given, settings, size, tell)
+    make = _TaskMaker(given, settings, size, on_report)
     game = _start(size, rules, komi, stones, first if first is not None or not played else played[0][0])
     if settings.warns_unused:
         for field in given.keys() - KNOWN_FIELDS:
@@ -166,7 +168,7 @@ def _priorities(given: Object, played: int) -> dict[int, int]:
 
 
 def _rules(given: Object) -> tuple[Rules, float]:
-    """Return the rules and the komi: the query's, else that of the rules."""
+    """Return rules and komi: the query's, else the usual komi of the rules."""
     value = given.get("rules")
     if not isinstance(value, str | dict):
         raise QueryError("rules", _RULES)
@@ -191,7 +193,7 @@ def _rules(given: Object) -> tuple[Rules, float]:
 
 
 def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
-    """Return the settings of a query: its own fields count more than its `overrideSettings`."""
+    """Return the settings of a query: its own fields override its `overrideSettings`."""
     if "overrideSettings" in given:
         changes = given["overrideSettings"]
         if not isinstance(changes, dict):
@@ -222,7 +224,7 @@ def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
 def _start(
     size: tuple[int, int], rules: Rules, komi: float, stones: list[tuple[int, int]], first: int | None
 ) -> "Game":
-    """Return the game before the first move. Where stones are given twice the later ones count."""
+    """Return the game before the first move. If a point has several stones, the last one counts."""
     from engine.game import Game
 
     colors = {vertex: color for color, vertex in stones}
@@ -246,10 +248,10 @@ def _play(game: "Game", turn: int, color: int, vertex: int) -> None:
 
 
 class _TaskMaker:
-    """Makes the tasks of one query, which differ by their position and priority only."""
+    """Creates the tasks of one query, which differ only in position and priority."""
 
-    def __init__(self, given: Object, settings: Settings, size: tuple[int, int], tell: Tell) -> None:
-        self._settings, self._tell, self._id = settings, tell, given["id"]
+    def __init__(self, given: Object, settings: Settings, size: tuple[int, int], on_report: OnReport) -> None:
+        self._settings, self._on_report, self._id = settings, on_report, given["id"]
         self._flags = {
             name: truth(given, field)
             for field, name in (
@@ -285,7 +287,7 @@ class _TaskMaker:
             color=color,
             view=parse_color(settings.perspective.value) if is_fixed else color,
             params=settings.params,
-            on_report=partial(self._tell, asked),
+            on_report=partial(self._on_report, asked),
             subject=asked,
             visits=settings.visits,
             seconds=settings.seconds,
@@ -298,7 +300,7 @@ class _TaskMaker:
 
 
 def _report_times(given: Object) -> tuple[float | None, float | None]:
-    """Return (seconds before the first report during a search, seconds between reports), None for no reports."""
+    """Return (seconds before the first report during a search, seconds between reports), None without reports."""
     every = first = None
     if "reportDuringSearchEvery" in given:
         first = every = real(given, "reportDuringSearchEvery", 0.001, 1e6, _SECONDS)
@@ -309,7 +311,7 @@ def _report_times(given: Object) -> tuple[float | None, float | None]:
 
 
 def _avoided(given: Object, size: tuple[int, int]) -> dict[int, dict[int, int]]:
-    """Return by color and vertex the depth below which a search must not play there."""
+    """Return, by color and vertex, the depth below which a search must not play there."""
     fields = [field for field in ("allowMoves", "avoidMoves") if field in given]
     if not fields:
         return {}

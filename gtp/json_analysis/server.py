@@ -1,7 +1,7 @@
-"""The session of the analysis protocol: reads queries and actions, has positions searched, writes answers.
+"""Runs a session of the analysis protocol: reads queries and actions, queues searches, writes answers.
 
-Reading, searching and writing are threads of their own: a query may come at any time, and a client that does not
-read delays nobody. Knows no network and no file.
+Reading, searching and writing have their own threads: a query may come at any time, and a client that does not read
+delays nobody. Knows no network and no file.
 """
 
 import json
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from engine.evaluators.raw import RawNetwork
 
 log = logging.getLogger(__name__)
+# From this number of unread lines on, the client gets no more reports of unfinished searches.
 _BACKLOG = 1000
-"""Lines that wait for a client to read them, from which on it gets no more reports of unfinished searches."""
+# KataGo's text for an unknown source revision.
 _REVISION = "<omitted>"
-"""What KataGo, too, tells where the revision of its source is not known."""
 _ACTIONS = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
 _TURNS = "If provided, must be an array of integers indicating turns to terminate"
 _NO_TARGET = 'Requests for a terminate action must have a string "terminateId" field'
@@ -37,9 +37,9 @@ _NO_TARGET = 'Requests for a terminate action must have a string "terminateId" f
 
 @dataclass(frozen=True)
 class Equipment:
-    """What a session works with.
+    """The resources of a session.
 
-    network: what evaluates, None for play-outs. clear_cache: forgets all evaluations.
+    network: evaluates positions, None for playouts. clear_cache: drops all cached evaluations.
     """
 
     pool: "AnalysisPool"
@@ -49,14 +49,14 @@ class Equipment:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Smallest and largest side of the boards that can be analyzed."""
+        """Smallest and largest side of boards that can be analyzed."""
         return (1, MAX_SIZE) if self.network is None else self.network.facts.board_sizes
 
 
 class Output:
-    """Writes lines in the order of `send`, by a thread of its own; `send` never waits.
+    """Writes lines in the order of `send`, in its own thread; `send` never waits.
 
-    is_closed: nobody reads any more, or `close` was called. on_lost: called if nobody reads any more.
+    is_closed: set by `close` and when the client does not read any more. on_lost: called in the latter case.
     """
 
     def __init__(self, sink: ByteSink, on_lost: Callable[[], None]) -> None:
@@ -69,7 +69,7 @@ class Output:
 
     @property
     def backlog(self) -> int:
-        """Lines that wait to be written."""
+        """Number of lines that wait to be written."""
         return self._lines.qsize()
 
     def send(self, answer: Object) -> None:
@@ -87,21 +87,21 @@ class Output:
             self._on_lost()
 
     def close(self) -> None:
-        """Write what was sent, and nothing that is sent from now on."""
+        """Write everything sent so far, and nothing that is sent later."""
         self.is_closed.set()
         self._lines.put(None)
         self._thread.join()
 
 
 class AnalysisServer:
-    """One conversation on one pair of streams."""
+    """One session on one pair of streams."""
 
     def __init__(self, equipment: Equipment, sink: ByteSink) -> None:
         self._equipment = equipment
         self._output = Output(sink, lambda: equipment.pool.give_up(lambda task: True))
 
     def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
-        """Answer until the end of input; then finish what was asked for, unless it quits at once."""
+        """Answer until the end of input; then finish all queries, unless `quits_at_once`."""
         pool, output = self._equipment.pool, self._output
         for raw in read_lines(source):
             if output.is_closed.is_set():
@@ -130,7 +130,7 @@ class AnalysisServer:
             self._error('Request must have a string "id" field')
         else:
             try:
-                self._obey(given)
+                self._execute(given)
             except QueryError as error:
                 self._error(str(error), field=error.field, id=given["id"])
             except Exception as error:
@@ -140,8 +140,8 @@ class AnalysisServer:
     def _error(self, message: str, **where: str) -> None:
         self._output.send({"error": message} | where)
 
-    def _obey(self, given: Object) -> None:
-        """Act on a query or an action. Raises QueryError."""
+    def _execute(self, given: Object) -> None:
+        """Execute a query or an action. Raises QueryError."""
         if isinstance(given.get("action"), str):
             self._act(given)
             return
@@ -150,7 +150,7 @@ class AnalysisServer:
             self._output.send({"warning": message, "field": field, "id": given["id"]})
 
         equipment = self._equipment
-        tasks = parse_query(given, equipment.settings, equipment.sizes, warn, self._tell)
+        tasks = parse_query(given, equipment.settings, equipment.sizes, warn, self._send_report)
         if tasks and equipment.network is not None:
             equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
         equipment.pool.submit(tasks)
@@ -176,7 +176,7 @@ class AnalysisServer:
         self._output.send(given)
 
     def _give_up(self, given: Object, target: str | None) -> None:
-        """End the searches of a query, None for all, at some turns or at every turn."""
+        """Stop the searches of a query (None: of all), at the given turns or at every turn."""
         turns = set(integers(given, "turnNumbers", _TURNS)) if "turnNumbers" in given else None
 
         def is_meant(task: "Task") -> bool:
@@ -203,8 +203,8 @@ class AnalysisServer:
             }
         ]
 
-    def _tell(self, asked: Asked, task: "Task", report: "Report") -> None:
-        """Send the answer that a report makes; called by the threads that search."""
+    def _send_report(self, asked: Asked, task: "Task", report: "Report") -> None:
+        """Send the answer for a report; called by searching threads."""
         if report.failure:
             self._error(report.failure, id=asked.id)
         elif report.is_final or self._output.backlog < _BACKLOG:
@@ -212,12 +212,12 @@ class AnalysisServer:
 
 
 def _parse(raw: bytes) -> Any:
-    """Return the value of a line of JSON. Raises ValueError, RecursionError."""
+    """Parse a line of JSON. Raises ValueError, RecursionError."""
     value = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    # Half of a pair of surrogates can be written, and 1e999, but neither can be answered.
+    # Unpaired surrogates and 1e999 can be parsed but could not be echoed in an answer.
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return value
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
