@@ -1,1 +1,1 @@
-"""The one board of Keima: flat arrays and the kernels that play on them."""
+"""The only board of Keima: flat arrays and the kernels that play on them."""

@@ -1,7 +1,7 @@
-"""Who owns what on a board at rest: pass-alive chains, area, and life that is independent of seki.
+"""Determines the owners of a board's points: pass-alive chains, area, and life independent of seki.
 
-Follows KataGo's area algorithm, which extends D. B. Benson, "Life in the Game of Go" (1976), with
-dead stones inside pass-alive territory and with seki. Does not count: that is `engine.scoring`'s.
+Follows KataGo's area algorithm, which extends D. B. Benson, "Life in the Game of Go" (1976), by dead stones inside
+pass-alive territory and by seki. Counting belongs to `engine.scoring`.
 """
 
 import numpy as np
@@ -13,26 +13,26 @@ from engine.color import BLACK, EMPTY, WHITE
 from engine.native.jit import kernel
 
 _BLACK_ROWS, _WHITE_ROWS, _START, _END, _ROOT, _FACTS, _FAR, _CANDIDATES, _VITAL = range(9)
+# All vital chains of a region touch its first empty point, so there are at most four.
 _VITAL_CHAINS = 4
-"""A region's first empty point touches at most four chains, so no more can be vital to it."""
 _COUNTS = _VITAL + _VITAL_CHAINS
 _SCRATCH_ROWS = _COUNTS + 1
 _GROUP, _POINTS = range(2)
 _HAS_EMPTY, _HAS_ENEMY, _IS_OPEN, _IS_SAFE = 1, 2, 4, 8
+# Index of a single bit, at that bit modulo 37: 2 is a primitive root of 37, so no two of 36 bits collide.
 _BIT = np.zeros(37, dtype=np.int8)
-"""The place of a single bit, at that bit modulo 37: 2 is a primitive root of 37, so no two of 36 collide."""
 for _bit in range(36):
     _BIT[2**_bit % 37] = _bit
 
 
 def new_scratch(board: Board) -> NDArray[np.int32]:
-    """Return the working memory of the kernels below for boards of this size."""
+    """Allocate the working memory of the kernels below for boards of this size."""
     return np.zeros((_SCRATCH_ROWS, board.shape[1]), dtype=np.int32)
 
 
 @kernel
 def _draw_rows(board: Board, scratch: NDArray[np.int32]) -> None:
-    """Write the stones of each color as one bit mask a row, at row + 1 between two empty rows."""
+    """Write the stones of each color as one bit mask for each row, at row + 1 between two empty rows."""
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     for row in (0, height + 1):
         scratch[_BLACK_ROWS, row], scratch[_WHITE_ROWS, row] = 0, 0
@@ -55,24 +55,26 @@ def _root(run: int, scratch: NDArray[np.int32]) -> int:
 
 @kernel
 def _collect_runs(board: Board, color: int, suicide: bool, scratch: NDArray[np.int32]) -> int:
-    """Divide the points not of `color` into horizontal runs and join those that touch; return how many.
+    """Divide the points not of `color` into horizontal runs and join adjacent ones to regions; return their number.
 
-    Run r covers the vertices _START[r] to _END[r]; the first run of its region is _ROOT[r], and that
-    one has the region's _FACTS and how many of its points are _FAR from `color` (2 stands for more).
-    A region is open if a point that must be next to a vital chain is next to no stone of `color`:
-    an empty point, with suicide any point.
+    Run r covers the vertices _START[r] to _END[r] (exclusive). _ROOT[r] is the first run of its region; at that run are
+    the region's _FACTS and the number of its points that are _FAR from `color` (2 means several). A region is open if
+    a point that would have to touch a vital chain touches no stone of `color`: an empty point, or with suicide any
+    point.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     own_rows, enemy_rows = _BLACK_ROWS + color - BLACK, _BLACK_ROWS + WHITE - color
     runs, above_end, above = 0, 0, 0
     for row in range(1, height + 1):
         own, enemy = scratch[own_rows, row], scratch[enemy_rows, row]
+        # A row's points are bits, so neighbors are found by shifts: runs cost far fewer steps than points.
         free = ((1 << width) - 1) & ~own
         far_bits = free & ~(own << 1 | own >> 1 | scratch[own_rows, row - 1] | scratch[own_rows, row + 1])
         open_bits = far_bits if suicide else far_bits & ~enemy
         first = row * stride + 1
         above, above_end = above_end, runs
         while free != 0:
+            # The lowest run of ones: adding its lowest bit carries through it.
             low = free & -free
             run = free & ~(free + low)
             free &= ~run
@@ -83,6 +85,7 @@ def _collect_runs(board: Board, color: int, suicide: bool, scratch: NDArray[np.i
             scratch[_FACTS, runs] = (
                 _HAS_EMPTY * (run & ~enemy != 0) | _HAS_ENEMY * (run & enemy != 0) | _IS_OPEN * (run & open_bits != 0)
             )
+            # Both rows are sorted, so the runs above are scanned once for the whole row.
             while above < above_end and scratch[_END, above] <= start - stride:
                 above += 1
             root = runs
@@ -90,13 +93,14 @@ def _collect_runs(board: Board, color: int, suicide: bool, scratch: NDArray[np.i
             other = above
             while other < above_end and scratch[_START, other] < end - stride:
                 other_root = _root(other, scratch)
+                # Union: the smaller index stays root, so that roots precede their runs.
                 larger = max(root, other_root)
                 root = min(root, other_root)
                 scratch[_ROOT, larger] = root
                 other += 1
             runs += 1
     for run in range(runs):
-        # Roots come before the runs they stand for, so one step from each run is enough.
+        # A root precedes its runs, and its own root is final by now, so one step suffices.
         root = scratch[_ROOT, scratch[_ROOT, run]]
         scratch[_ROOT, run] = root
         if root != run:
@@ -118,7 +122,7 @@ def _touches(board: Board, point: int, head: int) -> bool:
 
 @kernel
 def _narrow_vital(board: Board, color: int, point: int, region: int, scratch: NDArray[np.int32]) -> None:
-    """Keep those of a region's candidates for vital chains that touch a point; the first point names them."""
+    """Keep the candidate vital chains of a region that touch `point`; the first point provides the candidates."""
     kept = 0
     if scratch[_CANDIDATES, region] < 0:
         stride = board[HEADER, STRIDE]
@@ -143,15 +147,16 @@ def _narrow_vital(board: Board, color: int, point: int, region: int, scratch: ND
 
 @kernel
 def _find_vital(board: Board, color: int, suicide: bool, runs: int, scratch: NDArray[np.int32]) -> bool:
-    """List each region's vital chains, and count each chain's regions; return True if a chain has two.
+    """List each region's vital chains and count each chain's regions; return True if a chain has two.
 
-    A region counts at all only if it holds an empty point. A chain is vital to it if every empty
-    point of it (with suicide: every point) is next to the chain.
+    Only regions with an empty point count. A chain is vital to a region if it touches every empty point of it (with
+    suicide: every point).
     """
     scratch[_COUNTS, :] = 0
     for run in range(runs):
         region = scratch[_ROOT, run]
         if region == run:
+            # -1 marks a region whose candidates are not listed yet.
             scratch[_CANDIDATES, run] = -1 if scratch[_FACTS, run] & (_HAS_EMPTY | _IS_OPEN) == _HAS_EMPTY else 0
         if scratch[_CANDIDATES, region] != 0:
             for point in range(scratch[_START, run], scratch[_END, run]):
@@ -169,7 +174,7 @@ def _find_vital(board: Board, color: int, suicide: bool, runs: int, scratch: NDA
 
 @kernel
 def _touches_dead(board: Board, color: int, run: int, scratch: NDArray[np.int32]) -> bool:
-    """True if a run is next to a chain of `color` that fewer than two regions make live."""
+    """True if a run touches a chain of `color` with fewer than two regions."""
     stride = board[HEADER, STRIDE]
     for point in range(scratch[_START, run], scratch[_END, run]):
         for direction in range(4):
@@ -181,10 +186,9 @@ def _touches_dead(board: Board, color: int, run: int, scratch: NDArray[np.int32]
 
 @kernel
 def _benson(board: Board, color: int, runs: int, scratch: NDArray[np.int32]) -> bool:
-    """Strike out regions next to dead chains until none is; return True if chains are left.
+    """Benson's iteration: drop regions that touch dead chains until none is left; return True if any chain is alive.
 
-    Those chains have two regions or more in _COUNTS at their heads. All others die, as do chains that
-    lose the second of their regions.
+    Living chains have at least two regions in _COUNTS at their heads. A chain that loses its second region dies.
     """
     changed = True
     while changed:
@@ -194,6 +198,7 @@ def _benson(board: Board, color: int, runs: int, scratch: NDArray[np.int32]) -> 
             if scratch[_CANDIDATES, region] > 0 and _touches_dead(board, color, run, scratch):
                 for k in range(scratch[_CANDIDATES, region]):
                     scratch[_COUNTS, scratch[_VITAL + k, region]] -= 1
+                # Dropping a region may kill chains, which may touch regions passed before: hence the outer loop.
                 scratch[_CANDIDATES, region] = 0
                 changed = True
     for run in range(runs):
@@ -204,7 +209,7 @@ def _benson(board: Board, color: int, runs: int, scratch: NDArray[np.int32]) -> 
 
 @kernel
 def _mark_alive(board: Board, color: int, runs: int, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
-    """Mark the chains that `_benson` left alive, and note which regions touch no other chain (_IS_SAFE)."""
+    """Mark the chains that `_benson` left alive, and mark the regions that touch no other chain (_IS_SAFE)."""
     for point in range(board.shape[1]):
         if board[COLOR, point] == color and scratch[_COUNTS, board[HEAD, point]] >= 2:
             out[point] = color
@@ -231,6 +236,7 @@ def _mark_color(
     own_rows, stones = _BLACK_ROWS + color - BLACK, 0
     for row in range(1, board[HEADER, HEIGHT] + 1):
         stones |= scratch[own_rows, row]
+    # A color without stones owns nothing; without this, the empty board would be its region.
     if stones == 0:
         return
     runs = _collect_runs(board, color, suicide, scratch)
@@ -240,6 +246,7 @@ def _mark_color(
         region = scratch[_ROOT, run]
         facts = scratch[_FACTS, region]
         has_enemy = facts & _HAS_ENEMY != 0
+        # One point that touches no living chain is harmless: two eyes need two such points.
         is_safe = facts & _IS_SAFE != 0 and (scratch[_FAR, region] <= 1 or (large and not has_enemy))
         if is_safe or (unsafe and not has_enemy):
             for point in range(scratch[_START, run], scratch[_END, run]):
@@ -249,12 +256,12 @@ def _mark_color(
 
 @kernel
 def pass_alive(board: Board, suicide: bool, large: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
-    """Write the owner of every pass-alive chain and its territory, EMPTY elsewhere.
+    """Write the owner of every pass-alive chain and of its territory, EMPTY elsewhere.
 
     suicide: whether multi-stone suicide is legal, which makes fewer chains pass-alive.
-    large: whether territory is also what pass-alive chains enclose without an enemy stone in it, however large; an
-    enemy might live there. Without it territory is what stays the owner's even if the owner always passes: regions
-    with at most one point that is not next to those chains.
+    large: whether territory includes everything that pass-alive chains enclose without an enemy stone, of any size,
+    although an enemy might live there. Without it, territory is what the owner keeps even by always passing: regions
+    with at most one point that is not adjacent to those chains.
     scratch: see `new_scratch`. out: [n] int8 by vertex, wall EMPTY.
     """
     out[:] = EMPTY
@@ -265,10 +272,10 @@ def pass_alive(board: Board, suicide: bool, large: bool, scratch: NDArray[np.int
 
 @kernel
 def area(board: Board, suicide: bool, stones_alive: bool, scratch: NDArray[np.int32], out: NDArray[np.int8]) -> None:
-    """Write the owner of every point: pass-alive area, one-colored regions, then remaining stones.
+    """Write the owner of every point: pass-alive area, then one-colored regions, then the remaining stones.
 
-    Stones in the other side's pass-alive territory count for that side. stones_alive: stones that
-    nothing else claims belong to their owner; otherwise to nobody.
+    Stones in the opponent's pass-alive territory count for the opponent. stones_alive: all other stones belong to their
+    color; otherwise they belong to nobody.
     """
     out[:] = EMPTY
     _draw_rows(board, scratch)
@@ -286,8 +293,8 @@ def independent_life(
 ) -> None:
     """Write the part of an area map whose groups are not in seki.
 
-    A group is a connected set of points of one owner. It is in seki if one of its points touches an
-    empty point that nobody owns, or if one of its own stones is in atari.
+    A group is a connected set of points with one owner. It is in seki if one of its points touches an empty point
+    without an owner, or if one of its own stones is in atari.
     owner: [n] int8, an area map. groups: [3] int64, set to the number of independent groups by color.
     """
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]

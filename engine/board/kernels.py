@@ -1,12 +1,10 @@
-"""Playing on a board: stones, chains, captures, simple ko, suicide and the position's hash.
+"""Plays on a board: stones, chains, captures, simple ko, suicide and the position's hash.
 
-Owns the moves of Go on one board. Knows no history: superko, passes that end the game, and komi
-are `engine.game`'s. The rules are those of KataGo's history object: a simple ko point arises when
-one stone is captured by a single stone that is left with one liberty; a single-stone suicide is
-never legal, a larger one where the rules say so.
+Owns the moves of Go on one board. Knows no history: superko, passes that end the game, and komi belong to
+`engine.game`. The rules are those of KataGo's history object: a simple ko point arises when one stone is captured by a
+single stone that is left with one liberty; a single-stone suicide is never legal, a larger one if the rules allow it.
 
-Every kernel takes a board as `engine.board.layout` describes it, on-board vertices, and allocates
-nothing.
+Every kernel takes a board in the layout of `engine.board.layout` and vertices on the board, and allocates nothing.
 """
 
 from typing import Any
@@ -40,7 +38,8 @@ ILLEGAL = -1
 
 
 def _zobrist_words() -> NDArray[np.int16]:
-    """Return the hash words [color, vertex, HASH_WORDS], the same in every process."""
+    """Return the hash words [color, vertex, HASH_WORDS], equal in every process."""
+    # A fixed seed ("keima" in ASCII) makes hashes equal in every process.
     generator = np.random.Generator(np.random.PCG64(0x6B65696D61))
     size = (3, array_length(MAX_SIZE, MAX_SIZE), HASH_WORDS)
     return generator.integers(-(2**15), 2**15, size, dtype=np.int16)
@@ -51,7 +50,7 @@ ZOBRIST = _zobrist_words()
 
 @kernel
 def copy_row(source: NDArray[Any], target: NDArray[Any]) -> None:
-    """Copy a row: numba assigns slices by code for every broadcast, slower to compile and to run."""
+    """Copy a row element by element: numba's slice assignment is slower to compile and to run."""
     for index in range(source.shape[0]):
         target[index] = source[index]
 
@@ -80,7 +79,7 @@ def zobrist(point: int, color: int) -> np.uint64:
 
 @kernel
 def position_hash(board: Board) -> np.uint64:
-    """Return a hash of the stones alone: equal boards, equal hashes."""
+    """Return a hash of the stones alone: equal boards have equal hashes."""
     bits = np.uint64(0)
     for word in range(HASH_WORDS):
         bits |= np.uint64(np.uint16(board[HEADER, HASH + word])) << np.uint64(16 * word)
@@ -89,7 +88,7 @@ def position_hash(board: Board) -> np.uint64:
 
 @kernel
 def is_liberty_of(board: Board, point: int, head: int, color: int, stride: int) -> bool:
-    """True if the chain with this head and of this color touches the point."""
+    """True if the chain with this head and color touches the point."""
     return (
         (board[COLOR, point - stride] == color and board[HEAD, point - stride] == head)
         or (board[COLOR, point - 1] == color and board[HEAD, point - 1] == head)
@@ -139,7 +138,7 @@ def neighbor_offset(direction: int, stride: int) -> int:
 
 @kernel
 def _take_empty(board: Board, point: int) -> None:
-    """Remove a point from the list of empty points: the last one moves into its place."""
+    """Remove a point from the list of empty points by moving the last one into its place."""
     count = board[HEADER, EMPTY_COUNT] - 1
     place = board[EMPTY_AT, point]
     last = board[EMPTIES, count]
@@ -215,9 +214,9 @@ def remove_chain(board: Board, head: int) -> int:
 
 @kernel
 def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
-    """True if the stones allow the move: empty, not the simple ko point, no forbidden suicide.
+    """True if the stones allow the move: an empty point, not the simple ko point, no forbidden suicide.
 
-    Does not know superko. PASS is legal.
+    Does not check superko. PASS is legal.
     """
     if vertex == PASS:
         return True
@@ -266,9 +265,9 @@ def place(board: Board, point: int, color: int) -> int:
 
 @kernel
 def play(board: Board, vertex: int, color: int, suicide: bool) -> int:
-    """Play a move of either color; return the enemy stones captured, or ILLEGAL and change nothing.
+    """Play a move of either color; return the number of captured stones, or ILLEGAL without changing anything.
 
-    Does not know superko. A pass clears the simple ko point.
+    Does not check superko. A pass clears the simple ko point.
     """
     if vertex == PASS:
         board[HEADER, KO_POINT] = NO_POINT
@@ -331,6 +330,7 @@ def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
 @kernel
 def is_suicide(board: Board, vertex: int, color: int) -> bool:
     """True if a stone on this empty point would leave its chain without a liberty."""
+    # The ko point forbids a move for another reason, so it is ignored during the check.
     ko = board[HEADER, KO_POINT]
     board[HEADER, KO_POINT] = NO_POINT
     breathes = is_legal(board, vertex, color, False)

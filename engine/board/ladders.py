@@ -1,7 +1,7 @@
-"""Ladder reading: which chains are, or can be put, in inescapable atari.
+"""Reads ladders: finds chains that are, or can be put, in inescapable atari.
 
-An exact AND/OR search on the two-liberty game, with the bounds of KataGo's reader so that network
-inputs agree with it. Moves are played on a copy of the board and taken back.
+An exact AND/OR search of the two-liberty game, with the limits of KataGo's reader so that network inputs agree with it.
+Moves are played on a copy of the board and taken back.
 """
 
 from typing import NamedTuple
@@ -18,18 +18,19 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 MAX_MOVES = 25_000
-"""Moves played in one search at which it is given up as "not captured"."""
+"""Number of moves after which a search is given up as "not captured"."""
 
 
 class LadderScratch(NamedTuple):
-    """Working memory: the moves of each ply of a search, and what takes them back."""
+    """Working memory: the moves of each ply of a search, and the journal that takes them back."""
 
-    plies: NDArray[np.int16]  # [plies, n]: where the moves end, which is next, then the moves
+    plies: NDArray[np.int16]  # [plies, n]: end of the moves, index of the next one, then the moves
     journal: NDArray[np.int16]  # see `engine.board.undo`
 
 
 def new_ladder_scratch(board: Board) -> LadderScratch:
-    """Return the working memory of `find_ladders` for boards of this size."""
+    """Allocate the working memory of `find_ladders` for boards of this size."""
+    # As in KataGo: recaptures may make a ladder longer than the board has points.
     plies = int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT]) * 3 // 2 + 1
     return LadderScratch(
         plies=np.empty((plies, board.shape[1]), dtype=np.int16),
@@ -48,7 +49,7 @@ def _empty_neighbors(board: Board, point: int) -> int:
 
 @kernel
 def _liberty_bounds(board: Board, point: int, color: int) -> tuple[int, int]:
-    """Return bounds of the liberties of the chain that a move of `color` makes, counted per direction."""
+    """Return a lower and an upper bound for the liberties of the chain after a move of `color`."""
     stride = board[HEADER, STRIDE]
     empty, capture_directions, best_friend, upper = 0, 0, 0, 0
     for direction in range(4):
@@ -68,7 +69,7 @@ def _liberty_bounds(board: Board, point: int, color: int) -> tuple[int, int]:
 
 @kernel
 def _list_defender_moves(board: Board, head: int, plies: NDArray[np.int16], ply: int) -> int:
-    """List captures of attackers in atari, then the chain's only liberty; return the last, none repeated."""
+    """List the captures of attackers in atari, then the chain's only liberty; return the last. No move is repeated."""
     stride = board[HEADER, STRIDE]
     attacker = 3 - board[COLOR, head]
     plies[ply, _END] = _FIRST
@@ -100,7 +101,7 @@ def _add_new(plies: NDArray[np.int16], ply: int, move: int) -> None:
 
 @kernel
 def _two_liberties(board: Board, head: int) -> tuple[int, int]:
-    """Return the liberties of a chain that has two, in the order its stones are met."""
+    """Return the liberties of a chain with two, in the order in which its stones meet them."""
     stride = board[HEADER, STRIDE]
     first = NO_POINT
     stone = head
@@ -116,7 +117,7 @@ def _two_liberties(board: Board, head: int) -> tuple[int, int]:
 
 @kernel
 def _is_ko_capture(board: Board, point: int, color: int) -> bool:
-    """True if a move of `color` takes one stone and nothing but enemy stones and edge surround it."""
+    """True if a move of `color` captures one stone and has only enemy stones and the edge around it."""
     stride = board[HEADER, STRIDE]
     captured = 0
     for direction in range(4):
@@ -163,7 +164,7 @@ def _is_double_ko(board: Board, head: int, a: int, b: int, journal: NDArray[np.i
 
 @kernel
 def _promise(board: Board, point: int, defender: int) -> int:
-    """Return how much a defender's stone would connect to; the attacker should take the larger outlet."""
+    """Return how well a defender's stone would be connected; the attacker should play at the better outlet first."""
     stride = board[HEADER, STRIDE]
     value = 0
     for direction in range(4):
@@ -177,9 +178,9 @@ def _promise(board: Board, point: int, defender: int) -> int:
 
 @kernel
 def _escapes_by(board: Board, head: int, point: int, attack: int) -> bool:
-    """True if filling one liberty of a chain after an attack on its other gives it three liberties.
+    """True if filling one liberty of a chain, after an attack on the other, gives it three liberties.
 
-    False may be wrong where the attack captures something.
+    May wrongly return False if the attack captures something.
     """
     stride = board[HEADER, STRIDE]
     defender = board[COLOR, head]
@@ -192,7 +193,7 @@ def _escapes_by(board: Board, head: int, point: int, attack: int) -> bool:
                 return True
             first, second = neighbor, first
         elif color == defender and board[HEAD, neighbor] != head:
-            # Two of a friend's liberties may be the point and the attack.
+            # Two of a friendly chain's liberties may be the point and the attack, so five leave at least three.
             if board[LIBERTIES, board[HEAD, neighbor]] >= 5:
                 return True
             stone = neighbor
@@ -217,24 +218,26 @@ def _escapes_by(board: Board, head: int, point: int, attack: int) -> bool:
 
 _ESCAPED, _CAPTURED, _OPEN = range(3)
 _END, _NEXT, _FIRST = range(3)
-"""Places in a ply's row."""
+"""Columns of a ply's row."""
 
 
 @kernel
 def _list_attacker_moves(
     board: Board, head: int, plies: NDArray[np.int16], ply: int, journal: NDArray[np.int16], used: int
 ) -> int:
-    """List the attacker's tries on a chain with two liberties, best first; return the verdict."""
+    """List the attacker's moves against a chain with two liberties, best first; return the verdict if it is known."""
     a, b = _two_liberties(board, head)
     empty_a, empty_b = _empty_neighbors(board, a), _empty_neighbors(board, b)
     if empty_a == 0 and empty_b == 0 and _is_double_ko(board, head, a, b, journal, used):
         return _CAPTURED
     step = abs(a - b)
+    # With three empty neighbors the defender gains liberties there, so the attacker must play there.
     if step != 1 and step != board[HEADER, STRIDE] and (empty_a >= 3 or empty_b >= 3):
         plies[ply, _FIRST] = a if empty_a >= 3 else b
         plies[ply, _END] = _FIRST + 1
         return _ESCAPED if empty_a >= 3 and empty_b >= 3 else _OPEN
     defender = board[COLOR, head]
+    # The better outlet comes first: the order decides how much is read.
     if 2 * empty_a + _promise(board, a, defender) < 2 * empty_b + _promise(board, b, defender):
         a, b = b, a
     plies[ply, _FIRST], plies[ply, _FIRST + 1], plies[ply, _END] = a, b, _FIRST + 2
@@ -251,7 +254,7 @@ def _judge(
     journal: NDArray[np.int16],
     used: int,
 ) -> int:
-    """Decide a position at once where that is possible, else list its moves."""
+    """Decide a position immediately if possible, else list its moves."""
     head = board[HEAD, stone]
     liberties = board[LIBERTIES, head]
     plies[ply, _NEXT] = _FIRST
@@ -261,6 +264,7 @@ def _judge(
         if liberties >= 3:
             return _ESCAPED
         return _list_attacker_moves(board, head, plies, ply, journal, used)
+    # A ko fight may save the chain: KataGo counts that as an escape.
     if liberties >= 2 or board[HEADER, KO_POINT] != NO_POINT:
         return _ESCAPED
     last = _list_defender_moves(board, head, plies, ply)
@@ -281,6 +285,7 @@ def _is_captured(board: Board, stone: int, plies: NDArray[np.int16], journal: ND
     defender = board[COLOR, stone]
     ko = board[HEADER, KO_POINT]
     board[HEADER, KO_POINT] = NO_POINT
+    # An explicit stack instead of recursion: MAX_MOVES and the number of plies limit the whole search.
     verdict = _judge(board, stone, True, plies, 0, journal, used)
     ply, played, is_defender = 0, 0, True
     while verdict == _OPEN or ply > 0:
@@ -288,7 +293,7 @@ def _is_captured(board: Board, stone: int, plies: NDArray[np.int16], journal: ND
             ply -= 1
             is_defender = not is_defender
             used = take_back(board, journal, used)
-            # The side that moved from the ply above has what it wants, or tries its next move.
+            # The side that moved from the ply above is satisfied, or tries its next move.
             if verdict == (_ESCAPED if is_defender else _CAPTURED):
                 continue
         verdict = _OPEN
@@ -298,6 +303,7 @@ def _is_captured(board: Board, stone: int, plies: NDArray[np.int16], journal: ND
         move = plies[ply, plies[ply, _NEXT]]
         plies[ply, _NEXT] += 1
         color = defender if is_defender else 3 - defender
+        # Ladders are read without suicide under all rules, as in KataGo.
         if not is_legal(board, move, color, False):
             continue
         played += 1
@@ -332,9 +338,8 @@ def find_ladders(
     """Find every chain in a ladder.
 
     laddered: [n] int8, 1 on the stones of chains that are, or can be put, in inescapable atari.
-    working: [n] int8, on the points where the attacker starts a working ladder the color of the chain
-        attacked (3 where chains of both colors are). work: memory like a board of the same size, not a
-        whole board afterwards.
+    working: [n] int8, on the points where the attacker starts a working ladder, the color of the attacked chain (3 if
+    chains of both colors are). work: memory shaped like the board; not a complete board afterwards.
     """
     plies, journal = scratch.plies, scratch.journal
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]

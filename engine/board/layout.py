@@ -1,12 +1,12 @@
-"""How a board lies in memory.
+"""Defines the memory layout of a board.
 
-A board is one C-contiguous int16 array [ROWS, n], n = max(`array_length(width, height)`, HEADER_LENGTH),
-indexed by row name and vertex. A whole position is thus one block: a snapshot is one copy, and
-undo is copying the snapshot back. Any size from 1x1 to 25x25, chosen when the array is made.
+A board is one C-contiguous int16 array [ROWS, n], n = max(`array_length(width, height)`, HEADER_LENGTH), indexed by row
+name and vertex. A whole position is one block, so a snapshot is one copy, and undo copies the snapshot back. Any size
+from 1x1 to 25x25, chosen when the array is created.
 
-Row HEADER holds scalars at the slots below. Chains are circular lists: NEXT leads from stone to
-stone, HEAD names the stone that represents the chain, and LIBERTIES and SIZE are valid at the
-head. EMPTIES lists the empty points in no particular order, EMPTY_AT holds each one's place in it.
+Row HEADER holds scalars in the slots below. Chains are circular lists: NEXT leads from stone to stone, HEAD is the
+stone that represents the chain, and LIBERTIES and SIZE are valid at the head. EMPTIES lists the empty points in no
+particular order, EMPTY_AT holds each one's index in it.
 """
 
 from typing import TypeAlias
@@ -23,7 +23,7 @@ HEADER, COLOR, HEAD, NEXT, LIBERTIES, SIZE, EMPTIES, EMPTY_AT = range(8)
 ROWS = 8
 
 WIDTH, HEIGHT, STRIDE, TO_PLAY, KO_POINT, EMPTY_COUNT, CAPTURED_BLACK, CAPTURED_WHITE, HASH = range(9)
-"""Slots of row HEADER. CAPTURED_BLACK counts black stones taken off; HASH is four int16 words."""
+"""Slots of row HEADER. CAPTURED_BLACK counts captured black stones; HASH is four int16 words."""
 HASH_WORDS = 4
 HEADER_LENGTH = HASH + HASH_WORDS
 

@@ -1,4 +1,4 @@
-"""Legal moves of a whole board at once, as far as the stones decide."""
+"""Finds the legal moves of a whole board at once, except for superko."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ def stones_allow(
     legal: NDArray[np.bool_],
     doubtful: NDArray[np.bool_],
 ) -> int:
-    """Write which points the stones allow a color to play, in policy order, and those where superko may forbid it.
+    """Write the points that the stones allow to a color, in policy order, and those that superko may still forbid.
 
-    repeatable: [n], where a stone may repeat a position even if it kills none of its own. The simple ko binds only
-    the side whose turn it is. Returns how many points are doubtful.
+    repeatable: [n], points where a stone may repeat a position without killing own stones. The simple ko binds only the
+    side to move. Returns the number of doubtful points.
     """
     stride, found, index = board[HEADER, STRIDE], 0, 0
     for row in range(board[HEADER, HEIGHT]):

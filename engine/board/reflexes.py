@@ -1,8 +1,8 @@
-"""Moves that a player makes, or refuses, without thinking: pure functions of a board, a point and a color.
+"""Moves that are good or bad at first sight: pure functions of a board, a point and a color.
 
-Recommended: taking the largest chain in atari, saving an own chain in atari by a move off the first line that gives
-it air, and an atari on two chains at once. Refused: filling an own eye, and putting oneself in atari for nothing.
-They serve as priors, as an input plane and, where nothing is searched, as moves; no search is overruled by them.
+Recommended: capturing the largest chain in atari, saving an own chain in atari by a move off the first line that gives
+it liberties, and an atari on two chains at once. Refused: filling an own eye, and self-atari without gain. They serve
+as priors, as an input plane and, without a search, as moves; they never overrule a search.
 """
 
 import numpy as np
@@ -15,17 +15,18 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 NO_REFLEX, CAPTURE, SAVE, DOUBLE_ATARI, OWN_EYE, SELF_ATARI = range(6)
-"""What a legal move is to a reflex, the first that holds; the last two are refused."""
+"""The kinds of a legal move; the first that applies holds, and the last two are refused."""
 
 
 @kernel
 def takes(board: Board, point: int, color: int) -> int:
-    """Return how many enemy stones a move captures, each chain counted once."""
+    """Return the number of stones that a move captures, each chain counted once."""
     stride, stones = board[HEADER, STRIDE], 0
     for direction in range(4):
         neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] != 3 - color or board[LIBERTIES, board[HEAD, neighbor]] != 1:
             continue
+        # Two neighbors may belong to one chain, which counts once.
         is_new = True
         for earlier in range(direction):
             other = point + neighbor_offset(earlier, stride)
@@ -37,7 +38,7 @@ def takes(board: Board, point: int, color: int) -> int:
 
 @kernel
 def is_first_line(board: Board, point: int) -> bool:
-    """True for the points along the edge."""
+    """True for points on the edge."""
     stride = board[HEADER, STRIDE]
     row, column = point // stride, point % stride
     return row == 1 or row == board[HEADER, HEIGHT] or column == 1 or column == board[HEADER, WIDTH]
@@ -45,13 +46,13 @@ def is_first_line(board: Board, point: int) -> bool:
 
 @kernel
 def rescues(board: Board, point: int, color: int) -> int:
-    """Return how many own stones in atari a move off the first line gives two liberties or more."""
+    """Return the number of own stones in atari that a move off the first line gives two liberties or more."""
     return 0 if is_first_line(board, point) else saves(board, point, color)
 
 
 @kernel
 def attacks_two(board: Board, point: int, color: int) -> int:
-    """Return the enemy stones that a move with air puts in atari if they are of two chains or more, else 0."""
+    """Return the number of enemy stones that a safe move puts in atari if they belong to two chains or more, else 0."""
     stride, first, stones = board[HEADER, STRIDE], NO_POINT, 0
     is_double = False
     for direction in range(4):
@@ -68,7 +69,7 @@ def attacks_two(board: Board, point: int, color: int) -> int:
 
 @kernel
 def wastes_stones(board: Board, point: int, color: int) -> bool:
-    """True if a move leaves its chain with one liberty, takes nothing, and is no single stone that gives atari."""
+    """True if a move is self-atari, captures nothing, and is not a single stone that gives atari."""
     if takes(board, point, color) > 0 or breathes_after(board, point, color):
         return False
     return chain_size_after(board, point, color) > 1 or puts_in_atari(board, point, color) == 0
@@ -76,7 +77,7 @@ def wastes_stones(board: Board, point: int, color: int) -> bool:
 
 @kernel
 def reflex_at(board: Board, point: int, color: int) -> int:
-    """Return what a legal move on an empty point is: NO_REFLEX to SELF_ATARI."""
+    """Return the kind of a legal move on an empty point: NO_REFLEX to SELF_ATARI."""
     if takes(board, point, color) > 0:
         return CAPTURE
     if rescues(board, point, color) > 0:
@@ -90,10 +91,10 @@ def reflex_at(board: Board, point: int, color: int) -> int:
 
 @kernel
 def reflex_move(board: Board, color: int, legal: NDArray[np.bool_]) -> int:
-    """Return the vertex that reflex recommends, NO_POINT where there is none.
+    """Return the recommended move, NO_POINT if there is none.
 
-    The largest capture comes before the largest rescue, and that before the largest double atari; of equal ones the
-    first in policy order is taken. legal: [area + 1].
+    The largest capture comes before the largest rescue, and that before the largest double atari; ties are resolved in
+    policy order. legal: [area + 1].
     """
     stride, width = board[HEADER, STRIDE], board[HEADER, WIDTH]
     best, best_kind, best_size = NO_POINT, DOUBLE_ATARI, 0

@@ -1,4 +1,4 @@
-"""Boards made at once from the colors of their points, without the moves that led there."""
+"""Builds boards from the colors of their points, without the moves that led there."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from engine.native.jit import kernel
 
 @kernel
 def build_board(like: Board, colors: NDArray[np.int8], ko_point: int, out: Board) -> None:
-    """Write the board with these colors [n]; no stones count as captured.
+    """Write the board with these colors [n]; its prisoner counts are zero.
 
-    like: any board of the same size; the side to move is its. Chains may have other heads, and list
-    their stones in another order, than on a board that was played on.
+    like: any board of the same size, which also provides the side to move. The heads of chains and the order of their
+    stones may differ from those of a board that was played on.
     """
     stride, width, height = like[HEADER, STRIDE], like[HEADER, WIDTH], like[HEADER, HEIGHT]
     out[HEADER, :] = 0

@@ -1,8 +1,8 @@
-"""Local judgement of moves without search: eyes, self-atari, captures, escapes, 3x3 patterns.
+"""Judges moves locally, without search: eyes, self-atari, captures, escapes, 3x3 patterns.
 
-Pure functions of a board, used as priors, as rollout policy and as hints. Reads no ladders: those
-are `engine.board.ladders`'s. The 3x3 patterns are those of S. Gelly et al., "Modification of UCT
-with Patterns in Monte-Carlo Go" (2006): hane, cut, and edge shapes around an empty point.
+Pure functions of a board, used as priors, as playout policy and as hints. Ladders belong to `engine.board.ladders`. The
+3x3 patterns are those of S. Gelly et al., "Modification of UCT with Patterns in Monte-Carlo Go" (2006): hane, cut, and
+edge shapes around an empty point.
 """
 
 from itertools import product
@@ -17,7 +17,7 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT
 
 NAKADE_POINTS = 6
-"""Points of the largest eye space that one move can kill."""
+"""Size of the largest eye space that one move can kill."""
 _DIAGRAMS = (
     # Rows of three: X one color, O the other, . empty, x not X, o not O, ? anything, # wall, @ the point itself.
     ("XOX", ".@.", "???"),  # enclosing hane
@@ -37,6 +37,7 @@ _MEANINGS = {"X": (1,), "O": (2,), ".": (0,), "x": (0, 2, 3), "o": (0, 1, 3), "?
 
 def _pattern_table() -> NDArray[np.bool_]:
     """Return the patterns as [65536] bool, indexed by `neighborhood`, for either color to move."""
+    # All rotations, reflections and colors are expanded once, so that a playout only reads one bit.
     table = np.zeros(1 << 16, dtype=np.bool_)
     for diagram in _DIAGRAMS:
         cells = np.array([list(row) for row in diagram])
@@ -54,7 +55,7 @@ def _pattern_table() -> NDArray[np.bool_]:
 
 
 PATTERNS = _pattern_table()
-"""[65536] bool by `neighborhood`: shapes in which a local answer is likely good."""
+"""[65536] bool by `neighborhood`: shapes in which a local move is probably good."""
 
 
 @kernel
@@ -77,7 +78,7 @@ def neighborhood(board: Board, point: int) -> int:
 def is_eye(board: Board, point: int, color: int) -> bool:
     """True if an empty point is a one-point eye that its owner should not fill.
 
-    All four neighbors are own stones or wall, and the enemy holds at most one diagonal, none at the edge.
+    All four neighbors are own stones or wall, and the enemy has at most one diagonal point, none at the edge.
     """
     stride = board[HEADER, STRIDE]
     for direction in range(4):
@@ -89,6 +90,7 @@ def is_eye(board: Board, point: int, color: int) -> bool:
         diagonal_color = board[COLOR, point + diagonal]
         enemies += diagonal_color == 3 - color
         walls += diagonal_color == WALL
+    # At the edge or in the corner, a single enemy diagonal makes the eye false.
     return enemies + (walls > 0) < 2
 
 
@@ -106,11 +108,13 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
             elif first != neighbor:
                 return True
         elif neighbor_color == color:
+            # The move takes one of the chain's liberties, so three leave two.
             if board[LIBERTIES, board[HEAD, neighbor]] > 2:
                 return True
         elif neighbor_color == 3 - color:
             head = board[HEAD, neighbor]
             if board[LIBERTIES, head] == 1:
+                # Capturing two stones or more always counts: the chain can extend into their place.
                 if board[SIZE, head] > 1:
                     return True
                 if first == NO_POINT:
@@ -121,6 +125,7 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
         neighbor = point + neighbor_offset(direction, stride)
         if board[COLOR, neighbor] == color:
             head = board[HEAD, neighbor]
+            # The cheap tests failed: count distinct liberties of the connected chains, stopping at the second.
             remaining = board[LIBERTIES, head] - 1
             stone = neighbor
             while remaining > 0:
@@ -139,7 +144,7 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
 
 @kernel
 def chain_size_after(board: Board, point: int, color: int) -> int:
-    """Return an upper bound of the stones in the chain that a move makes (a chain met twice counts twice)."""
+    """Return an upper bound for the size of the chain after a move (a chain with two contacts counts twice)."""
     stride = board[HEADER, STRIDE]
     size = 1
     for direction in range(4):
@@ -151,7 +156,7 @@ def chain_size_after(board: Board, point: int, color: int) -> int:
 
 @kernel
 def captures(board: Board, point: int, color: int) -> int:
-    """Return how many enemy stones a move captures at most (a chain met twice counts twice)."""
+    """Return an upper bound for the number of captured stones (a chain with two contacts counts twice)."""
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
@@ -163,7 +168,7 @@ def captures(board: Board, point: int, color: int) -> int:
 
 @kernel
 def puts_in_atari(board: Board, point: int, color: int) -> int:
-    """Return how many enemy stones a move leaves with one liberty (a chain met twice counts twice)."""
+    """Return the number of enemy stones that a move leaves with one liberty (chains with two contacts count twice)."""
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
@@ -175,7 +180,7 @@ def puts_in_atari(board: Board, point: int, color: int) -> int:
 
 @kernel
 def saves(board: Board, point: int, color: int) -> int:
-    """Return how many own stones in atari a move by extension or connection rescues, 0 if it fails."""
+    """Return the number of own stones that a move saves from atari by extension or connection."""
     stride = board[HEADER, STRIDE]
     stones = 0
     for direction in range(4):
@@ -204,7 +209,7 @@ def last_liberty(board: Board, head: int) -> int:
 
 @kernel
 def counter_capture(board: Board, head: int) -> int:
-    """Return a move that captures an enemy chain in atari next to a chain, the largest such; or NO_POINT."""
+    """Return the largest capture of an enemy chain in atari that touches a chain, or NO_POINT."""
     stride = board[HEADER, STRIDE]
     color = board[COLOR, head]
     best, best_size = NO_POINT, 0
@@ -225,7 +230,7 @@ def counter_capture(board: Board, head: int) -> int:
 
 @kernel
 def _degree(points: NDArray[np.int16], count: int, i: int, stride: int) -> int:
-    """Return how many of the other points are neighbors of point i."""
+    """Return the number of the other points that are neighbors of point i."""
     degree = 0
     for j in range(count):
         step = abs(points[i] - points[j])
@@ -235,7 +240,7 @@ def _degree(points: NDArray[np.int16], count: int, i: int, stride: int) -> int:
 
 @kernel
 def _small_eye_space(board: Board, first: int, color: int, eye_space: NDArray[np.int16]) -> int:
-    """Collect the empty points around `first`; return their number, 0 if too many or not all enclosed by `color`."""
+    """Collect the empty points around `first`; return their number, 0 if there are too many or the space is open."""
     stride = board[HEADER, STRIDE]
     eye_space[0] = first
     count, i = 1, 0
@@ -262,8 +267,8 @@ def _small_eye_space(board: Board, first: int, color: int, eye_space: NDArray[np
 def nakade_point(board: Board, stone: int, eye_space: NDArray[np.int16]) -> int:
     """Return the vital point of a small eye space of the stone's color next to it, or NO_POINT.
 
-    Eye spaces of three to six empty points that one move inside reduces to one eye: three in a row
-    or bent, the pyramid four, the bulky and the crossed five, the rabbity six.
+    These are spaces of three to six empty points that one move inside reduces to one eye: straight and bent three,
+    pyramid four, bulky and crossed five, rabbity six.
     eye_space: [NAKADE_POINTS] int16 working memory.
     """
     stride, color = board[HEADER, STRIDE], board[COLOR, stone]
@@ -280,6 +285,7 @@ def nakade_point(board: Board, stone: int, eye_space: NDArray[np.int16]) -> int:
             total += degree
             if degree > best_degree:
                 best, best_degree = i, degree
+        # The sum of degrees identifies the shape: 10 is the bulky five, 12 with a degree of 4 the rabbity six.
         is_vital = (
             count == 3
             or (count == 4 and best_degree == 3)
