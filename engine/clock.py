@@ -203,6 +203,7 @@ class Clock:
             return None
         plan = self._overtime_plan if settings.has_periods else self._bank_plan
         allotment = plan(settings, side, move_number, area)
+        # Loading the engine may have used part of the move's time already.
         waited = self._now() - self._running[1] if self._running is not None and self._running[0] == color else 0.0
         return replace(
             allotment,

@@ -203,6 +203,7 @@ def preset_name(rules: Rules) -> str | None:
 
 def _preset_named(text: str) -> str:
     """Return the name of a preset; spaces, hyphens and the word "rules" are ignored. Raises BadRules."""
+    # Records write "Chinese rules", "New_Zealand", "tromp taylor".
     name = re.sub(r"[\s_-]|rules", "", text.lower())
     if name not in _NAMES:
         raise BadRules(f"unknown rules {text!r}, expected one of {' '.join(_KNOWN)}, or a JSON object")
@@ -226,6 +227,7 @@ def _read_fields(text: str) -> dict[str, object] | None:
 def _from_fields(given: Mapping[str, object]) -> Rules:
     """Return the rules with the given fields; missing ones are Tromp-Taylor's."""
     rules = _from_mapping(given, TROMP_TAYLOR)
+    # KataGo's default with territory scoring.
     return rules if rules.is_area or "tax" in given else replace(rules, tax=Tax.SEKI)
 
 

@@ -32,6 +32,7 @@ def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | 
     """
     if game.no_result:
         return 0.0
+    # With clean-up phases dead stones were captured, so an area count is exact.
     if game.rules.is_area or game.phase > 0 or game.encore:
         return area_score(game, dead)
     return territory_score(game, dead, seki)
@@ -158,6 +159,7 @@ def _drop_seki_eyes(board: Board, owner: Owner, seki: frozenset[int] | None) -> 
         eyes = _eye_spaces(board, group, colors != color)
         if seki is None:
             touches_neutral = any(neutral[near] for vertex in group for near in neighbors(vertex, width))
+            # One large eye space can be divided into two eyes.
             sure = len(eyes) >= 2 or any(len(eye) >= _SURE_EYE_SIZE for eye in eyes)
             lost, lives = (eyes, False) if touches_neutral and not sure else ([], True)
         else:

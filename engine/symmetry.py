@@ -74,6 +74,7 @@ def map_planes(planes: NDArray[T], symmetry: int) -> NDArray[T]:
         planes = planes[..., ::-1, :]
     if symmetry & FLIP_COLUMNS:
         planes = planes[..., ::-1]
+    # Views all the way: the caller decides about a copy.
     return np.swapaxes(planes, -1, -2) if symmetry & TRANSPOSE else planes
 
 

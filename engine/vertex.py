@@ -102,6 +102,7 @@ def parse_sgf(text: str, width: int, height: int) -> int:
 
     Raises BadVertex if the text is not a point of the board.
     """
+    # SGF before FF[4] has no empty value; "tt" lies outside boards up to 19x19.
     if text == "" or (text == "tt" and width <= 19 and height <= 19):
         return PASS
     if len(text) != 2 or text[0] not in _SGF_LETTERS or text[1] not in _SGF_LETTERS:

@@ -76,6 +76,7 @@ def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) ->
             vertices = set(_vertices(_next(words), width, height))
             depth = parse_int(_next(words), least=1)
             if word == "allow":
+                # `allow` is stored as avoiding everything else.
                 vertices = {PASS, *points(width, height)} - vertices
             options.avoided.setdefault(color, {}).update(dict.fromkeys(vertices, depth))
         elif word == "interval":

@@ -34,6 +34,7 @@ class Interrupts:
         self._running: tuple[int, Signal] | None = None
         self._changed = threading.Condition()
         self._closed = False
+        # A daemon: a session that ends by an error must not hang on it.
         self._thread = threading.Thread(target=self._repeat_stop, name="interrupts", daemon=True)
 
     def start(self) -> None:

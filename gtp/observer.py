@@ -44,6 +44,7 @@ class Observer:
 
         wanted = Wanted(max_moves=_MOST_MOVES, pv_length=self._pv_length)
         seen = None if self._search is None else snapshot(self._search, wanted, self._color)
+        # A pass at the end of a game, or a reflex, is chosen without any search.
         if seen is None or not seen.moves:
             seen = analysis_of_decision(decision, self._color, self._color)
         stats = self._stats

@@ -31,6 +31,7 @@ class PlayerLoader:
         self._error: Exception | None = None
         self._wanted = threading.Event()
         self._settled = threading.Event()
+        # A daemon: imports and compilations cannot be stopped, and must not keep the process alive.
         self._thread = threading.Thread(target=self._load, name="player-loader", daemon=True)
         self._started = False
         self.cancelled = False

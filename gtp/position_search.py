@@ -20,6 +20,7 @@ def search_position(state: GtpState, color: int, **wanted: Any) -> "Analysis":
     from engine.players import AnalysisRequest, Limits
     from engine.search.analysis import Wanted, snapshot
 
+    # The player passes its search to the callback; only the last call matters.
     last: deque[Search] = deque(maxlen=1)
     request = AnalysisRequest(Limits(state.config.visits or state.config.reg_visits, state.config.seconds))
     state.player_loader.get().analyze(state.game, color, request, lambda search, _: last.append(search))

@@ -47,6 +47,7 @@ def is_interrupt(line: str) -> bool:
 
 def preprocess(line: str) -> str:
     """Remove control characters and comments from a raw line and replace tabs by spaces: steps 1 to 3."""
+    # A byte order mark may precede the first line.
     text = _CONTROL.sub("", line.replace("\n", "").removeprefix(_BYTE_ORDER_MARK))
     return text.partition("#")[0].replace("\t", " ")
 
@@ -55,6 +56,7 @@ def parse_command(line: str) -> Command | None:
     """Parse a raw line; None for a blank line or a comment, which get no reply."""
     text = preprocess(line).strip(" ")
     identity, _, after = text.partition(" ")
+    # `isdigit` alone accepts digits of other scripts.
     if not (identity.isascii() and identity.isdigit()):
         identity, after = "", text
     if not text:

@@ -78,10 +78,12 @@ class Writer:
         data = protocol.encode(text)
         try:
             with self._lock:
+                # A raw file may accept only a part of the data.
                 while data:
                     data = data[self._sink.write(data) or 0 :]
                 self._sink.flush()
                 self.is_amid_reply = not text.endswith("\n\n") and text != "\n"
+        # ValueError: the stream was closed by this process.
         except (OSError, ValueError) as error:
             raise Disconnected(str(error)) from None
 
@@ -170,6 +172,7 @@ class Session:
             line = protocol.decode(raw)
             command = protocol.parse_command(line)
             number = self._state.interrupts.receive(_signal(line, command))
+            # Blank lines and comments get no reply, but they end an analysis, so they were counted above.
             if command is None:
                 continue
             previous, arrived = arrived, time.monotonic()
@@ -302,6 +305,7 @@ def take_stdout() -> FileIO:
     sys.stdout.flush()
     if sys.stderr is None:
         sys.stderr = TextIOWrapper(FileIO(os.devnull, "w"))
+    # A copy of descriptor 1, which afterwards points to stderr: even C libraries cannot write into the protocol.
     sink = FileIO(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stdout = sys.stderr

@@ -170,6 +170,7 @@ class GtpState:
         player = self.player_loader.if_ready()
         if player is not None:
             player.new_game()
+            # Networks are compiled for each board size: starting now hides part of that time.
             player.prepare(self.width, self.height)
 
     def set_komi(self, komi: float) -> None:
@@ -249,6 +250,7 @@ class GtpState:
         expected = self.player_loader.get().expected_score(self.game)
         if expected is None or abs(expected - counted) < _COUNT_IS_GOOD:
             return counted
+        # A whole number of points away from the count keeps the fraction of the komi.
         return counted + round(expected - counted)
 
     def require_empty_board(self) -> None:

@@ -112,6 +112,7 @@ class _Reader:
     def _texts(self, given: object, path: str) -> Mapping[str, str]:
         if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
             raise WeightsError("bad value", layer=path, expected="texts by name", got=_short(given))
+        # Read-only, as everything in a `NetSpec`.
         return types.MappingProxyType(given)
 
 

@@ -100,6 +100,7 @@ class _Model:
         channels = stem.conv.outputs
         policy = self._policy(channels, human)
         value = self._value(channels, scales)
+        # Data after the last layer means that a layer was read with wrong sizes.
         if not self._tokens.at_end():
             raise self._tokens.error("data after the last layer", "the end of the file", "more")
         return NetSpec(

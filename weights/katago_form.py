@@ -170,6 +170,7 @@ def _stem(stem: Stem) -> Stem:
 def _tip(tip: Tip | None) -> Tip:
     if tip is None:
         raise refuse("tip", "a norm", "none")
+    # KataGo's format has no flag for a missing bias here.
     if isinstance(tip.norm, RmsNorm) and tip.norm.bias is None:
         return replace(tip, norm=replace(tip.norm, bias=np.zeros_like(tip.norm.weight)))
     return tip
@@ -363,6 +364,7 @@ def _scores(head: ValueHead, wanted: tuple[Score, ...]) -> Linear:
             continue
         place = head.scores.index(source)
         same = source is meaning
+        # Outputs are multiplied by their scale, so a replacement needs the ratio of the scales.
         factor = np.float32(1.0 if same else getattr(head.scales, source) / getattr(head.scales, meaning))
         weight[:, index] = head.score.weight[:, place] * factor
         if head.score.bias is not None:

@@ -71,6 +71,7 @@ class LayerReader:
             raise self.tokens.error("bad kernel", "odd sides", f"{height}x{width}", self.tokens.word_offset)
         shape = (height, width, self.size("input channels", inputs), self.size("output channels", outputs))
         dilations = [self.tokens.integer("dilation", 1, MAX_DILATION) for _ in range(2)]
+        # KataGo stores [y, x, in, out]; a NetSpec has [out, in, y, x].
         weight = self.tokens.array("weights", *shape).transpose(3, 2, 0, 1)
         return Conv(np.ascontiguousarray(_dilated(weight, *dilations)))
 
@@ -83,6 +84,7 @@ class LayerReader:
         mean = self.tokens.array("means", channels)
         start = self.tokens.offset
         variance = self.tokens.array("variances", channels)
+        # A negative variance would make NaN of the whole network.
         if float(variance.min()) < 0.0:
             raise self.tokens.error("bad variances", ">= 0", variance.min(), start)
         scale = self.tokens.array("scales", channels) if has_scale else None

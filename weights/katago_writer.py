@@ -99,6 +99,7 @@ class _Writer:
 
     def _array(self, array: Array | None) -> None:
         if array is not None:
+            # The format is little-endian on every machine.
             self._parts += [MARK, np.ascontiguousarray(array, "<f4").tobytes(), b"\n"]
 
     def _scales(self, scales: Scales) -> None:
@@ -107,6 +108,7 @@ class _Writer:
     def _conv(self, path: str, layer: Conv) -> None:
         outputs, inputs, height, width = layer.weight.shape
         self._words(path, height, width, inputs, outputs, 1, 1)
+        # [out, in, y, x] to KataGo's [y, x, in, out].
         self._array(layer.weight.transpose(2, 3, 1, 0))
 
     def _matmul(self, path: str, layer: Linear) -> None:

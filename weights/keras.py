@@ -80,6 +80,7 @@ def _arrays(name: str) -> list[Array]:
     try:
         with zipfile.ZipFile(name) as archive:
             size = sum(member.file_size for member in archive.infolist())
+        # Checked before unpacking: a zip bomb would fill the memory.
         if size > MAX_BYTES:
             raise WeightsError("too large", expected=f"at most {MAX_BYTES} bytes of arrays", got=size)
         # Pickled arrays could execute code when loaded.
@@ -178,6 +179,7 @@ def _policy(kernels: list[Array], biases: list[Array], channels: int, width: int
     for kernel, bias, shape in zip(kernels, biases, ((channels * area, hidden), (hidden, area)), strict=True):
         if kernel.shape != shape or bias.shape != shape[1:]:
             raise WeightsError("wrong shape", layer="dense layer", expected=list(shape), got=list(kernel.shape))
+    # The dense layers see the board flattened, so their rows are flipped as in the convolutions.
     upright = kernels[0].reshape(channels, side, side, hidden)[:, ::-1].reshape(channels * area, hidden)
     weight = np.zeros((hidden, area + 1), np.float32)
     weight[:, :area] = kernels[1].reshape(hidden, side, side)[:, ::-1].reshape(hidden, area)

@@ -148,6 +148,7 @@ class _Lines:
         variance = self._take(f"{name}, variances", count)
         if float(variance.min()) < 0.0:
             raise self._error(f"{name}, variances", "bad variances", ">= 0", variance.min(), self._taken - 1)
+        # Flipped along the rows only: Leela Zero's columns have our order.
         return Conv(np.ascontiguousarray(weight[:, :, ::-1])), Norm(mean - bias, variance, epsilon=EPSILON)
 
     def _take(self, name: str, *shape: int) -> Array:

@@ -70,6 +70,7 @@ def _check_length(path: Path) -> None:
         raise WeightsError("truncated", offset=0, expected=f"{_LENGTH_BYTES} bytes of header length", got=len(start))
     declared = int.from_bytes(start, "little")
     limit = min(MAX_HEADER, size - _LENGTH_BYTES)
+    # Checked before safetensors allocates the header.
     if declared > limit:
         raise WeightsError("header too long", offset=0, expected=f"at most {limit} bytes", got=declared)
 
@@ -92,6 +93,7 @@ def _read(file: Any) -> NetSpec:
         return array
 
     spec = _named(from_json(document["net"], fetch))
+    # Extra arrays are an error: they would be lost when the network is written again.
     if unread:
         raise WeightsError("extra tensor", layer=min(unread))
     checksum = crc32_of(document["net"], dict(tensors(spec)))

@@ -119,6 +119,7 @@ class TokenReader:
             end = match.end() if match else self._position
             if end - self._position > MAX_WORD:
                 raise self.error(f"bad {what}", f"at most {MAX_WORD} characters", "more")
+            # A word that reaches the end of the buffer may go on in the next chunk.
             if end < len(self._buffer) or not self._fill():
                 break
         if match is None:
@@ -156,6 +157,7 @@ class TokenReader:
             return b""
         except (gzip.BadGzipFile, zlib.error) as error:
             raise self.error("damaged", "valid gzip data", error, used) from None
+        # A gzip bomb stops here.
         if used + len(chunk) > self._limit:
             raise self.error("too long when unpacked", f"at most {self._limit} bytes", "more", used)
         return chunk
@@ -172,6 +174,7 @@ class TokenReader:
             raise self.error(f"no binary {what}", MARK.decode(), shown(ahead[: 2 * len(MARK)]))
         self._position += place + len(MARK)
         start = self.offset
+        # Before allocating: a declared size costs nothing until the file is long enough for it.
         self._check_room(what, count, (self._limit - start) // 4)
         values = np.empty(count, "<f4")
         target = values.view(np.uint8)

@@ -314,6 +314,7 @@ def hash_after(board: Board, vertex: int, color: int) -> np.uint64:
                 if head != seen0 and head != seen1 and head != seen2:
                     bits ^= _chain_hash(board, head)
                     seen2, seen1, seen0 = seen1, seen0, head
+    # Suicide: the new stone and the chains that it joined are removed.
     if not breathes:
         bits ^= zobrist(vertex, color)
         seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT

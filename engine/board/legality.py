@@ -26,6 +26,7 @@ def stones_allow(
     for row in range(board[HEADER, HEIGHT]):
         for column in range(board[HEADER, WIDTH]):
             point = (row + 1) * stride + column + 1
+            # Out of turn, the ko point is an ordinary point.
             if point == board[HEADER, KO_POINT] and color != board[HEADER, TO_PLAY]:
                 legal[index] = not is_suicide(board, point, color)
             else:

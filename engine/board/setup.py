@@ -29,6 +29,7 @@ def build_board(like: Board, colors: NDArray[np.int8], ko_point: int, out: Board
     stones may differ from those of a board that was played on.
     """
     stride, width, height = like[HEADER, STRIDE], like[HEADER, WIDTH], like[HEADER, HEIGHT]
+    # `out` may hold another position: everything that is not overwritten below is cleared.
     out[HEADER, :] = 0
     out[COLOR, :] = WALL
     out[HEADER, WIDTH], out[HEADER, HEIGHT], out[HEADER, STRIDE] = width, height, stride

@@ -210,6 +210,7 @@ def _write_ladders(
     height, width = planes.shape[1], planes.shape[2]
     memo, enemy = scratch.memo, 3 - own
     for place in range(3):
+        # A network that sees fewer moves must not see older boards either.
         age = min(place, turns)
         found = _ladder_row(board, colors[age], board_hashes[age], facts[KO_NOW + age], age, scratch)
         for row in range(height):
@@ -307,6 +308,7 @@ def _write_globals(
             out[15] = 1.0
             out[16] = 0.5 * (rules.playout_doubling if own == BLACK else -rules.playout_doubling)
         out[17] = facts[BUTTON]
+    # Parity of komi matters only in an area count, which clean-up phase 2 of territory rules has too.
     if rules.is_area or facts[PHASE] >= 2:
         out[out.shape[0] - 1] = komi_wave(komi, points)
 

@@ -38,6 +38,7 @@ def encode_liberties(
     for i in range(count):
         board, own = boards[i], to_play[i]
         planes[i, ON_BOARD] = 1.0
+        # The buffer still has the previous batch; every plane but the first is sparse.
         planes[i, OWN_1:] = 0.0
         for row in range(height):
             for column in range(width):

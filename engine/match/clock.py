@@ -121,6 +121,7 @@ def settings_command(settings: TimeSettings, listed: Collection[str]) -> str | N
                 overtime = f" {increment} {' '.join(caps)}"
         return f"kata-time_settings {settings.kind} {main}{overtime}"
     if settings.kind in (Kind.ABSOLUTE, Kind.CANADIAN) and "time_settings" in listed:
+        # GTP's standard: overtime 0 0 means absolute time.
         return f"time_settings {main}{overtime or ' 0 0'}"
     if settings.kind in (Kind.ABSOLUTE, Kind.CANADIAN, Kind.BYOYOMI) and "kgs-time_settings" in listed:
         return f"kgs-time_settings {settings.kind} {main}{overtime}"
@@ -155,6 +156,7 @@ class Clock:
         """Return the number of seconds that the next move may take."""
         settings = self._settings
         if self._count:
+            # All byo-yomi periods may go into one move; a Canadian period must last for all its stones.
             return self._period if settings.kind is Kind.CANADIAN else self._period * self._count
         overtime = settings.period * (settings.count if settings.kind is Kind.BYOYOMI else 1)
         left = self._main + overtime
@@ -182,6 +184,7 @@ class Clock:
     def command(self, color: str, *, fractions: bool) -> str:
         """Return the `time_left` command; without fractions, in whole seconds if the settings are whole."""
         seconds, count = self.time_left()
+        # Programs without KataGo's time settings may reject fractions, which the standard does not know.
         whole = not fractions and all(float(each).is_integer() for each in (self._settings.main, self._settings.period))
         return f"time_left {color} {int(seconds) if whole else f'{seconds:.2f}'} {count}"
 
@@ -198,6 +201,7 @@ class Clock:
             return seconds - taken
         added = settings.increment
         if settings.main_cap is not None:
+            # The bank never exceeds its cap, but a bank above it is not cut either.
             added = max(0.0, min(added, settings.main_cap - self._main))
         self._main += added
         self._granted += added
@@ -206,6 +210,7 @@ class Clock:
     def _spend_overtime(self, seconds: float, grace: float) -> None:
         settings = self._settings
         if settings.kind is Kind.BYOYOMI:
+            # A period is lost each time it is used up completely; a move within one period costs nothing.
             lost = max(0, math.ceil((seconds - grace) / settings.period) - 1)
             self._count = max(1, self._count - lost)
             return

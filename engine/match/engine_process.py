@@ -156,6 +156,7 @@ class EngineProcess:
         except Forfeit as forfeit:
             if forfeit.reason != Trouble.HANG:
                 raise
+            # Recorded in the statistics although the game is lost.
             clock.spend(allowed + grace)
             raise Forfeit(self.label, "time", f"no move within {allowed:.2f} s") from forfeit
         if not clock.spend(seconds, grace):
@@ -194,6 +195,7 @@ class EngineProcess:
         try:
             return self._program.ask(command, self._hang if seconds is None else seconds)
         except ProgramFailure as failure:
+            # After a failure the protocol is out of step: a late reply would be taken for the next one.
             self._program.kill()
             self._program = None
             raise Forfeit(self.label, failure.trouble, failure.detail) from failure
@@ -226,6 +228,7 @@ class EngineProcess:
             return
         if self.lists("fixed_handicap"):
             placed = self._need(f"fixed_handicap {settings.handicap}")
+            # A program with its own idea of the fixed points would play on another board.
             if sorted(placed.upper().split()) != sorted(names):
                 where = f"on {printable(placed)!r} instead of {' '.join(names)!r}"
                 raise Refusal(f"{self.name} ({self.command}) puts the handicap {where}")
@@ -248,4 +251,5 @@ class EngineProcess:
             return
         reply = self.ask(command)
         if not reply.ok:
+            # Not fatal: many programs know only some rule sets, and the arbiter's rules decide anyway.
             log.warning("%s refuses %r: %s", self.name, command, printable(reply.text))

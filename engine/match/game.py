@@ -133,6 +133,7 @@ class RefereedGame:
         except BadVertex as error:
             raise Forfeit(player.label, "illegal", printable(str(error))) from error
         why = game.legality(color, vertex)
+        # All play by the arbiter's rules, superko included.
         if why is not None:
             raise Forfeit(player.label, "illegal", f"move {len(game.moves) + 1} {color_name(color)} {text}: {why}")
         self._play_everywhere(color, vertex, [self._players[opponent(color)]])
@@ -194,6 +195,7 @@ class RefereedGame:
         return Ending(winner, f"{color_letter(winner)}+{_FORFEIT_LETTER.get(reason, 'F')}", reason, detail)
 
     def _forfeited(self, forfeit: Forfeit) -> Ending:
+        # Labels, not names: both players may run the same program.
         loser = next(color for color, player in self._players.items() if player.label == forfeit.label)
         return self._lost(loser, forfeit.reason, forfeit.detail)
 
@@ -219,6 +221,7 @@ class RefereedGame:
                 label: round(clock.main_share, 4) for label, clock in clocks.items() if clock.main_share is not None
             },
             opening="" if self._opening is None else self._opening.name,
+            # Identifies repeated games: deterministic programs repeat themselves, which must not count as evidence.
             digest=hashlib.sha256(moves.encode()).hexdigest()[:16],
         )
 

@@ -66,12 +66,15 @@ def read_openings(
     Raises MatchError if a source cannot be read, or no record can be used.
     """
     try:
+        # Sorted first: the order of files in a folder differs between systems.
         records = sorted(iterate_records(sources))
     except BadSgf as error:
         raise MatchError(f"openings: {error}") from error
     digest = hashlib.sha256()
     for _, data in records:
+        # Over the contents, not the paths: the same records in another folder continue a match.
         digest.update(hashlib.sha256(data).digest())
+    # Shuffled before reading, so that a larger count appends openings instead of choosing others.
     random.Random(seed).shuffle(records)
     found: dict[bytes, Opening] = {}
     unusable: Counter[str] = Counter()
@@ -83,6 +86,7 @@ def read_openings(
         except (BadSgf, _Unusable) as error:
             unusable[str(error) if isinstance(error, _Unusable) else "not readable"] += 1
             continue
+        # Keyed by the position up to symmetry: a mirrored opening would repeat the same game.
         found.setdefault(position, opening)
     if not found:
         reasons = ", ".join(f"{number} {reason}" for reason, number in unusable.most_common())

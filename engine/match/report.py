@@ -132,6 +132,7 @@ def pairings(found: dict[str, Standing]) -> list[Pairing]:
 def ratings(found: dict[str, Standing]) -> dict[str, Interval] | None:
     """Return the players' Elo ratings, with mean 0, and 95 % intervals; None until the results connect all players."""
     try:
+        # Fails while some players have not met, directly or through others.
         fitted = fit_ratings(pairings(found))
     except ValueError:
         return None
@@ -214,4 +215,5 @@ def _counts(tally: Tally) -> dict[str, int]:
 
 
 def _interval(values: Interval) -> list[float | None]:
+    # JSON has no infinity.
     return [value if math.isfinite(value) else None for value in values]

@@ -70,6 +70,7 @@ class MatchSettings:
         self._check(self.games >= 1, "games", self.games, "1 or more")
         self._check(2 <= self.width <= MAX_SIZE, "width", self.width, f"2 to {MAX_SIZE}")
         self._check(2 <= self.height <= MAX_SIZE, "height", self.height, f"2 to {MAX_SIZE}")
+        # Also refuses NaN, for which every comparison is false.
         self._check(abs(self.komi) <= 1000, "komi", self.komi, "a number")
         self._check(self.grace >= 0, "grace", self.grace, "0 or more")
         self._check(self.hang > 0, "hang", self.hang, "more than 0")
@@ -123,8 +124,10 @@ class MatchSettings:
         result: list[Fixture] = []
         pairings = list(combinations(enumerate(self.entrants), 2))
         for round_number in range(self.games):
+            # Two rounds share an opening, one with each color.
             opening = None if self.openings is None else round_number // 2 % len(self.openings.openings)
             for (place, first), (later_place, second) in pairings:
+                # Alternates along a round as well as between rounds.
                 swapped = self.alternates and (later_place - place + round_number) % 2 == 0
                 black, white = (second, first) if swapped else (first, second)
                 result.append(Fixture(len(result) + 1, black.label, white.label, opening))

@@ -37,6 +37,7 @@ def _crosstable(found: dict[str, Standing]) -> "Table":
     from rich.table import Table
 
     fitted = ratings(found)
+    # Without ratings (not all players have met), by score.
     order = sorted(found, key=lambda label: -(fitted[label].value if fitted else found[label].total.score.value))
     table = Table(caption="Elo: Bradley-Terry, every player adds two drawn games; results are win-loss-draw")
     for heading in ("", "engine"):

@@ -61,6 +61,7 @@ def run_match(
             report(_in_order(finished))
     except KeyboardInterrupt:
         interrupted = True
+        # Ctrl-C may have come between the file and `finished`.
         store.reload()
         finished = _finished(store, fixtures)
     finally:

@@ -51,6 +51,7 @@ class CleanUp:
         """Determine the dead stones as if both players passed now and agreed."""
         ended = game.copy()
         ended.set_rules(replace(game.rules, friendly_pass=True))
+        # Some rules need more than two passes.
         while not ended.is_over:
             ended.play(ended.to_play, PASS)
         self.dead = frozenset(vertex for chain in player.dead_stones(ended) for vertex in chain)
@@ -72,6 +73,7 @@ class CleanUp:
 
         think: chooses a move by rules that count every stone on the board, except avoided moves.
         """
+        # Under area rules a capture in own territory is free, so filling liberties never seems to lose points.
         game, found = as_it_stands(game), Decision(PASS)
         dead = self.left(game, color)
         for moves in (liberties_of(game, color, dead), moves_around(game, color, dead)):

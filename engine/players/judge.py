@@ -101,9 +101,11 @@ class Judge:
         limits = limits or Limits()
         visits = self.effort(limits) // 2
         total = np.zeros(game.width * game.height)
+        # The average over both sides to move removes the advantage of moving first.
         for color in (BLACK, opponent(BLACK)):
             self._search.forget()
             self._search.begin(game, color, safe_vertices(game, color))
+            # Without it the tree would end at two passes, where dead stones still stand.
             self._search.play_on()
             stoppers: list[Stopper] = [EventStopper(self._stop), VisitStopper(visits)]
             if limits.seconds is not None:
@@ -120,6 +122,7 @@ class Judge:
     def glance(self, game: Game) -> Judgement:
         """Judge life and death by a few evaluations; the result is cached for the position."""
         position = _position(game)
+        # A full judgement of this position is better than a glance, and free.
         for known in (self._last, self._glance):
             if known is not None and known[0] == position:
                 return self._judgement(game, known[1])

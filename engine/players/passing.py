@@ -55,6 +55,7 @@ def gains_anything(game: Game, color: int, judgement: Judgement) -> bool:
 def wins_as_it_stands(game: Game, color: int, judgement: Judgement) -> bool:
     """True if two passes now would win for `color`, with or without dead stones on the board."""
     wins_agreed = for_color(agreed_score(game, judgement), color) > 0
+    # Under area rules a server may count dead stones as alive, so the win must hold both ways.
     return wins_agreed and (not game.rules.is_area or for_color(final_score(game), color) > 0)
 
 
@@ -73,6 +74,7 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
             continue
         beside = neighbors(vertex, game.width)
         touched = {game.color_at(each) for each in beside if each not in dead}
+        # A neutral point between both colors is worth nothing to either; any other neutral point is an open border.
         if not (touched >= {BLACK, WHITE} or seki.intersection(beside)):
             return False
     return True
@@ -104,6 +106,7 @@ def standing_dead(game: Game, color: int, judgement: Judgement) -> list[int]:
 
     Stones within sure territory are included: not every arbiter takes them for dead, and capturing them costs nothing.
     """
+    # By agreement dead stones are removed without playing.
     if game.rules.may_agree:
         return []
     return [vertex for vertex in judgement.dead if game.color_at(vertex) != color]

@@ -26,6 +26,7 @@ class RandomPlayer:
         self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
     ) -> Decision:
         """Return a random move, or a pass if only eyes are left."""
+        # Without eyes left open, random games would never end.
         vertices = [vertex for vertex in safe_vertices(game, color) if not fills_eye(game, color, vertex)]
         return Decision(int(self._generator.choice(vertices)) if vertices else PASS)
 

@@ -166,6 +166,7 @@ class SearchPlayer:
             return False
         visited = {move: self.search.tree.nodes[node] for move, node in after_moves(self.search.tree)}
         known = {move: node for move, node in visited.items() if node["visits"] >= _KNOWN_VISITS}
+        # Without visits for a pass there is nothing to compare moves with.
         if PASS not in known:
             return False
         counted = for_color(agreed_score(game, judgement), color)
@@ -191,6 +192,7 @@ class SearchPlayer:
         other = self._decide(game, color, self._run_move(timer.rest(), watch))
         if other.vertex == PASS or other.winrate is None or decision.winrate is None:
             return decision
+        # A gain of a point must not cost the game.
         return other if other.winrate > decision.winrate - _PRICE_OF_A_GAIN else decision
 
     def _begin(self, game: Game, color: int, dead: Collection[int] = (), avoided: Avoided | None = None) -> None:
@@ -223,6 +225,7 @@ class SearchPlayer:
         callback = None if watch is None else partial(watch, self.search)
         # Visits are given to the search too, so that its last batch does not exceed them.
         stats = self.search.run(bounds, limits.visits, callback)
+        # The measured speed decides how much time later judgements and stoppers may take.
         if stats.elapsed > _SPEED_SECONDS:
             self._speed = stats.playouts / stats.elapsed
         return stats
@@ -260,6 +263,7 @@ class SearchPlayer:
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
         """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
         self._stop.clear()
+        # Only for this analysis: the noise would weaken moves that are played.
         self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
         self.search.doubts_counts = True
         try:

@@ -19,6 +19,7 @@ class Timer:
         """speed: evaluations a second, 0 if unknown."""
         self._limits = limits
         self._start = time.monotonic()
+        # Slow evaluators need a longer limit: what cannot be stopped takes longer.
         hurry = max(_HURRY_SECONDS, _HURRY_EVALUATIONS / speed if speed else 0.0)
         self.in_hurry = limits.bound is not None and limits.bound < hurry
 

@@ -78,7 +78,9 @@ def parse_raw(text: str, width: int, height: int) -> RawAnswer | None:
         owner = _floats(words, places["whiteOwnership"] + 1, area) if "whiteOwnership" in places else None
     except (KeyError, IndexError, ValueError):
         return None
+    # NaN and negative values stand for illegal moves.
     policy = np.where(policy > 0, policy, 0).astype(np.float32)
+    # Programs print rounded numbers, so the sum is restored to 1.
     total = float(policy.sum())
     if not (math.isfinite(total) and total > 0 and math.isfinite(win + loss + none)):
         return None
@@ -120,6 +122,7 @@ def _candidate(words: list[str], width: int, height: int) -> Candidate:
     place = words.index("pv") if "pv" in words else len(words)
     pairs = _pairs(words[:place])
     winrate = _finite(pairs, "winrate")
+    # Both protocols write `winrate`; only the form of the numbers tells them apart.
     unit = 1 if "scoreLead" in pairs or "." in pairs.get("winrate", "") else _LEELA_UNIT
     return Candidate(
         parse_vertex(pairs["move"], width, height),

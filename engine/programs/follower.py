@@ -64,6 +64,7 @@ class Follower:
         for color, vertex in game.moves[done:]:
             if not self._play(game, color, vertex):
                 return False
+        # A copy: the caller goes on with its game.
         self._at = game.copy()
         return True
 
@@ -103,6 +104,7 @@ class Follower:
         if not all(self.ask(line).ok for line in (size_command(game.width, game.height), "clear_board")):
             return False
         self.ask(f"komi {game.komi:g}")
+        # Refused rules and komi are ignored: the game's own rules decide.
         rules = rules_command(game.rules, self.commands)
         if rules is not None:
             self.ask(rules)

@@ -146,6 +146,7 @@ class Program:
         """
         self.check_silence()
         with self._watching:
+            # An analysis without end: `interrupt` sets the deadline.
             self._deadline = math.inf if seconds is None else time.monotonic() + seconds
             self._send(command)
             self._is_watching, self._is_interrupted = seconds is None, False
@@ -201,6 +202,7 @@ class Program:
             self._closed.set()
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if hasattr(os, "killpg"):
+                    # The group, because shells and launchers leave the real engine as a child.
                     os.killpg(self._process.pid, signal.SIGKILL)
                 else:
                     self._process.kill()
@@ -248,6 +250,7 @@ class Program:
             if on_line is None or not lines:
                 lines.append(text)
                 size += len(text)
+            # A program that never ends its reply must not fill the memory.
             if len(lines) > MAX_REPLY_LINES or size > MAX_REPLY:
                 limit = f"{MAX_REPLY_LINES} lines or {MAX_REPLY} characters"
                 raise ProgramFailure(Trouble.GARBAGE, f"answered {command!r} with over {limit}")
@@ -275,6 +278,7 @@ class Program:
             status = f"exit status {self._process.wait(timeout=1.0)}"
         except subprocess.TimeoutExpired:
             status = "its output closed"
+        # The last lines of stderr usually say why a program has ended.
         self._readers[1].join(timeout=0.5)
         said = self.error_text()
         return ProgramFailure(Trouble.CRASH, f"ended at {command!r} ({status})" + (f": {said}" if said else ""))

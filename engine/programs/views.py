@@ -41,6 +41,7 @@ def shown_view(winrate: Callable[[Game], float | None], like: Game) -> View | No
         game = Game(like.width, like.height, rules=like.rules, komi=_DECIDED_KOMI)
         game.setup([], to_play=color)
         winrates.append(winrate(game))
+    # One position with each side to move: the three points of view differ in at least one answer.
     black, white = winrates
     return None if black is None or white is None else _SHOWN.get((black > 0.5, white > 0.5))
 

@@ -104,6 +104,7 @@ class Record:
     def _play(self, game: Game, index: int) -> None:
         color, vertex = self.moves[index]
         try:
+            # Records of other rules contain superko violations and suicides.
             game.play(color, vertex, lenient=True)
         except IllegalMove as error:
             move = f"{color_letter(color)}[{format_sgf(vertex, self.width)}]"
@@ -122,6 +123,7 @@ class Record:
             to_play = game.to_play
         else:
             to_play = self._first_player(bool(black) and not white)
+        # A game cannot add stones after moves, so a new one starts from the changed board.
         fresh = Game(self.width, self.height, rules=game.rules, komi=game.komi)
         try:
             fresh.setup(black, white, to_play)

@@ -95,6 +95,7 @@ def iterate_records(
     raised.
     """
     for source in sources:
+        # Sorted, because the order of a folder differs between systems.
         paths = sorted(path for path in source.rglob("*") if _is_source(path)) if source.is_dir() else [source]
         for path in paths:
             try:
@@ -266,6 +267,7 @@ def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
     The whole text is converted before it is parsed, because in Shift_JIS, Big5 and GBK a character may end in the byte
     of "\\" or "]".
     """
+    # Before anything else: UTF-16 text is full of zero bytes, which the other tests misread.
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace").encode("utf-8")
@@ -285,12 +287,14 @@ def _to_utf8(data: bytes, warnings: list[str]) -> bytes:
 
 def _declared_codec(data: bytes, warnings: list[str]) -> str | None:
     """Return the codec that CA declares, or its superset; None if it names no usable one."""
+    # CA belongs to the root, near the start; a later one would be in a comment.
     match = _CHARSET.search(data, 0, 4096)
     if not match:
         return None
     declared = match.group(1).decode("latin-1").strip()
     with suppress(LookupError, ValueError):
         codec = codecs.lookup(declared).name
+        # Python also has codecs such as rot13 and zip, which are no text encodings.
         if _SAFE_CODECS.match(codec):
             return _SUPERSETS.get(codec, codec)
     warnings.append(f"CA[{declared}]: unusable encoding, guessed another")

@@ -89,6 +89,7 @@ def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shar
     Where the first line ends and others continue, it becomes an empty node, so that it stays the main line.
     """
     while True:
+        # Lines with the same next move share its node.
         ways: dict[Move, list[Variation]] = {}
         for line in lines:
             if len(line.moves) > shared:

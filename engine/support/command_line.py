@@ -11,6 +11,7 @@ def startable(command: str, system: str = os.name) -> str | list[str]:
 
     Raises ValueError if a quote is not closed.
     """
+    # Windows hands programs one text and has no single way to split it.
     return command if system == "nt" else shlex.split(command)
 
 

@@ -63,6 +63,7 @@ def wilson_interval(wins: float, n: int, z: float = Z95) -> Interval:
     center = share + z * z / (2 * n)
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
+    # Rounding could leave a tiny positive bound.
     low = 0.0 if wins == 0 else max(0.0, (center - spread) / scale)
     high = 1.0 if wins == n else min(1.0, (center + spread) / scale)
     return Interval(share, low, high)
@@ -125,6 +126,7 @@ def fit_ratings(
     score, games = _score_matrix(results, names, prior_draws)
     if not _all_connected(score > 0):
         raise ValueError("no finite ratings: a group of players never scored against, or never met, the others")
+    # The likelihood does not change when all ratings shift, so their sum is fixed at 0.
     ratings = _most_likely(score, games, np.zeros(len(names)), np.ones((1, len(names))))
     reference = np.full(len(names), 1 / len(names)) if origin is None else np.eye(len(names))[names.index(origin)]
     fitted = {}
@@ -201,6 +203,7 @@ def _profile_end(score: _Matrix, games: _Matrix, ratings: _Vector, contrast: _Ve
     least, fixed = _log_likelihood(score, ratings) - z * z / 2, np.stack([np.ones(len(score)), contrast])
     for _ in range(_MAX_STEPS):
         _, information = _likelihood_slopes(score, games, ratings)
+        # The direction in which the other ratings follow while the contrast changes by 1.
         along = _solved(information, fixed, np.zeros(len(score)), np.array([0.0, 1.0]))
         ratings = _most_likely(score, games, ratings + change * along, fixed)
         gradient, _ = _likelihood_slopes(score, games, ratings)

@@ -23,6 +23,7 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
+    # A lock of the system, not a file with a process id: it ends with the process, even after a crash.
     lock = FileLock(folder / ".lock", blocking=False)
     try:
         lock.acquire()
@@ -41,6 +42,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     name of the file.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    # A rename would replace a pipe or device such as /dev/stdout by a file.
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
@@ -54,7 +56,9 @@ def draft_of(path: Path) -> Iterator[Path]:
 
     After an error the target is unchanged. A link stays a link. Raises OSError with the name of the file.
     """
+    # Through a link, so that the link survives and its target is replaced.
     target = path.resolve()
+    # In the same folder: only a rename within one file system is atomic.
     draft = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         try:
@@ -93,6 +97,7 @@ def whole_lines(path: Path) -> list[str]:
     if not path.exists():
         return []
     whole, _, torn = path.read_bytes().rpartition(b"\n")
+    # The process was killed in the middle of a line: without its newline it was never acknowledged.
     if torn:
         write_atomically(path, whole + b"\n" if whole else b"")
     try:

@@ -19,6 +19,7 @@ def stopping() -> Iterator[threading.Event]:
     stop = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
+        # A second Ctrl-C means now.
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()

@@ -118,6 +118,7 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
 
     with state.interrupts.searching(command.line, Signal.LINE):
         player = state.player_loader.get_unless(is_over)
+        # A later line may have come while the player was loading.
         if player is None or is_over():
             return ""
         from engine.players import AnalysisRequest
@@ -127,6 +128,7 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
         reporter.ask_network(player)
         request = AnalysisRequest(avoided=options.avoided, wide_root_noise=state.config.analysis_noise)
         player.analyze(state.game, color, request, reporter.watch)
+    # The reply stays open until the next line, even if the search cannot improve any further.
     state.interrupts.wait_until_requested(command.line, Signal.LINE)
     return ""
 
@@ -149,6 +151,7 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
             with state.interrupts.searching(command.line, signal):
                 decision = decide(state, color, reporter.watch, options.avoided)
             if signal is Signal.LINE and state.interrupts.requested(command.line, signal):
+                # A cancelled search plays nothing, and its result must not be mistaken for a move.
                 return f"play {_CANCELLED}"
             reporter.finish(decision)
             text = play_decision(state, color, decision) if plays else format_decision(state, decision)

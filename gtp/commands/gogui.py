@@ -28,6 +28,7 @@ def play_sequence(state: GtpState, command: Command) -> str:
         try:
             state.play(color, vertex)
         except IllegalMove:
+            # All or none: GoGui keeps its own board unchanged after an error.
             state.undo(number)
             raise GtpError("illegal move") from None
     return ""

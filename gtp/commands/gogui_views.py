@@ -245,6 +245,7 @@ def params(state: GtpState, command: Command) -> str:
         return "\n".join(_param_line(state, name) for name in _OFFERED)
     name, text = _key_value(command)
     if isinstance(get_param(state, name), bool):
+        # GoGui sends check boxes as 1 and 0.
         text = {"1": "true", "0": "false"}.get(text, text)
     return change_param(state, name, text)
 
@@ -278,6 +279,7 @@ def rules(state: GtpState, command: Command) -> str:
             raise GtpError(str(error)) from None
         return ""
     named = preset_name(state.rules) or "custom"
+    # GoGui needs the current value among the choices, even if it has no preset name.
     lines = [_list_line(_PRESET, PRESETS if named in PRESETS else [named, *PRESETS], named)]
     lines += [_list_line(key, kind, getattr(state.rules, field)) for key, (field, kind) in _RULES.items()]
     lines += [f"[bool] {key} {getattr(state.rules, field):d}" for key, field in _RULE_SWITCHES.items()]

@@ -42,6 +42,7 @@ def set_free_handicap(state: GtpState, command: Command) -> str:
         vertices = [parse_point(text, state.width, state.height) for text in command.args]
     except GtpError:
         raise GtpError("bad vertex list") from None
+    # At least one point must stay empty, or the stones would have no liberty.
     if len(set(vertices)) < len(vertices) or len(vertices) >= state.width * state.height:
         raise GtpError("bad vertex list")
     state.place_handicap(vertices)

@@ -71,6 +71,7 @@ def play_decision(state: GtpState, color: int, decision: "Decision") -> str:
         write_lines(leela_zero_lines(state.last_search, state.width, state.height))
     if not decision.resign:
         state.play(color, decision.vertex)
+        # Pondering starts only after an own move in a game that goes on.
         state.awaits_reply = not state.game.is_over
     return format_decision(state, decision)
 
@@ -85,12 +86,14 @@ def _limits(state: GtpState, color: int) -> "Limits":
     from engine.players import Limits, at_level, limits_within
 
     config = state.config
+    # The controller has left: answer with one visit instead of searching for nobody.
     if state.player_loader.cancelled:
         return Limits(visits=_HURRIED_VISITS)
     allotment = state.clock.allotment(color, state.game.move_number, state.width * state.height)
     seconds = config.seconds
     if allotment is None and seconds is None and config.visits is None:
         seconds = config.fallback_seconds
+    # The level comes last: below the full one it replaces the visits.
     return at_level(limits_within(allotment, config.visits, seconds), config.level)
 
 

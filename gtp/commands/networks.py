@@ -37,6 +37,7 @@ def kata_raw_nn(state: GtpState, command: Command) -> str:
 def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None]:
     """Parse (color, symmetries, optimism), None if missing."""
     color = None
+    # The color is optional and comes first; `all` is a symmetry.
     if args and args[0][:1].isalpha() and args[0].lower() != _ALL:
         color, args = parse_color(args[0]), args[1:]
     expect(args, 1, 2)
@@ -106,6 +107,7 @@ def kata_get_models(state: GtpState, command: Command) -> str:
         "usingFP16": "true" if facts.precision in ("bf16", "fp16") else "false",
         "version": facts.version,
     }
+    # Field names, types and the text "true" are KataGo's.
     return json.dumps([model], separators=(",", ":"), ensure_ascii=False)
 
 

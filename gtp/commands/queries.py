@@ -165,6 +165,7 @@ def final_status(state: GtpState, command: Command) -> str:
     vertex = _point(state, command)
     fates = state.status()
     for fate in ("alive", "seki", "dead"):
+        # Stones first; only an empty point has an owner instead of a fate.
         if any(vertex in chain for chain in getattr(fates, fate)):
             return fate
     dead = [each for chain in fates.dead for each in chain]
@@ -208,6 +209,7 @@ def take_back(state: GtpState, command: Command) -> str:
     expect(command.args, 0)
     if state.trials == 0:
         raise GtpError("Stack empty.")
+    # `undo` refuses while there are trials, so their number is set to 0 for its duration.
     left, state.trials = state.trials - 1, 0
     state.undo()
     state.trials = left
@@ -222,6 +224,7 @@ def restricted_genmove(state: GtpState, command: Command) -> str:
         syntax_error()
     color = parse_color(command.args[0])
     named = [parse_vertex(text, state.width, state.height) for text in command.args[1:]]
+    # As in GNU Go, illegal candidates are ignored, and PASS is the answer if none is legal.
     allowed = [vertex for vertex in named if state.game.is_legal(color, vertex)]
     return choose_among(state, color, allowed) if allowed else "PASS"
 

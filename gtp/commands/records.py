@@ -50,6 +50,7 @@ def split_path(text: str) -> tuple[Path, int | None]:
             syntax_error()
         return Path(quoted["path"]), int(number) if number else None
     path, _, number = text.rpartition(" ")
+    # Unquoted paths may end in a number: an existing file decides.
     if path and _is_move_number(number) and not _exists(Path(text)):
         return Path(path.rstrip(" ")), int(number)
     return Path(text), None

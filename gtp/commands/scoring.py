@@ -40,6 +40,7 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
     expect(command.args, 1)
     color = parse_color(command.args[0])
     clean_up, goes_on = state.clean_up, state.clean_up.goes_on(state.game)
+    # The position has changed since the stones were judged, or nobody has judged them yet.
     if not goes_on or clean_up.dead is None:
         clean_up.judge(state.game, state.player_loader.get())
     if clean_up.left(state.game, color):
@@ -49,6 +50,7 @@ def kgs_genmove_cleanup(state: GtpState, command: Command) -> str:
         decision, is_known = Decision(PASS), True
     else:
         decision, is_known = decide(state, color, game=as_it_stands(state.game)), False
+    # Resigning makes no sense in a game that is already decided.
     text = play_decision(state, color, replace(decision, resign=False))
     if is_known:
         clean_up.remember(state.game)

@@ -73,6 +73,7 @@ def _report(state: GtpState) -> dict[str, Any]:
         "moves": [_move(state, move) for move in last_search.analysis.moves[:_MOVES]],
     }
     wanted = Wanted(max_moves=1, ownership=True)
+    # The kept analysis has no ownership, so it is computed from the tree.
     seen = None if last_search.search is None else snapshot(last_search.search, wanted, last_search.color)
     if seen is not None and seen.root.ownership is not None:
         report["ownership"] = owner_letters(seen.root.ownership)

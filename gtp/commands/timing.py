@@ -48,6 +48,7 @@ def _overtime(kind: Kind, args: list[str]) -> TimeSettings:
     expect(args, 3)
     main, period = (parse_float(text, least=0) for text in args[:2])
     count = parse_int(args[2], least=0)
+    # A period of 0 seconds, or none of them, means no overtime.
     if period == 0 or (count == 0 and kind is Kind.BYOYOMI):
         return TimeSettings(Kind.ABSOLUTE, main)
     return NO_LIMIT if count == 0 else TimeSettings(kind, main, period, count)

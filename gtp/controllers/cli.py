@@ -24,6 +24,7 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
     controllers start engines in other folders. The configuration goes to stdout, instructions go to stderr.
     """
     chosen = CONTROLLERS[controller]
+    # A misspelled option would otherwise show up only when the controller starts the engine.
     require_options_of(ctx, chosen.verb, options)
     with one_line_errors():
         text = configuration(chosen, installed_program(), _with_full_paths(options))

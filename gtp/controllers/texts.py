@@ -43,6 +43,7 @@ def _as_plain_words(command: Sequence[str]) -> str:
 
 def _for_properties(command: Sequence[str]) -> str:
     """Format a command line for Java's property files, which have the escapes of JSON strings."""
+    # Java's properties use the same backslash escapes as JSON.
     return json.dumps(_as_plain_words(command))[1:-1]
 
 

@@ -92,6 +92,7 @@ def _scores(info: "MoveInfo | RootInfo") -> Object:
 
 def _raw(raw: "Evaluation", color: int, view: int) -> Object:
     """Return the evaluation of the position without search. raw: row 0 is from the side to move's point of view."""
+    # -1 if the reported color is not the side to move.
     sign = for_color(1.0, color) * for_color(1.0, view)
     return {
         "rawWinrate": rounded(0.5 + 0.5 * sign * float(raw.value[0])),
@@ -148,6 +149,7 @@ def position_hashes(game: "Game", color: int) -> tuple[str, str]:
     for _ in range(2):
         for _ in range(4):
             hashes.append(position_hash(rows, color))
+            # A quarter turn; after four of them, the loop mirrors the board once.
             rows = [list(column) for column in zip(*rows[::-1], strict=True)]
         rows = [row[::-1] for row in rows]
     return hashes[0], min(hashes)

@@ -25,6 +25,7 @@ class QueryError(Exception):
 def integer(given: Object, field: str, least: int, most: int, message: str) -> int:
     """Return an integer field within bounds."""
     value = given.get(field)
+    # `bool` is a subclass of `int`, but JSON's true is no number.
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise QueryError(field, message)
     return value

@@ -125,6 +125,7 @@ def parse_query(
     found = []
     for turn in range(len(played) + 1):
         if turn in priorities:
+            # A copy: the game goes on to the next turn.
             found.append(make.task(turn, game.copy(), game.to_play, priorities[turn]))
         if turn < len(played):
             _play(game, turn, *played[turn])
@@ -229,6 +230,7 @@ def _start(
 
     colors = {vertex: color for color, vertex in stones}
     black, white = ([vertex for vertex, color in colors.items() if color == each] for each in (BLACK, WHITE))
+    # Two or more black stones without white ones are a handicap.
     if first is None:
         first = WHITE if len(black) > 1 and not white else BLACK
     game = Game(*size, rules=rules, komi=komi)

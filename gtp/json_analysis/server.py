@@ -152,6 +152,7 @@ class AnalysisServer:
         equipment = self._equipment
         tasks = parse_query(given, equipment.settings, equipment.sizes, warn, self._send_report)
         if tasks and equipment.network is not None:
+            # Starts to compile for this size before the first position is taken from the queue.
             equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
         equipment.pool.submit(tasks)
 
@@ -207,6 +208,7 @@ class AnalysisServer:
         """Send the answer for a report; called by searching threads."""
         if report.failure:
             self._error(report.failure, id=asked.id)
+        # Final answers are never dropped; intermediate ones are, so that a slow reader does not fill the memory.
         elif report.is_final or self._output.backlog < _BACKLOG:
             self._output.send(answer_to(asked, report, task.view))
 
