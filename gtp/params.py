@@ -1,141 +1,100 @@
-"""The parameters that `kata-set-param` and its kin know, by KataGo's names: one table, nothing else.
+"""The parameters that `kata-set-param` and `overrideSettings` know, made from the table of settings.
 
-Each name stands for one field of the search's parameters or of the session's configuration; `level` is Keima's own.
-A name without such a field is unknown rather than accepted and ignored.
+Each name, KataGo's where KataGo has one, stands for a field of the search's parameters or of the session's
+configuration. A name without such a field is unknown rather than accepted and ignored.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.search.params import RANGES
-from engine.settings.levels import FULL_LEVEL
-from gtp.args import parse_bool, parse_float, parse_int
+from engine.search.params import SEARCH_SETTINGS
+from engine.settings.setting import BadValue, Setting
+from engine.settings.table import settings_on
+from engine.settings.table.surfaces import GTP
 from gtp.errors import GtpError
 from gtp.state import Perspective
 
 _NO_VISITS = 1 << 50
 _NO_SECONDS = 1e20
-"""What KataGo tells of limits that are not set."""
+"""What KataGo reports for limits that are not set."""
 _DIGITS = 9
-
-
-@dataclass(frozen=True)
-class Kind:
-    """How a value is written. parse: text to a field's value, or GtpError; tell: the value as JSON can hold it."""
-
-    parse: Callable[[str], Any]
-    tell: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Param:
     """One parameter.
 
-    field: of `SearchParams`, or of `SessionConfig` if `of_session`. as_text: `kata-get-params` tells it as a
-    string whatever its kind, as KataGo does with these.
+    setting: its name is the field's, of `SessionConfig` if `of_session`, else of `SearchParams`. as_text:
+    `kata-get-params` writes it as a string whatever its kind, as KataGo does with these. to_field, to_json: between
+    KataGo's values and the field's, where they differ.
     """
 
-    field: str
-    kind: Kind
-    of_session: bool = False
+    setting: Setting
+    of_session: bool
     as_text: bool = False
+    to_field: Callable[[Any], Any] = lambda value: value
+    to_json: Callable[[Any], Any] = lambda value: value
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        return self.setting.name
+
+    def read(self, name: str, text: str) -> Any:
+        """Return the field's value. Raises GtpError naming the parameter, what it must be and what was given."""
+        try:
+            return self.to_field(self.setting.read(text))
+        except BadValue as error:
+            raise GtpError(f"{name} {text!r}: must be {error.must_be}") from None
 
 
-def real(least: float, most: float) -> Kind:
-    """Return the kind of numbers within bounds."""
-    return Kind(lambda text: _within(parse_float(text), least, most), float)
+_AS_TEXT = {"allowResignation", "analysisWideRootNoise", "ponderingEnabled"}
 
 
-def whole(least: float, most: float) -> Kind:
-    """Return the kind of integers within bounds."""
-    return Kind(lambda text: _within(parse_int(text), least, most), int)
+def _params() -> dict[str, Param]:
+    """Return the parameters by name, sorted."""
+    rows = {each.katago or each.name: each for each in settings_on(GTP).values()}
+    return {
+        name: _as_katago_has_it(Param(row, row.name not in SEARCH_SETTINGS, name in _AS_TEXT))
+        for name, row in sorted(rows.items())
+    }
 
 
-def _within(value: float, least: float, most: float) -> float:
-    if not least <= value <= most:
-        raise GtpError(f"must be from {least:g} to {most:g}")
-    return value
+def _as_katago_has_it(param: Param) -> Param:
+    """Return a parameter with KataGo's range and values where Keima has others."""
+    row = param.setting
+    match row.name:
+        case "visits":
+            return replace(
+                param,
+                to_field=lambda value: None if value >= _NO_VISITS else value,
+                to_json=lambda value: _NO_VISITS if value is None else value,
+            )
+        case "seconds":
+            return replace(
+                param,
+                to_field=lambda value: None if value >= _NO_SECONDS else value,
+                to_json=lambda value: _NO_SECONDS if value is None else value,
+            )
+        case "ponder_seconds":
+            return replace(
+                param,
+                setting=row._replace(least=0.001, most=_NO_SECONDS),
+                to_field=lambda value: 0.0 if value == _NO_SECONDS else value,
+                to_json=lambda value: value or _NO_SECONDS,
+            )
+        case "resign_threshold":  # KataGo's is a utility from -1 for a certain loss to 0 for an even game
+            return replace(
+                param,
+                setting=row._replace(least=-1.0, most=0.0),
+                to_field=lambda value: round((1.0 + value) / 2.0, _DIGITS),
+                to_json=lambda value: round(2.0 * value - 1.0, _DIGITS),
+            )
+        case "perspective":
+            return replace(param, to_field=Perspective, to_json=str)
+    return param
 
 
-def _visits(text: str) -> int | None:
-    value = parse_int(text, least=1)
-    return None if value >= _NO_VISITS else value
-
-
-def _seconds(text: str) -> float | None:
-    value = parse_float(text, least=0.0)
-    return None if value >= _NO_SECONDS else value
-
-
-def _pondering(text: str) -> float:
-    value = _within(parse_float(text), 0.001, _NO_SECONDS)
-    return 0.0 if value == _NO_SECONDS else value
-
-
-def _winrate(text: str) -> float:
-    return round((1.0 + _within(parse_float(text), -1.0, 0.0)) / 2.0, _DIGITS)
-
-
-def _perspective(text: str) -> Perspective:
-    if text.upper() not in Perspective.__members__:
-        raise GtpError(f"must be one of {' '.join(Perspective.__members__)}")
-    return Perspective(text.upper())
-
-
-_TRUTH = Kind(parse_bool, bool)
-
-
-def _ranged(field: str) -> Param:
-    """Return the parameter that stands for a number of the search's parameters."""
-    least, most = RANGES[field]
-    return Param(field, whole(least, most) if isinstance(least, int) else real(least, most))
-
-
-PARAMS: dict[str, Param] = {
-    "allowResignation": Param("allow_resignation", _TRUTH, as_text=True),
-    "analysisPVLen": Param("pv_length", whole(1, 1000), of_session=True),
-    "analysisWideRootNoise": Param("analysis_noise", real(0.0, 5.0), of_session=True, as_text=True),
-    "cpuctExploration": _ranged("c_puct"),
-    "cpuctExplorationBase": _ranged("c_puct_base"),
-    "cpuctExplorationLog": _ranged("c_puct_log"),
-    "cpuctUtilityStdevPrior": _ranged("stdev_prior"),
-    "cpuctUtilityStdevPriorWeight": _ranged("stdev_prior_weight"),
-    "cpuctUtilityStdevScale": _ranged("stdev_scale"),
-    "dynamicScoreCenterScale": _ranged("dynamic_score_scale"),
-    "dynamicScoreUtilityFactor": _ranged("dynamic_score_factor"),
-    "fpuParentWeightByVisitedPolicyPow": _ranged("fpu_policy_power"),
-    "fpuReductionMax": _ranged("fpu_reduction"),
-    "lagBuffer": Param("lag_buffer", real(0.0, 3600.0), of_session=True),
-    "lcbStdevs": _ranged("lcb_stdevs"),
-    "level": Param("level", whole(1, FULL_LEVEL), of_session=True),
-    "maxTime": Param("seconds", Kind(_seconds, lambda value: _NO_SECONDS if value is None else value), of_session=True),
-    "maxTimePondering": Param("ponder_seconds", Kind(_pondering, lambda value: value or _NO_SECONDS)),
-    "maxVisits": Param("visits", Kind(_visits, lambda value: _NO_VISITS if value is None else value), of_session=True),
-    "minVisitPropForLCB": _ranged("lcb_least_share"),
-    "noisePruneUtilityScale": _ranged("noise_prune_scale"),
-    "numVirtualLossesPerThread": _ranged("virtual_loss"),
-    "playoutDoublingAdvantage": _ranged("playout_doubling_advantage"),
-    "policyOptimism": _ranged("policy_optimism"),
-    "ponderingEnabled": Param("ponder", _TRUTH, of_session=True, as_text=True),
-    "reportAnalysisWinratesAs": Param("perspective", Kind(_perspective, str), of_session=True),
-    "resignConsecTurns": _ranged("resign_turns"),
-    "resignMinScoreDifference": _ranged("resign_min_lead"),
-    "resignThreshold": Param("resign_threshold", Kind(_winrate, lambda value: round(2.0 * value - 1.0, _DIGITS))),
-    "rootDirichletNoiseTotalConcentration": _ranged("noise_concentration"),
-    "rootDirichletNoiseWeight": _ranged("noise_fraction"),
-    "rootFpuReductionMax": _ranged("root_fpu_reduction"),
-    "rootNumSymmetriesToSample": _ranged("root_symmetries"),
-    "rootPolicyOptimism": _ranged("root_policy_optimism"),
-    "rootPolicyTemperature": _ranged("root_policy_temperature"),
-    "rootSymmetryPruning": Param("prunes_symmetric_moves", _TRUTH),
-    "staticScoreUtilityFactor": _ranged("static_score_factor"),
-    "subtreeValueBiasFactor": _ranged("subtree_value_bias_factor"),
-    "subtreeValueBiasWeightExponent": _ranged("subtree_value_bias_exponent"),
-    "uncertaintyCoeff": _ranged("uncertainty_coefficient"),
-    "uncertaintyMaxWeight": _ranged("uncertainty_max_weight"),
-    "useGraphSearch": Param("shares_nodes", _TRUTH),
-    "valueWeightExponent": _ranged("value_weight_exponent"),
-    "wideRootNoise": _ranged("wide_root_noise"),
-}
-"""KataGo's name -> what it stands for."""
+PARAMS: dict[str, Param] = _params()
+"""Name -> what it stands for."""

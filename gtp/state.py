@@ -10,10 +10,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from engine import __version__
-from engine.clock import DEFAULT_LAG_BUFFER, Clock
+from engine.clock import Clock
 from engine.errors import IllegalMove
-from engine.rules import CHINESE_KGS, Rules
-from engine.settings.levels import FULL_LEVEL
+from engine.rules import Rules, parse_rules
+from engine.settings.table import settings_on
+from engine.settings.table.surfaces import GTP
 from engine.vertex import points
 from gtp.errors import GtpError
 from gtp.interrupts import Interrupts
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 MIN_SIZE = 2
 DEFAULT_MOVE_SECONDS = 5.0
 DEFAULT_REG_VISITS = 400
-DEFAULT_PV_LENGTH = 15
-DEFAULT_ANALYSIS_NOISE = 0.04
+_SETTINGS = settings_on("gtp") | settings_on(GTP)
 # In an unfinished game, `final_score` counts the board unless the expected score differs by this many points.
 _COUNT_IS_GOOD = 3.0
 
@@ -65,22 +65,22 @@ class SessionConfig:
 
     name: str = "Keima"
     version: str = __version__
-    rules: Rules = field(default=CHINESE_KGS)
-    komi: float = 7.5
-    width: int = 19
-    height: int = 19
+    rules: Rules = field(default=parse_rules(_SETTINGS["rules"].default))
+    komi: float = _SETTINGS["komi"].default
+    width: int = _SETTINGS["size"].default[0]
+    height: int = _SETTINGS["size"].default[1]
     seconds: float | None = None
     visits: int | None = None
     fallback_seconds: float = DEFAULT_MOVE_SECONDS
-    level: int = FULL_LEVEL
+    level: int = _SETTINGS["level"].default
     reg_visits: int = DEFAULT_REG_VISITS
-    lag_buffer: float = DEFAULT_LAG_BUFFER
-    ponder: bool = False
-    perspective: Perspective = Perspective.SIDETOMOVE
-    pv_length: int = DEFAULT_PV_LENGTH
-    analysis_noise: float = DEFAULT_ANALYSIS_NOISE
-    live_graphics: bool = False
-    leela_lines: bool = False
+    lag_buffer: float = _SETTINGS["lag_buffer"].default
+    ponder: bool = _SETTINGS["ponder"].default
+    perspective: Perspective = field(default=Perspective(_SETTINGS["perspective"].default))
+    pv_length: int = _SETTINGS["pv_length"].default
+    analysis_noise: float = _SETTINGS["analysis_noise"].default
+    live_graphics: bool = _SETTINGS["live_graphics"].default
+    leela_lines: bool = _SETTINGS["leela_lines"].default
 
 
 @dataclass(frozen=True)

@@ -100,17 +100,17 @@ def test_a_file_gives_defaults_that_the_command_line_overrides(
         (["--time", "0"], "'--time'"),
         (["--set", "c_puct"], "expected key=value"),
         (["--set", "nonsense=1"], "unknown setting 'nonsense'"),
-        (["--set", "batch_size=1.5"], "expected int, got '1.5'"),
-        (["--set", "root_symmetries=0"], "'root_symmetries': expected a number from 1 to 8, got '0'"),
+        (["--set", "batch_size=1.5"], "'batch_size': expected an integer from 0 to 65536, got '1.5'"),
+        (["--set", "root_symmetries=0"], "'root_symmetries': expected an integer from 1 to 8, got '0'"),
         (["--set", "root_policy_temperature=0"], "expected a number from 0.01 to 100, got '0'"),
         (["--set", "c_puct=nan"], "expected a number from 0 to 10, got 'nan'"),
-        (["--set", "resign_turns=-1"], "expected a number from 1 to 100, got '-1'"),
+        (["--set", "resign_turns=-1"], "'resign_turns': expected an integer from 1 to 100, got '-1'"),
         (["--seed", "0"], "'--seed'"),
         (["--seed", "-1"], "'--seed'"),
-        (["--komi", "nan"], "'nan' is no finite number"),
+        (["--komi", "nan"], "'--komi': expected a number from -400 to 400, got 'nan'"),
         (["--komi", "inf"], "'--komi'"),
-        (["--time", "nan"], "'nan' is no finite number"),
-        (["--time", "inf"], "'inf' is no finite number"),
+        (["--time", "nan"], "'--time': expected a number above 0, got 'nan'"),
+        (["--time", "inf"], "'--time': expected a number above 0, got 'inf'"),
         (["--nonsense"], "No such option"),
         (["nonsense"], "No such command"),
         (["--backend", "abacus"], "'--backend'"),
@@ -162,7 +162,7 @@ def test_every_command_explains_itself() -> None:
     )
     for words, command in commands.items():
         assert words[-1] in invoke(*words[:-1], "--help").output
-        help_text = invoke(*words, "--help")
+        help_text = invoke(*words, "--help-all")
         assert help_text.exit_code == 0
         options = [each for each in command.params if isinstance(each, click.Option)]
         assert all(each.opts[-1] in help_text.output for each in options)

@@ -228,9 +228,9 @@ def test_a_check_of_nothing_fails(network: Path, tmp_path: Path) -> None:
 
 def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
     from engine.evaluators import backends
-    from engine.settings import network_options as options
+    from engine.settings.table import network
 
-    assert (options.BACKENDS, options.PRECISIONS) == (backends.BACKENDS, backends.PRECISIONS)
+    assert (network.BACKENDS, network.PRECISIONS) == (backends.BACKENDS, backends.PRECISIONS)
 
 
 def test_a_network_that_ships_is_found_by_its_name_unless_there_is_such_a_file(

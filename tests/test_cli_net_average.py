@@ -58,7 +58,7 @@ def test_other_architectures_are_refused(files: list[Path], tmp_path: Path) -> N
     assert not (tmp_path / "out.safetensors").exists()
 
 
-@pytest.mark.parametrize("shares", ["1", "1 0", "1 -1", "1 nan", "1 inf", "1e308 1e308", "1 1 1"])
+@pytest.mark.parametrize("shares", ["1", "1 0", "1 -1", "1e308 1e308", "1 1 1"])
 def test_shares_must_be_one_for_each_positive_and_of_a_finite_sum(
     files: list[Path], tmp_path: Path, shares: str
 ) -> None:
@@ -66,6 +66,13 @@ def test_shares_must_be_one_for_each_positive_and_of_a_finite_sum(
     result = invoke(tmp_path / "out.safetensors", *files, *options)
     assert result.exit_code == 1
     assert "expected 2 shares above 0 of a finite sum" in result.output
+
+
+@pytest.mark.parametrize("share", ["nan", "inf"])
+def test_a_share_that_is_not_finite_is_refused(files: list[Path], tmp_path: Path, share: str) -> None:
+    result = invoke(tmp_path / "out.safetensors", *files, "--share", "1", "--share", share)
+    assert result.exit_code == 2
+    assert f"'--share': expected a number, got '{share}'" in result.output
 
 
 def test_the_average_can_be_a_file_of_katago(files: list[Path], tmp_path: Path) -> None:

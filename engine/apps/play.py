@@ -18,6 +18,7 @@ from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
 from engine.settings.levels import FULL_LEVEL
+from engine.settings.table import settings_on
 from engine.support.files import require_writable, write_atomically
 from engine.support.stopping import INTERRUPTED, interrupting
 from engine.vertex import format_vertex, parse_vertex
@@ -25,6 +26,7 @@ from engine.vertex import format_vertex, parse_vertex
 if TYPE_CHECKING:
     from engine.players import Limits, Player
 
+_PLAY = settings_on("play")
 
 HELP = """D4      play there (any point; columns have no I)
 pass    pass; two passes in a row end the game
@@ -40,11 +42,11 @@ def cli_play(
     make_player: "Callable[[int, int], Player]",
     limits: "Limits",
     *,
-    size: int | tuple[int, int] = 19,
-    komi: float = 7.5,
-    rules: str = "tromp-taylor",
-    color: str = "black",
-    level: int = FULL_LEVEL,
+    size: int | tuple[int, int] = _PLAY["size"].default,
+    komi: float = _PLAY["komi"].default,
+    rules: str = _PLAY["rules"].default,
+    color: str = _PLAY["color"].default,
+    level: int = _PLAY["level"].default,
     sgf: str | Path | None = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,

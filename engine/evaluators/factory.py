@@ -1,19 +1,24 @@
-"""From what the user named to a network that answers: the file, the people it imitates, the backend."""
+"""The factory of evaluators: from what the user named to a network that answers, or to rollouts."""
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.backends import AUTO, network_evaluator
+from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.profile import ProfiledEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
+from engine.evaluators.rollout import RolloutEvaluator
 from engine.nets.spec import NetSpec
 from weights.registry import load
+from weights.shipped import network_named
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,6 +30,30 @@ class Computing:
     backend: str = AUTO
     precision: str = AUTO
     threads: int | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "Computing":
+        """Return what the options --backend, --precision and --threads of a command ask for."""
+        return cls(options["backend"], options["precision"], options["threads"])
+
+
+def open_evaluator(
+    net: str | None, computing: Computing, profile: str | None = None
+) -> tuple[Evaluator, RawNetwork | None]:
+    """Return what evaluates positions, and its network, or None where it plays them out. Takes seconds.
+
+    net: as `--net` names it. Raises GoError or WeightsError, one line, where the network cannot be used.
+    """
+    file = network_named(net)
+    if file is None:
+        return open_rollouts(computing.threads), None
+    network = open_network(file, computing, profile)
+    return CachedEvaluator(network.evaluator), network
+
+
+def open_rollouts(threads: int | None) -> RolloutEvaluator:
+    """Return the evaluator that plays positions out. threads: None for all cores."""
+    return RolloutEvaluator(threads or os.cpu_count() or 1)
 
 
 def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:

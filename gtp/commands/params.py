@@ -1,4 +1,4 @@
-"""Commands that tell and change parameters by KataGo's names; `gtp.params` has the table."""
+"""Commands that report and change parameters by KataGo's names; `gtp.params` has the table."""
 
 import json
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ def kata_list_params(state: GtpState, command: Command) -> str:
 
 
 def kata_get_param(state: GtpState, command: Command) -> str:
-    """Tell one parameter."""
+    """Report one parameter."""
     expect(command.args, 1)
     value = get_param(state, command.args[0])
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def kata_get_params(state: GtpState, command: Command) -> str:
-    """Tell all parameters as one line of JSON."""
+    """Report all parameters as one line of JSON."""
     expect(command.args, 0)
     values = {name: get_param(state, name) for name in PARAMS}
     texts = {name: json.dumps(values[name]) for name, param in PARAMS.items() if param.as_text}
@@ -65,7 +65,7 @@ def get_param(state: GtpState, name: str) -> Any:
     if param is None:
         raise GtpError(f"unknown parameter {name!r}")
     owner = state.config if param.of_session else state.player_loader.get().params
-    return param.kind.tell(getattr(owner, param.field))
+    return param.to_json(getattr(owner, param.field))
 
 
 def _change(state: GtpState, settings: Mapping[str, str]) -> str:
@@ -76,11 +76,7 @@ def _change(state: GtpState, settings: Mapping[str, str]) -> str:
         param = PARAMS.get(name)
         if param is None:
             raise GtpError(f"unknown parameter {name!r}")
-        try:
-            value = param.kind.parse(text)
-        except GtpError as error:
-            raise GtpError(f"{name} {text!r}: {error}") from None
-        (of_session if param.of_session else of_search)[param.field] = value
+        (of_session if param.of_session else of_search)[param.field] = param.read(name, text)
     if of_search:
         player = state.player_loader.get()
         player.set_params(replace(player.params, **of_search))
@@ -89,7 +85,7 @@ def _change(state: GtpState, settings: Mapping[str, str]) -> str:
 
 
 def level(state: GtpState, command: Command) -> str:
-    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis know none."""
+    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis ignore it."""
     expect(command.args, 1)
     return change_param(state, "level", command.args[0])
 

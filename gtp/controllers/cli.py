@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from engine.settings.command import Command, require_options_of
 from engine.settings.one_line_errors import one_line_errors
-from engine.settings.option_types import require_options_of
 from engine.support.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, configuration
 from gtp.stderr import write_lines
@@ -13,7 +13,7 @@ from gtp.stderr import write_lines
 _FILE_OPTIONS = ("--net", "--model", "-model", "--config", "-config")
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("controller", type=click.Choice(list(CONTROLLERS)))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

@@ -10,22 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from engine.errors import GoError
-from engine.settings.network_options import computing_options, refuse_unused, threads_option
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
-from engine.settings.option_types import (
-    SECONDS,
-    log_level_option,
-    open_evaluator,
-    read_settings,
-    search_params,
-    seed_option,
-)
+from engine.settings.options import options_of
+from engine.settings.searching import read_settings, refuse_unused, search_params
+from engine.settings.table import default_of, settings_on
+from engine.settings.table.surfaces import GTP
 from engine.support.logs import start_logging
 from engine.support.stopping import INTERRUPTED
 from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
-from gtp.state import DEFAULT_ANALYSIS_NOISE
 from gtp.stderr import write_lines
 
 if TYPE_CHECKING:
@@ -41,65 +37,23 @@ _FALSE = "false"
 Assignments = dict[str, str]
 
 
-@click.command()
-@click.option(
-    "--net",
-    "-model",
-    "--model",
-    "net",
-    metavar="FILE|FOLDER|none",
-    help="A network file, or a folder whose newest one is taken; Keima's own if not given; none analyzes by rollouts.",
-)
-@computing_options
-@threads_option
-@click.option(
-    "--config",
-    "-config",
-    "configs",
-    multiple=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A configuration of KataGo's analysis engine, or several. Keys that mean nothing here are listed on stderr.",
-)
-@click.option(
-    "--override-config", "-override-config", multiple=True, metavar="KEY=VALUE,..", help="More lines of that file."
-)
-@click.option(
-    "--analysis-threads",
-    "-analysis-threads",
-    type=click.IntRange(1, 16384),
-    help="Positions analyzed at a time; as many as keep the evaluator busy if not given.",
-)
-@click.option("--quit-without-waiting", "-quit-without-waiting", is_flag=True, help="Quit at the end of input at once.")
-@click.option("--visits", type=click.IntRange(min=1), help="Visits of a query that names none; 500 if not given.")
-@click.option("--time", "seconds", type=SECONDS, help="The most seconds a position.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", callback=read_settings, help="A search parameter."
-)
-@click.option("--max-memory", type=click.IntRange(min=1), metavar="MIB", help="Bound of all search trees together.")
-@seed_option
-@click.option(
-    "--benchmark",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Analyze the queries of a file, one a line, one by one and together, and tell how fast that was.",
-)
-@click.option(
-    "--human-model", "-human-model", metavar="FILE", help="Not used, but controllers of KataGo's may pass it."
-)
-@log_level_option
-def analysis(**options: Any) -> None:
-    """Speak KataGo's JSON analysis protocol on stdin and stdout, as KaTrain and Ogatak do.
+@click.command(cls=Command)
+@options_of("analysis", settings=read_settings)
+@click.pass_context
+def analysis(ctx: click.Context, /, **options: Any) -> None:
+    """Speak KataGo's JSON analysis protocol on stdin and stdout, for KaTrain, Ogatak and scripts.
 
-    Many positions are analyzed at the same time, and their leaves evaluated together. Chances are told in the view
-    of Black unless reportAnalysisWinratesAs says otherwise.
+    Many positions are analyzed at the same time, and their leaves evaluated together. Winrates and score leads are
+    Black's unless reportAnalysisWinratesAs says otherwise.
     """
     from gtp.session import take_stdout
 
     start_logging(options["log_level"])
-    refuse_unused(*(options[name] for name in ("net", "backend", "precision", "profile")))
+    refuse_unused(options)
+    limits = {name: options[name] for name in ("visits", "seconds") if _is_given(ctx, name)}
     with one_line_errors():
         given = _assignments(options)
-        settings = _settings(given, options)
+        settings = replace(_settings(given, options), **limits)
         threads = options["analysis_threads"] or _thread_count(given)
         if options["benchmark"] is not None:
             sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
@@ -121,19 +75,23 @@ def _assignments(options: dict[str, Any]) -> Assignments:
 
 
 def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
-    """Return what queries start with. The options of the command line count more than the configuration."""
+    """Return what queries start with by the configuration, --set and the options of the search."""
     params = search_params(
         options["net"], {}, options["settings"], seed=options["seed"], max_memory_mib=options["max_memory"]
     )
     if "wide_root_noise" not in options["settings"]:
-        params = replace(params, wide_root_noise=DEFAULT_ANALYSIS_NOISE)
+        params = replace(params, wide_root_noise=default_of("analysis_noise", GTP))
     warns = given.get("warnUnusedFields", "true").lower() != _FALSE
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
     unused = [each for each in unused if each not in ("warnUnusedFields", "numAnalysisThreads")]
     if unused:
         write_lines([f"keima: these keys of the configuration are not used: {' '.join(unused)}"])
-    limits = {"visits": options["visits"], "seconds": options["seconds"]}
-    return replace(settings, **{name: value for name, value in limits.items() if value is not None})
+    return settings
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether an option stands on the command line: there it counts more than the configuration."""
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _equipment(settings: Settings, threads: int | None, options: dict[str, Any]) -> "Equipment":
@@ -144,11 +102,12 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     """
     from engine.apps.analysis_server.pool import AnalysisPool, default_threads
     from engine.evaluators.cache import CachedEvaluator
+    from engine.evaluators.factory import Computing, open_evaluator
     from engine.support.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
-    evaluator, network = open_evaluator(options["net"], options)
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
     forget = evaluator.clear if isinstance(evaluator, CachedEvaluator) else _nothing
     count = threads or default_threads(evaluator)
     pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)
@@ -165,9 +124,10 @@ def _thread_count(given: Assignments) -> int | None:
     text = given.get("numAnalysisThreads")
     if text is None:
         return None
-    if not text.isdecimal() or not 1 <= int(text) <= 16384:
-        raise GoError(f"numAnalysisThreads: expected an integer from 1 to 16384, got {text!r}")
-    return int(text)
+    try:
+        return int(settings_on("analysis")["analysis_threads"].read(text))
+    except GoError as error:
+        raise GoError(f"numAnalysisThreads: {error}") from None
 
 
 def _warm_up(equipment: "Equipment") -> None:

@@ -1,21 +1,22 @@
-"""What a query that says nothing gets, and how KataGo's names change it: configuration files, `overrideSettings`."""
+"""The defaults of queries, and how configuration files and `overrideSettings` change them by KataGo's names."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import GoError
+from engine.settings.table import settings_on
+from engine.settings.table.surfaces import JSON
 from gtp.errors import GtpError
 from gtp.params import PARAMS
-from gtp.state import DEFAULT_PV_LENGTH, Perspective
+from gtp.state import Perspective
 
 if TYPE_CHECKING:
     from engine.search.params import SearchParams
 
-DEFAULT_VISITS = 500
-"""Of KataGo's example of a configuration, as is the perspective BLACK."""
+_KNOWN = settings_on(JSON)
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*)")
 
 
@@ -23,36 +24,35 @@ _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*)")
 class Settings:
     """What a query may change by `overrideSettings`, and a configuration for all queries.
 
-    visits, seconds: limits of a search, None for none. perspective: whose chances are told. pv_length: moves of a
-    variation after its first one. warns_unused: tell of fields of queries that mean nothing here.
+    visits, seconds: limits of a search, None for none. perspective: whose winrate is reported. pv_length: moves of a
+    variation after its first one. warns_unused: warn of fields of queries that mean nothing here.
     """
 
     params: "SearchParams"
-    visits: int | None = DEFAULT_VISITS
-    seconds: float | None = None
-    perspective: Perspective = Perspective.BLACK
-    pv_length: int = DEFAULT_PV_LENGTH
+    visits: int | None = _KNOWN["visits"].default
+    seconds: float | None = _KNOWN["seconds"].default
+    perspective: Perspective = field(default=Perspective(_KNOWN["perspective"].default))
+    pv_length: int = _KNOWN["pv_length"].default
     warns_unused: bool = True
 
 
 def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings, list[str]]:
     """Return settings with changes by KataGo's names, and the names that mean nothing here.
 
-    Raises GoError for a value that cannot be.
+    Raises GoError, naming the key, for a value out of range or of another kind.
     """
     own: dict[str, Any] = {}
     of_search: dict[str, Any] = {}
     unknown = []
     for name, text in changes.items():
         param = PARAMS.get(name)
-        if param is None or (param.of_session and not hasattr(settings, param.field)):
+        if param is None or param.field not in _KNOWN:
             unknown.append(name)
             continue
         try:
-            value = param.kind.parse(text)
+            (own if param.of_session else of_search)[param.field] = param.read(name, text)
         except GtpError as error:
-            raise GoError(f"{name} {text!r}: {error}") from None
-        (own if param.of_session else of_search)[param.field] = value
+            raise GoError(str(error)) from None
     return replace(settings, params=replace(settings.params, **of_search), **own), unknown
 
 

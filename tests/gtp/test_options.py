@@ -42,5 +42,5 @@ def test_each_switch_is_heard(configs: list[SessionConfig]) -> None:
 
 
 def test_the_help_tells_every_switch() -> None:
-    told = CliRunner().invoke(keima.main, ["gtp", "--help"]).output
+    told = CliRunner().invoke(keima.main, ["gtp", "--help-all"]).output
     assert all(switch in told for switch in SWITCHES)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from engine.search.params import RANGES, ROLLOUT_PARAMS, SearchParams
+from engine.search.params import ROLLOUT_PARAMS, SEARCH_SETTINGS, SearchParams
 from gtp.params import PARAMS
 from gtp.state import Perspective, SessionConfig
 from tests.gtp.fake_player import FakePlayer
@@ -25,10 +25,13 @@ def test_every_name_stands_for_a_field_of_its_own() -> None:
 @pytest.mark.parametrize("params", [SearchParams(), ROLLOUT_PARAMS], ids=["network", "rollouts"])
 def test_every_number_has_a_range_of_its_kind_that_holds_its_default(params: SearchParams) -> None:
     numbers = {name: value for name, value in dataclasses.asdict(params).items() if not isinstance(value, bool)}
-    assert set(RANGES) == set(numbers)
-    for name, (least, most) in RANGES.items():
-        assert least <= numbers[name] <= most
-        assert type(least) is type(most) is type(numbers[name])
+    assert set(SEARCH_SETTINGS) == set(dataclasses.asdict(params))
+    for name, number in numbers.items():
+        setting = SEARCH_SETTINGS[name]
+        assert setting.least is not None
+        assert setting.most is not None
+        assert setting.least <= number <= setting.most
+        assert type(setting.least) is type(setting.most) is type(number)
 
 
 def test_all_names_are_listed_and_told() -> None:

@@ -21,7 +21,7 @@ from tests.terminal import Terminal
 def run(**options: Any) -> tuple[int, str, str]:
     """Return the exit status of a match and what it writes to stdout and stderr."""
     out, err = io.StringIO(), io.StringIO()
-    return cli_match(MatchOptions(**options), stdout=out, stderr=err), out.getvalue(), err.getvalue()
+    return cli_match(MatchOptions.of(**options), stdout=out, stderr=err), out.getvalue(), err.getvalue()
 
 
 def test_the_command_shows_lines_on_stderr_and_the_table_on_stdout(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_command_shows_lines_on_stderr_and_the_table_on_stdout(tmp_path: Pat
 
 def test_names_are_shown_as_they_are_given() -> None:
     names = ["net [b6c96]", "[/b6] :cat:"]
-    options = MatchOptions(engines=[f"{name}={fake('resign')}" for name in names], size=5)
+    options = MatchOptions.of(engines=[f"{name}={fake('resign')}" for name in names], size=5)
     shown, bar = io.StringIO(), Terminal()
     assert cli_match(options, stdout=shown, stderr=bar) == 0
     assert all(name in shown.getvalue() for name in names)
@@ -126,18 +126,18 @@ def test_a_match_that_cannot_be_is_status_2_and_one_line(options: dict[str, Any]
     ],
 )
 def test_time_options(options: dict[str, Any], clock: str | None) -> None:
-    settings: TimeSettings | None = MatchOptions(black="a", white="b", **options).settings().time
+    settings: TimeSettings | None = MatchOptions.of(black="a", white="b", **options).settings().time
     assert settings == (None if clock is None else parse_clock(clock))
 
 
 def test_engines_and_openings_imply_changing_colors(tmp_path: Path) -> None:
     (tmp_path / "book.sgf").write_text("(;SZ[5];B[cc])")
-    assert MatchOptions(engines=["a=b", "c=d"]).settings().alternates
-    assert MatchOptions(black="a", white="b", games=2, size=5, openings=[tmp_path]).settings().alternates
-    assert not MatchOptions(black="a", white="b").settings().alternates
+    assert MatchOptions.of(engines=["a=b", "c=d"]).settings().alternates
+    assert MatchOptions.of(black="a", white="b", games=2, size=5, openings=[tmp_path]).settings().alternates
+    assert not MatchOptions.of(black="a", white="b").settings().alternates
 
 
 def test_openings_need_an_even_number_of_games(tmp_path: Path) -> None:
     (tmp_path / "book.sgf").write_text("(;SZ[5];B[cc])")
     with pytest.raises(MatchError, match="games: expected an even number"):
-        MatchOptions(black="a", white="b", games=3, size=5, openings=[tmp_path]).settings()
+        MatchOptions.of(black="a", white="b", games=3, size=5, openings=[tmp_path]).settings()

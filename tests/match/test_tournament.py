@@ -312,7 +312,7 @@ def test_a_match_in_the_format_of_an_earlier_version_is_an_error(tmp_path: Path)
 
 def test_a_killed_match_loses_only_the_game_in_play(tmp_path: Path) -> None:
     out = tmp_path / "match"
-    options = MatchOptions(black=fake("!slow:0.1:C3"), white=fake("B3"), games=500, size=5, out=out)
+    options = MatchOptions.of(black=fake("!slow:0.1:C3"), white=fake("B3"), games=500, size=5, out=out)
     code = f"{BUILD}; sys.exit(cli_match({options!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -361,7 +361,7 @@ def test_a_failing_program_loses_its_game_and_the_others_go_on(tmp_path: Path) -
 def test_interrupting_leaves_whole_files_and_no_process(tmp_path: Path, name: str) -> None:
     out, log = tmp_path / "match", tmp_path / "log"
     slow = fake("!slow:0.1:C3 !slow:0.1:C4", log=log)
-    options = MatchOptions(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
+    options = MatchOptions.of(black=slow, white=fake("!slow:0.1:B3"), games=500, size=5, out=out)
     # A test run in the background of a shell has Ctrl-C ignored, and so would the match.
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{heed}; {BUILD}; sys.exit(cli_match({options!r}))"

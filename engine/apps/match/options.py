@@ -1,11 +1,9 @@
-"""The options of `keima match` and the settings that they mean; contradictions between them are errors.
-
-Parsing the command line is the front door's.
-"""
+"""The options of `keima match` and the settings that they mean; contradictions between them are errors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.clock import Kind, TimeSettings
 from engine.errors import BadRules
@@ -14,6 +12,7 @@ from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook, read_openings
 from engine.match.settings import Entrant, MatchSettings
 from engine.rules import parse_rules
+from engine.settings.table import settings_on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,32 +24,38 @@ class MatchOptions:
     out: the match's directory; an earlier match with the same settings in it goes on.
     """
 
-    black: str | None = None
-    white: str | None = None
-    engines: Sequence[str] = ()
-    games: int = 1
-    size: int | tuple[int, int] = 19
-    komi: float = 7.5
-    handicap: int = 0
-    rules: str = "tromp-taylor"
-    alternate: bool = False
-    openings: Sequence[Path] = ()
-    opening_moves: int | None = None
-    seed: int | None = None
-    referee: str | None = None
-    out: Path | None = None
-    clock: str | None = None
-    seconds_per_move: float | None = None
-    time: float | None = None
-    byo: float | None = None
-    stones: int | None = None
-    grace: float = 0.5
-    hang: float = 300.0
-    max_moves: int = 0
-    concurrency: int = 1
-    resume: bool = True
-    black_name: str | None = None
-    white_name: str | None = None
+    black: str | None
+    white: str | None
+    engines: Sequence[str]
+    games: int
+    size: int | tuple[int, int]
+    komi: float
+    handicap: int
+    rules: str
+    alternate: bool
+    openings: Sequence[Path]
+    opening_moves: int | None
+    seed: int | None
+    referee: str | None
+    out: Path | None
+    clock: str | None
+    seconds_per_move: float | None
+    time: float | None
+    byo: float | None
+    stones: int | None
+    grace: float
+    hang: float
+    max_moves: int
+    concurrency: int
+    resume: bool
+    black_name: str | None
+    white_name: str | None
+
+    @classmethod
+    def of(cls, **given: Any) -> "MatchOptions":
+        """Return the options with the defaults of the table of settings for those that are not given."""
+        defaults: dict[str, Any] = {name: () if row.many else row.default for name, row in settings_on("match").items()}
+        return cls(**defaults | given)
 
     def settings(self) -> MatchSettings:
         """Return the settings of the match. Reads the openings. Raises MatchError."""
@@ -91,7 +96,7 @@ class MatchOptions:
         if self.byo is None and self.stones is None:
             return TimeSettings(Kind.ABSOLUTE, self.time or 0.0)
         if not self.byo:
-            raise MatchError("--stones needs --byo, the seconds for so many moves")
+            raise MatchError("--stones needs --byo, the seconds for that many moves")
         return TimeSettings(Kind.CANADIAN, self.time or 0.0, self.byo, 1 if self.stones is None else self.stones)
 
     def _entrants(self) -> tuple[Entrant, ...]:

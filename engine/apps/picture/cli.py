@@ -4,18 +4,19 @@ from pathlib import Path
 
 import click
 
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
+from engine.settings.options import options_of
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("record", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=False)
-@click.option("--move", type=click.IntRange(min=0), help="Draw the position after so many moves; else the last.")
-@click.option("--numbers", type=click.IntRange(min=1), metavar="FIRST", help="Number the moves from this one on.")
+@options_of("draw")
 def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
     """Draw a position of the game in RECORD, an SGF file, as SVG: into the file OUT, or on stdout (-).
 
-    A number whose stone was captured, or lies on a point that was played again, is told below the board.
+    A number whose stone was captured, or lies on a point that was played again, is written below the board.
     """
     with one_line_errors():
         _draw(record, out, move, numbers)

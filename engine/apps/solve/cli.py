@@ -10,9 +10,9 @@ from typing import IO
 
 import numpy as np
 
-from engine.apps.solve.options import SolveSettings
 from engine.apps.solve.problems import Problem, read_problems
 from engine.apps.solve.report import progress_text, summary, tables
+from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer, Solver
 from engine.apps.solve.store import Store
 from engine.evaluation.evaluator import Evaluator

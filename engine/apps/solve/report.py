@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.apps.solve.options import SolveSettings
 from engine.apps.solve.problems import UNKNOWN, rank_order
+from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer
 from engine.support.elo import Interval, wilson_interval
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from engine.apps.solve.options import SolveSettings
+from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer
 from engine.support.run_folder import RunFolder
 

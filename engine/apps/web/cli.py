@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from engine.color import BLACK, WHITE
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.command import Command, require_options_of
 from engine.settings.one_line_errors import one_line_errors
-from engine.settings.option_types import KOMI, SECONDS, BoardSize, RuleSet, require_options_of
+from engine.settings.options import options_of
 from engine.support.command_line import joined
 from engine.support.installation import installed_program
 from engine.support.logs import start_logging
@@ -23,25 +23,12 @@ _LOOK_SECONDS = 0.5
 _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board: 19, or 13x9.")
-@click.option("--komi", type=KOMI, default=7.5, show_default=True)
-@click.option("--rules", type=RuleSet(), default="chinese", show_default=True)
-@click.option("--handicap", type=click.IntRange(min=0), default=0, help="Stones on the fixed points.")
-@click.option("--color", type=click.Choice(list(_PEOPLE)), default="black", show_default=True, help="Yours.")
-@click.option(
-    "--level", type=click.IntRange(1, FULL_LEVEL), default=FULL_LEVEL, show_default=True, help="The engine's."
-)
-@click.option("--time", "seconds", type=SECONDS, help="Seconds of the engine's moves.")
-@click.option("--engine", metavar="COMMAND", help="Another GTP program to play against.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Where games are saved.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: others on the network may play, too.")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"Of the page; {DEFAULT_PORT}, or a free one, if not told.")
-@click.option("--browser/--no-browser", default=True, help="Open the page.")
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@options_of("web")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **asked: Any) -> None:
-    """Play on a page in the browser, and see what the engine thinks there.
+    """Play on a page in the browser, and see the engine's analysis there.
 
     OPTIONS are those of the engine: keima web --net FILE --visits 400. Every game is saved as SGF after each move.
     Ctrl-C ends the page and the engine.

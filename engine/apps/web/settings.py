@@ -1,4 +1,4 @@
-"""What a game at the table begins with."""
+"""The settings of a game at the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,15 +11,13 @@ from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.records.sgf import Record
 from engine.rules import MOST_KOMI, is_komi, parse_rules, preset_name
-from engine.settings.levels import FULL_LEVEL
-from engine.settings.option_types import parse_size
+from engine.settings.table import settings_on
+from engine.settings.table.surfaces import FORM
 
-RULES = ("chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
-"""Rule sets that the page offers."""
-FIELDS = ("size", "komi", "rules", "handicap", "black", "white", "seconds", "level")
+_FORM = settings_on(FORM)
 """What a page may say of a game."""
-LONGEST = 3600
-"""Seconds of a move."""
+RULES = (_FORM["rules"].default, "chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
+"""Rule sets that the page offers, the default first."""
 
 
 class Sitting(StrEnum):
@@ -33,19 +31,21 @@ class Sitting(StrEnum):
 class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
-    seconds: a move of the engine's, None for what it takes by itself. level: of the engine's moves, if it has levels.
-    people: their names, where they are known. about: what a record that was opened says of the game besides, None of a
-    game that begins here.
+    seconds: of engine thinking time per move; None lets the engine decide. level: of the engine's moves, if it has
+    levels. people: their names, where they are known. about: other facts of a record that was opened, None for a game
+    that begins here.
     """
 
-    width: int = 19
-    height: int = 19
-    komi: float = 7.5
-    rules: str = "chinese"
-    handicap: int = 0
-    sittings: dict[int, Sitting] = field(default_factory=lambda: {BLACK: Sitting.PERSON, WHITE: Sitting.ENGINE})
-    seconds: float | None = None
-    level: int = FULL_LEVEL
+    width: int = _FORM["size"].default[0]
+    height: int = _FORM["size"].default[1]
+    komi: float = _FORM["komi"].default
+    rules: str = _FORM["rules"].default
+    handicap: int = _FORM["handicap"].default
+    sittings: dict[int, Sitting] = field(
+        default_factory=lambda: {BLACK: Sitting(_FORM["black"].default), WHITE: Sitting(_FORM["white"].default)}
+    )
+    seconds: float | None = _FORM["seconds"].default
+    level: int = _FORM["level"].default
     people: dict[int, str] = field(default_factory=dict)
     about: Mapping[str, str] | None = None
 
@@ -78,44 +78,21 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
 
 
 def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
-    """Return settings with the fields that a page sends; others stay as before. Raises GoError for nonsense."""
+    """Return settings with the fields that a page sends; others stay as before. Raises GoError naming the field."""
     changes: dict[str, Any] = {}
-    try:
-        for name, given in fields.items():
-            match name:
-                case "size":
-                    changes["width"], changes["height"] = parse_size(given)
-                case "komi":
-                    changes["komi"] = float(given)
-                case "handicap":
-                    changes["handicap"] = int(given)
-                case "rules":
-                    changes["rules"] = str(given)
-                case "seconds":
-                    changes["seconds"] = _read_seconds(given)
-                case "level":
-                    changes["level"] = _read_level(given)
-                case "black" | "white":
-                    color = BLACK if name == "black" else WHITE
-                    changes["sittings"] = changes.get("sittings", before.sittings) | {color: Sitting(given)}
-                case _:
-                    raise GoError(f"expected {', '.join(FIELDS)}, got {name}")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise error if isinstance(error, GoError) else GoError(f"{name} cannot be read: {error}") from error
+    for name, given in fields.items():
+        if name not in _FORM:
+            raise GoError(f"expected {', '.join(_FORM)}, got {name}")
+        try:
+            value: Any = None if name == "seconds" and given in (None, "") else _FORM[name].read(given)
+        except GoError as error:
+            raise GoError(f"{name}: {error}") from error
+        match name:
+            case "size":
+                changes["width"], changes["height"] = value
+            case "black" | "white":
+                color = BLACK if name == "black" else WHITE
+                changes["sittings"] = changes.get("sittings", before.sittings) | {color: Sitting(value)}
+            case _:
+                changes[name] = value
     return replace(before, **changes)
-
-
-def _read_seconds(given: Any) -> float | None:
-    if given in (None, ""):
-        return None
-    seconds = float(given)
-    if not 0 < seconds <= LONGEST:
-        raise GoError(f"expected more than 0 and at most {LONGEST} seconds a move, got {given}")
-    return seconds
-
-
-def _read_level(given: Any) -> int:
-    level = int(given)
-    if not 1 <= level <= FULL_LEVEL:
-        raise GoError(f"expected a level from 1 to {FULL_LEVEL}, got {given}")
-    return level

@@ -10,7 +10,7 @@ from engine.apps.web.settings import RULES, Sitting
 from engine.color import BLACK, WHITE, color_name, for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer, Candidate
-from engine.rules import parse_rules, preset_name
+from engine.rules import parse_rules
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex
 
@@ -38,7 +38,7 @@ def view(facts: Facts) -> dict[str, Any]:
         "height": game.height,
         "komi": game.komi,
         "handicap": len(game.setup_black) if not game.setup_white else 0,
-        "rules": preset_name(parse_rules(settings.rules)) or "others",
+        "rules": next((name for name in RULES if parse_rules(name) == parse_rules(settings.rules)), "others"),
         "known_rules": RULES,
         "seconds": settings.seconds,
         "level": settings.level if facts.has_levels else None,

@@ -11,11 +11,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.network_options import computing_options, network_named, threads_option
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
+from engine.settings.options import options_of
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
+from weights.shipped import network_named
 
 if TYPE_CHECKING:
     from engine.evaluation.evaluator import Evaluator
@@ -26,45 +28,14 @@ if TYPE_CHECKING:
 _RAW_SECONDS = 5.0
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--net",
-    required=True,
-    metavar="FILE|FOLDER|none",
-    help="A network file, or a folder whose newest one is taken; none starts from random weights.",
-)
-@click.option(
-    "--blocks", type=click.IntRange(min=1), default=4, show_default=True, help="Of a network with --net none."
-)
-@click.option("--channels", type=click.IntRange(min=1), default=48, show_default=True, help="Likewise.")
-@click.option("--games", type=click.IntRange(min=1), help="Games in all; more, and a finished run goes on.")
-@click.option("--size", type=click.IntRange(2, 25), multiple=True, help="Side of the board; more than one for several.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct=1.1.",
-)
-@click.option(
-    "--teacher",
-    metavar="COMMAND",
-    help="A GTP program whose moves are among those played to explore; how many is said by --set exploration.start.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of all random numbers.")
-@click.option(
-    "--raw", "measures", is_flag=True, help="Measure the evaluator alone, too, before and after, at the same batch."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the statistics as one JSON object.")
-@click.option("--processes", type=click.IntRange(min=1), help="Processes that play; one for each thread if not given.")
-@computing_options
-@threads_option
+@options_of("selfplay")
 def selfplay(**options: Any) -> None:
-    """Play games of a network against itself, many at once, and keep what can be learned from them.
+    """Play games of a network against itself, many at once, and write training samples of them.
 
-    OUT becomes a folder with the games, one SGF a line in games.sgfl, and training samples by board size. A run that
-    was stopped at any moment, even killed, goes on with the same command; it loses at most the games in progress.
+    OUT is the directory of the games (games.sgfl, one SGF a line) and of the samples, by board size. A run that was
+    stopped at any moment, even killed, goes on with the same command; it loses at most the games in progress.
     """
     with one_line_errors():
         sys.exit(cli_selfplay(options, sys.stdout, sys.stderr))

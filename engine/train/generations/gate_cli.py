@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from engine.settings.network_options import computing_options, threads_option
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
-from engine.settings.option_types import RuleSet
+from engine.settings.options import options_of
 from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -26,32 +26,15 @@ REFUSED = 1
 """The exit status where the candidate is not promoted."""
 
 
-@click.command("gate")
+@click.command("gate", cls=Command)
 @click.argument("candidate", type=click.Path())
 @click.argument("best", type=click.Path())
-@click.option("--size", type=click.IntRange(3, 25), default=9, show_default=True, help="Board to play on.")
-@click.option("--rules", type=RuleSet(), default="tromp-taylor", show_default=True, help="Rules that score area.")
-@click.option("--games", type=click.IntRange(min=2), default=400, show_default=True, help="At most; an even number.")
-@click.option("--visits", type=click.IntRange(min=1), default=100, show_default=True, help="Of each move.")
-@click.option("--threshold", type=float, default=0.55, show_default=True, help="Share of points that is needed.")
-@click.option(
-    "--margin",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="The match ends early once the share is surely above or below the threshold by so much; 0 plays every game.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Decides openings and moves.")
-@click.option("--promote", type=click.Path(dir_okay=False, path_type=Path), help="Where a promoted one is copied to.")
-@click.option("--records", type=click.Path(dir_okay=False, path_type=Path), help="Where the games go, an SGF a line.")
-@computing_options
-@threads_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options_of("train gate")
 def gate_command(**options: Any) -> None:
-    """Let the network CANDIDATE play BEST; exit with 0 if it wins clearly enough to take its place, else with 1.
+    """Play CANDIDATE against BEST; exit with 0 if it wins clearly enough to take its place, else with 1.
 
-    Openings are drawn from the networks' policies, and each is played twice with changed colors. What a fine-tuning
-    made goes through it so: keima train gate RUN/net.safetensors BEST.safetensors --promote BEST.safetensors
+    Openings are drawn from the networks' policies, and each is played twice with changed colors. Example, after
+    fine-tuning: keima train gate RUN/net.safetensors BEST.safetensors --promote BEST.safetensors
     """
     with one_line_errors():
         sys.exit(0 if _is_promoted(**options) else REFUSED)

@@ -10,7 +10,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
+from engine.settings.options import options_of
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
@@ -28,22 +30,9 @@ and from its own threads: beside other work two threads trained a 4x48 network a
 with these."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--preset", metavar="NAME|FILE", help="How to begin: 9x9-cpu, 9x9-gpu, 19x19-gpu, agz-study, tiny; a .toml."
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="SECTION.KEY=VALUE",
-    help="A number of the configuration, its value as in TOML: train.blocks=6, selfplay.sizes='[9, 13]'.",
-)
-@click.option("--hours", type=click.FloatRange(min=0, min_open=True), help="Where it ends, all sittings together.")
-@click.option("--generations", type=click.IntRange(min=0), help="Where it ends at the latest.")
-@click.option("--ray", "address", metavar="ADDRESS", help="Let a Ray cluster play: host:port, auto, or local.")
-@click.option("--status", is_flag=True, help="Show where the run is, and do nothing.")
+@options_of("zero")
 def zero(
     run: Path,
     preset: str | None,
@@ -55,8 +44,8 @@ def zero(
 ) -> None:
     """Learn from nothing: self-play, training, a gate and ratings, generation after generation.
 
-    RUN becomes a folder with the networks of all generations, their games, report.md and ratings.png. A run that
-    was stopped at any moment, even killed, goes on with the same command; its numbers are those of RUN/config.toml.
+    RUN is the directory of the run: the networks of all generations, their games, report.md and ratings.png. A run
+    that was stopped at any moment, even killed, goes on with the same command and the settings of RUN/config.toml.
     """
     with one_line_errors():
         if status:

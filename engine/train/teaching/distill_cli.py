@@ -9,8 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from engine.settings.network_options import computing_options, threads_option
+from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
+from engine.settings.options import options_of
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
@@ -26,65 +27,14 @@ _OF_PROGRAMS = ("programs", "hang")
 _SELFPLAY_GAMES = "games.sgfl"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--teacher",
-    required=True,
-    metavar=f"FILE|COMMAND|{PLAYOUTS}",
-    help="A network file or a folder of them, the command line of a GTP program, or Keima's own play-outs.",
-)
-@click.option(
-    "--records",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="Game records: SGF, folder, archive, or .sgfl(.bz2) of one SGF a line.",
-)
-@click.option(
-    "--samples",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of self-play: the games that its samples come from.",
-)
-@click.option("--visits", type=click.IntRange(min=2), help="Search so many visits; without it, one evaluation.")
-@click.option("--positions", type=click.IntRange(min=1), help="Positions in all; more, and a finished run goes on.")
-@click.option("--per-game", type=click.IntRange(min=1), help="Positions of each game, drawn at random; else all.")
-@click.option(
-    "--symmetries",
-    type=click.IntRange(1, 8),
-    default=1,
-    show_default=True,
-    help="Over how many symmetries an evaluation is averaged.",
-)
-@click.option("--encoder", default="katago-v7", show_default=True, help="Of the samples: the student's input format.")
-@click.option(
-    "--own-move",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    show_default=True,
-    help="Share of the move that was played in the policy target.",
-)
-@click.option(
-    "--shaping",
-    type=click.FloatRange(0, 0.5),
-    default=0.0,
-    show_default=True,
-    help="Share of tanh(score / 20) in the outcome of a teacher without a winrate; falls to 0 over --positions.",
-)
-@click.option("--programs", type=click.IntRange(min=1), default=1, show_default=True, help="GTP programs at a time.")
-@click.option(
-    "--hang", type=float, default=300.0, show_default=True, metavar="SECONDS", help="A program's longest wait."
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the positions that --per-game draws."
-)
-@computing_options
-@threads_option
+@options_of("distill")
 def distill(**options: Any) -> None:
-    """Label positions of game records with what a stronger player says of them, for training.
+    """Label positions of game records with the answers of a stronger player, for training.
 
-    OUT becomes a folder of samples with the teacher's policy, value, score and ownership, as far as it knows them, on
-    which `keima train run --samples OUT` trains. A run stopped at any moment goes on with the same command.
+    OUT is the directory of the samples, with the teacher's policy, value, score and ownership as far as it has them;
+    `keima train run --samples OUT` trains on it. A run stopped at any moment goes on with the same command.
     Games that are held out for measuring are passed over.
     """
     with one_line_errors():
@@ -151,14 +101,14 @@ def _refuse_given(teacher: str, *names: str) -> None:
 
 
 def _playouts(options: dict[str, Any]) -> "Teacher":
-    from engine.evaluators.rollout import RolloutEvaluator
+    from engine.evaluators.factory import open_rollouts
     from engine.search.params import ROLLOUT_PARAMS
     from engine.train.teaching.teacher import SearchTeacher
 
     visits = options["visits"]
     if visits is None:
         raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one play-out tells little")
-    rollouts = RolloutEvaluator(options["threads"] or 1)
+    rollouts = open_rollouts(options["threads"] or 1)
     return SearchTeacher(rollouts, ROLLOUT_PARAMS, visits, f"{PLAYOUTS}, {visits} visits")
 
 
@@ -172,8 +122,7 @@ def _network(options: dict[str, Any]) -> "Teacher":
     visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]
     if visits is not None:
         _refuse_given("--visits", "symmetries")
-    computing = Computing(options["backend"], options["precision"], options["threads"])
-    network = open_network(options["teacher"], computing, profile)
+    network = open_network(options["teacher"], Computing.of(options), profile)
     facts, evaluator = network.facts, network.evaluator
     called = f"{identified(Path(facts.file), profile)} {facts.precision}"
     if visits is None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 import keima
 from engine.apps.solve.cli import Judge, chosen_problems, cli_solve
-from engine.apps.solve.options import SolveSettings
 from engine.apps.solve.problems import read_problems
+from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Solver
 from engine.errors import GoError
 from engine.search.params import SearchParams

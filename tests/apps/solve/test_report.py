@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from engine.apps.solve.options import SolveSettings
 from engine.apps.solve.plot import plot
 from engine.apps.solve.report import groupings, progress_text, rank_bands, summary, total
+from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer
 from engine.support.elo import wilson_interval
 

@@ -188,7 +188,7 @@ def test_samples_of_held_out_games_are_not_trained_on(tmp_path: Path) -> None:
 def test_a_seed_below_0_is_refused(tmp_path: Path, command: tuple[str, ...]) -> None:
     asked = accuracy_command if command else samples_command
     result = run(asked, *command, "--records", tmp_path, "--per-game", 2, "--seed", -1)
-    assert result.exit_code == 2 and "-1 is not in the range x>=0" in result.output
+    assert result.exit_code == 2 and "expected an integer, 0 or more, got '-1'" in result.output
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_a_teacher_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
 def test_a_seed_below_0_is_refused(tmp_path: Path) -> None:
     refused = invoke(tmp_path / "out", "--net", "none", *TINY, "--games", "1", "--seed", "-1")
     assert refused.exit_code == 2
-    assert "-1 is not in the range x>=0" in refused.stderr
+    assert "expected an integer, 0 or more, got '-1'" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_playouts_label_the_games_of_self_play_once(records: Path, tmp_path: Pat
         (["--teacher", "zero9", "--visits", "4", "--records", ".", "--symmetries", "2"], "nothing with --visits"),
         (["--teacher", "x", "--records", ".", "--precision", "fp32"], "--precision does nothing with a GTP program"),
         (["--teacher", "x", "--records", ".", "--human-profile", "rank_5k"], "--human-profile does nothing with a GTP"),
-        (["--teacher", "x", "--records", ".", "--seed", "-1"], "-1 is not in the range x>=0"),
+        (["--teacher", "x", "--records", ".", "--seed", "-1"], "expected an integer, 0 or more, got '-1'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(words: list[str], message: str, tmp_path: Path) -> None:

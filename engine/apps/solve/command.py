@@ -1,0 +1,52 @@
+"""The command `keima solve`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.apps.solve.settings import SolveSettings
+from engine.settings.command import Command
+from engine.settings.one_line_errors import one_line_errors
+from engine.settings.options import options_of
+from engine.settings.searching import read_settings, refuse_unused, search_params
+
+if TYPE_CHECKING:
+    from engine.apps.solve.cli import Judge
+
+
+def make_judge(options: dict[str, Any]) -> "Judge":
+    """Return what judges positions for `keima solve`. Raises GoError or WeightsError, one line."""
+    from engine.apps.solve.cli import Judge
+    from engine.evaluators.factory import Computing, open_evaluator
+
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    if network is None:
+        return Judge("play-outs", evaluator)
+    facts = network.facts
+    name = " ".join([Path(facts.file).name, facts.precision, *([options["profile"]] if options["profile"] else [])])
+    return Judge(name, evaluator, facts.board_sizes)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@options_of("solve", settings=read_settings)
+def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: Any) -> None:
+    """Solve problems with known answers, and print the share solved, by kind and by rank.
+
+    FILE has a JSON object on each line (.jsonl or .jsonl.gz): size, to_play ("B" or "W"), the stones B and W and
+    the correct first moves as lists of SGF points, and, if known, id, rank and type. Each problem is searched near
+    its stones, once, and asked for its move at each count of visits. A run stopped at any moment goes on with the
+    same command and --out; a larger --limit adds problems.
+    """
+    from engine.apps.solve.cli import cli_solve
+
+    refuse_unused(options)
+    params = search_params(options["net"], {}, settings, seed=options["seed"])
+    asked = SolveSettings(
+        search=tuple(sorted(settings.items())),
+        **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
+    )
+    with one_line_errors():
+        sys.exit(cli_solve(asked, lambda: make_judge(options), params, out=out, as_json=as_json))

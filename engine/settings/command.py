@@ -1,0 +1,65 @@
+"""The one class of Keima's commands: `--help` shows options under headings, `--help-all` also those for experts."""
+
+from typing import Any
+
+import click
+
+from engine.settings.setting import Heading
+
+_ALL = "keima.help_all"
+_HELP = "Help"
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the help with every option and exit, if asked to."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+class Command(click.Command):
+    """A command whose options come from the table of settings."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._help_all = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_show_all,
+            help="Show all options, those for experts too, and exit.",
+        )
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command, --help-all and --help."""
+        *params, help_option = super().get_params(ctx)
+        return [*params, self._help_all, help_option]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            heading = getattr(param, "heading", _HELP)
+            if record is not None and (heading is not Heading.EXPERT or _ALL in ctx.meta):
+                groups.setdefault(str(heading), []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class Group(click.Group):
+    """A group whose commands are of this class."""
+
+    command_class = Command
+
+
+def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:
+    """Refuse options that another command of this program would refuse later, where nobody sees it."""
+    front_door = ctx.find_root().command
+    assert isinstance(front_door, click.Group)
+    other = front_door.get_command(ctx, command)
+    if other is not None:
+        other.make_context(command, list(options))

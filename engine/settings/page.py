@@ -1,0 +1,139 @@
+"""The page of all settings, made from the table: `python -m engine.settings.page > docs/settings.md`."""
+
+import sys
+from collections.abc import Iterable
+
+from engine.settings.options import shown
+from engine.settings.setting import Heading, Kind, Setting
+from engine.settings.table import TABLE, settings_on
+from engine.settings.table.surfaces import FORM, GTP, JSON, SEARCH
+
+_INTRODUCTION = """\
+# Settings
+
+Made from the table of settings in `engine/settings/table` by `python -m engine.settings.page > docs/settings.md`.
+Options of the command line, GTP parameters, `overrideSettings` of JSON queries, fields of the page and TOML keys all
+come from that table, so a setting has one name, range, default and meaning; where a default differs between surfaces,
+[the reason is given](#where-defaults-differ).
+
+An unknown name and a value out of range are errors that name the setting, what was expected and what was given.
+`keima COMMAND --help` shows the options that most people need, `--help-all` those under "Expert", too.
+"""
+_SEARCH = """\
+## Search parameters
+
+For `--set name=value` of `keima gtp`, `play`, `analysis` and `solve`, and for the `[search]` table of the TOML file of
+`--config`. GTP and JSON know a parameter by KataGo's name, where it has one. Searches without a network start from
+other values, `ROLLOUT_PARAMS` in `engine/search/params.py`.
+"""
+_GTP = """\
+## GTP and JSON parameters
+
+What `kata-set-param` and `kata-get-param` know besides the search parameters with a KataGo name, and which of them
+`overrideSettings` and a configuration file of `keima analysis` know. KataGo writes no limit as 1125899906842624 visits
+and 1e20 seconds, and `resignThreshold` as a utility from -1 to 0 instead of a winrate.
+"""
+_FORM = """\
+## Fields of the page
+
+What a game at the page of `keima web` starts with.
+"""
+_REASONS = """\
+## Where defaults differ
+
+| setting | surfaces | default | reason |
+| --- | --- | --- | --- |
+"""
+
+
+def render() -> str:
+    """Return the whole page."""
+    commands = dict.fromkeys(surface for row in TABLE for surface in row.surfaces)
+    for place in (GTP, JSON, FORM, SEARCH):
+        del commands[place]
+    return "\n".join(
+        [_INTRODUCTION, *map(_command, sorted(commands)), _search(), _session(), _form(), _REASONS + _reasons()]
+    )
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [list(head), *map(list, rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def _value(row: Setting) -> str:
+    """Return what a setting takes, in a few words, with its unit."""
+    if row.kind is Kind.CHOICE:
+        return ", ".join(row.choices)
+    if row.kind in (Kind.INTEGER, Kind.NUMBER) and row.bounds:
+        return f"{row.bounds}{f' {row.unit}' if row.unit else ''}"
+    if row.kind is Kind.SIZE:
+        return "19 or 13x9"
+    return "switch" if row.kind is Kind.TRUTH else row.metavar or row.unit or str(row.kind)
+
+
+def _default(row: Setting) -> str:
+    if row.kind is Kind.TRUTH:
+        return "on" if row.default else "off"
+    return "required" if row.required else row.default_text or shown(row.default)
+
+
+def _command(surface: str) -> str:
+    order = list(Heading)
+    rows = sorted(settings_on(surface).values(), key=lambda row: order.index(row.heading))
+    cells = ((_words(row), _value(row), _default(row), str(row.heading), f"{row.help}{_many(row)}") for row in rows)
+    return f"## keima {surface}\n\n{_table(('option', 'value', 'default', 'heading', 'meaning'), cells)}"
+
+
+def _words(row: Setting) -> str:
+    """Return the words of the command line for a setting, each as code."""
+    return ", ".join(f"`{word}`" for option in row.options for word in option.split("/"))
+
+
+def _many(row: Setting) -> str:
+    return " May be given several times." if row.many else ""
+
+
+def _search() -> str:
+    rows = settings_on(SEARCH).values()
+    cells = ((f"`{row.name}`", row.katago, _value(row), _default(row), row.help) for row in rows)
+    return f"{_SEARCH}\n{_table(('name', 'KataGo', 'value', 'default', 'meaning'), cells)}"
+
+
+def _session() -> str:
+    in_json = settings_on(JSON)
+    rows = [row for row in settings_on(GTP).values() if SEARCH not in row.surfaces]
+    cells = (
+        (
+            f"`{row.katago or row.name}`",
+            _value(row),
+            _default(row) or "none",
+            (_default(in_json[row.name]) or "none") if row.name in in_json else "not known",
+            row.help,
+        )
+        for row in rows
+    )
+    return f"{_GTP}\n{_table(('parameter', 'value', 'default in GTP', 'default in JSON', 'meaning'), cells)}"
+
+
+def _form() -> str:
+    rows = settings_on(FORM).values()
+    cells = ((f"`{row.name}`", _value(row), _default(row), row.help) for row in rows)
+    return f"{_FORM}\n{_table(('field', 'value', 'default', 'meaning'), cells)}"
+
+
+def _name(row: Setting) -> str:
+    """Return how the first surface of a setting calls it."""
+    if row.surfaces[0] in (GTP, JSON):
+        return row.katago or row.name
+    return row.name if row.surfaces[0] == FORM else row.options[0]
+
+
+def _reasons() -> str:
+    rows = sorted((row for row in TABLE if row.reason), key=lambda row: row.name)
+    return "".join(f"| `{_name(row)}` | {', '.join(row.surfaces)} | {_default(row)} | {row.reason} |\n" for row in rows)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

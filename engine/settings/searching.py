@@ -1,0 +1,71 @@
+"""Options of the commands that search: --set, --config, and what --net excludes. Imports nothing heavy at once."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.errors import GoError
+from engine.settings.table.network import AUTO
+from weights.shipped import NO_NETWORK, network_named
+
+if TYPE_CHECKING:
+    from engine.search.params import SearchParams
+
+
+def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Return the key=value pairs of --set."""
+    pairs = [value.partition("=") for value in values]
+    wrong = [key for key, equals, _ in pairs if not equals]
+    if wrong:
+        raise click.BadParameter(f"expected key=value, got {wrong[0]!r}", ctx, param)
+    return {key.strip(): text.strip() for key, _, text in pairs}
+
+
+def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:
+    """Return the [search] table of a TOML file; its other keys become the options' defaults."""
+    if path is None:
+        return {}
+    import tomllib
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{path}: {error}", ctx, param) from error
+    search = content.pop("search", {})
+    names = {word.removeprefix("--"): each.name or "" for each in ctx.command.params for word in each.opts}
+    options = {word: name for word, name in names.items() if name not in ("config", "settings")}
+    given = {key.replace("_", "-"): value for key, value in content.items()}
+    unknown = [key for key in given if key not in options]
+    if unknown or not isinstance(search, dict):
+        known = " ".join(sorted(options))
+        raise click.BadParameter(f"{path}: unknown key {' '.join(unknown)!r}, expected {known} or [search]", ctx, param)
+    # As texts, which click checks: it would take the number 7.5 as 7 visits, and stumble over a list.
+    ctx.default_map = {options[key]: str(value) for key, value in given.items()}
+    return {key: str(value) for key, value in search.items()}
+
+
+def search_params(
+    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
+) -> "SearchParams":
+    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then options.
+
+    Without any seed every run draws other random numbers.
+    """
+    from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
+
+    defaults = ROLLOUT_PARAMS if network_named(net) is None else SearchParams()
+    given = {key: str(value) for key, value in options.items() if value is not None}
+    try:
+        return with_settings(defaults, {"seed": "0"} | config | settings | given)
+    except GoError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def refuse_unused(options: dict[str, Any]) -> None:
+    """Raise UsageError for options of a network where there is none, or none that they are for."""
+    net, profile = options["net"], options["profile"]
+    if profile is not None and net in (None, NO_NETWORK):
+        raise click.UsageError("--human-profile is for human networks: say which with --net")
+    if net == NO_NETWORK and (options["backend"], options["precision"]) != (AUTO, AUTO):
+        raise click.UsageError("--backend and --precision are for networks: --net none plays without one")

@@ -1,0 +1,196 @@
+"""One setting as a value: its name, kind, range, default, unit and help, and how its text is read.
+
+Dataclasses of settings keep the range and the help of a field in its metadata (`number`, `truth`), so that each is
+written once. Imports nothing heavy: the GTP handshake goes through here.
+"""
+
+import math
+import re
+from dataclasses import field, fields
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from engine.errors import GoError
+from engine.rules import parse_rules
+from engine.vertex import MAX_SIZE
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_TRUTH = {"true": True, "false": False}
+_METADATA = "setting"
+
+
+class Kind(StrEnum):
+    """What values a setting takes; the text is how errors and pages name it."""
+
+    TRUTH = "true or false"
+    INTEGER = "an integer"
+    NUMBER = "a number"
+    CHOICE = "a choice"
+    TEXT = "a text"
+    COUNTS = "ascending counts such as 1,100,800"
+    SIZE = "a board size"
+    RULES = "rules"
+    ASSIGNMENT = "key=value"
+    INPUT_FILE = "an existing file"
+    OUTPUT_FILE = "a file"
+    INPUT_FOLDER = "an existing directory"
+    OUTPUT_FOLDER = "a directory"
+    INPUT_PATH = "an existing file or directory"
+
+
+class Heading(StrEnum):
+    """Where `--help` shows an option. Those under EXPERT are left to `--help-all`."""
+
+    PLAY = "Play"
+    TIME = "Time"
+    NETWORK = "Network"
+    TRAINING = "Training"
+    DATA = "Input and output"
+    MACHINE = "Machine"
+    EXPERT = "Expert"
+
+
+class BadValue(GoError):
+    """A value that a setting cannot have. must_be: what it has to be, shorter where only the range is violated."""
+
+    def __init__(self, setting: "Setting", value: object, *, is_of_kind: bool = False) -> None:
+        self.must_be = setting.bounds if is_of_kind else setting.expected
+        super().__init__(f"expected {setting.expected}, got {value!r}")
+
+
+class Setting(NamedTuple):
+    """One row of the table of settings.
+
+    name: of the value in the program. least, most: bounds of a number; above: `least` itself is excluded.
+    choices: of a CHOICE. katago: KataGo's name, if it has one; GTP and JSON know the setting by it.
+    surfaces: the commands, and other places, that show it. flags: of the command line, "--name" if empty.
+    metavar: what stands for the value in `--help`. default_text: the default in words, where it is not a plain value.
+    many: the option may be given several times. reason: why its default or help differs from that of another row of
+    the same name.
+    """
+
+    kind: Kind
+    name: str
+    help: str
+    default: Any = None
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    katago: str = ""
+    heading: Heading = Heading.EXPERT
+    surfaces: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    default_text: str = ""
+    many: bool = False
+    required: bool = False
+    reason: str = ""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The words of the command line that name this setting."""
+        return self.flags or (f"--{self.name.replace('_', '-')}",)
+
+    @property
+    def bounds(self) -> str:
+        """The range of a number in words, "" where there is none."""
+        if self.least is not None and self.most is not None and not self.above:
+            return f"from {_plain(self.least)} to {_plain(self.most)}"
+        words = []
+        if self.least is not None:
+            words.append(f"above {_plain(self.least)}" if self.above else f"{_plain(self.least)} or more")
+        if self.most is not None:
+            words.append(f"at most {_plain(self.most)}")
+        return " and ".join(words)
+
+    @property
+    def expected(self) -> str:
+        """What values this setting takes, in words."""
+        match self.kind:
+            case Kind.CHOICE:
+                return " or ".join(self.choices)
+            case Kind.SIZE:
+                return f"a size from 2 to {MAX_SIZE}, or two as in 13x9"
+            case Kind.INTEGER | Kind.NUMBER if self.bounds:
+                comma = "," if self.bounds[0].isdigit() else ""
+                return f"{self.kind}{comma} {self.bounds}"
+        return str(self.kind)
+
+    def read(self, value: object) -> Any:
+        """Return the value that a text, or a plain value of JSON or TOML, means. Raises BadValue or BadRules."""
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        match self.kind:
+            case Kind.TRUTH:
+                if text.lower() not in _TRUTH:
+                    raise BadValue(self, value)
+                return _TRUTH[text.lower()]
+            case Kind.INTEGER:
+                return self._within(int(text) if _INTEGER.fullmatch(text) else None, value)
+            case Kind.NUMBER:
+                return self._within(float(text) if _NUMBER.fullmatch(text) else None, value)
+            case Kind.CHOICE:
+                known = {each.lower(): each for each in self.choices}
+                if text.lower() not in known:
+                    raise BadValue(self, value)
+                return known[text.lower()]
+            case Kind.SIZE:
+                return self._size(text, value)
+            case Kind.COUNTS:
+                return self._counts(text, value)
+            case Kind.RULES:
+                parse_rules(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise BadValue for a number out of range; values of other kinds are not looked at."""
+        if self.kind in (Kind.INTEGER, Kind.NUMBER):
+            self._within(value, value)
+
+    def _within(self, number: float | None, given: object) -> float:
+        if number is None:
+            raise BadValue(self, given)
+        too_small = self.least is not None and (number < self.least or (self.above and number == self.least))
+        if not math.isfinite(number) or too_small or (self.most is not None and number > self.most):
+            raise BadValue(self, given, is_of_kind=True)
+        return number
+
+    def _size(self, text: str, given: object) -> tuple[int, int]:
+        parts = text.lower().split("x")
+        if len(parts) in (1, 2) and all(part.isdecimal() and 2 <= int(part) <= MAX_SIZE for part in parts):
+            return int(parts[0]), int(parts[-1])
+        raise BadValue(self, given)
+
+    def _counts(self, text: str, given: object) -> tuple[int, ...]:
+        parts = text.split(",")
+        counts = tuple(int(part) for part in parts if part.isdecimal())
+        if len(counts) < len(parts) or counts[0] < 1 or list(counts) != sorted(set(counts)):
+            raise BadValue(self, given)
+        return counts
+
+
+def _plain(number: float) -> str:
+    """Return a bound as people write it: 1000000, not 1e+06."""
+    return str(int(number)) if abs(number) < 1e10 and number == int(number) else f"{number:g}"
+
+
+def number(default: float, meaning: str, least: float | None = None, most: float | None = None, **more: Any) -> Any:
+    """Return a dataclass field of a number with its help and range. more: further fields of `Setting`."""
+    return field(default=default, metadata={_METADATA: {"help": meaning, "least": least, "most": most} | more})
+
+
+def truth(default: bool, meaning: str, **more: Any) -> Any:
+    """Return a dataclass field of a truth value with its help. more: further fields of `Setting`."""
+    return field(default=default, metadata={_METADATA: {"help": meaning} | more})
+
+
+def settings_of(kind: type[Any]) -> dict[str, Setting]:
+    """Return the settings that the fields of a dataclass declare by `number` and `truth`, by name."""
+    kinds: dict[type, Kind] = {bool: Kind.TRUTH, int: Kind.INTEGER, float: Kind.NUMBER}
+    declared = [each for each in fields(kind) if _METADATA in each.metadata]
+    return {
+        each.name: Setting(kinds[type(each.default)], each.name, default=each.default, **each.metadata[_METADATA])
+        for each in declared
+    }

@@ -1,0 +1,42 @@
+"""The table of all settings: what the command line, GTP, JSON, the page's form and TOML files are made from.
+
+`play` has what a game and a session are made of, `match` the matches, `network` what evaluates, `programs` the
+commands around games and network files, `training` the runs that learn, `samples` what they learn from. The numbers of
+a search are declared by the fields of `engine.search.params.SearchParams` and join the table here. Imports nothing
+heavy.
+"""
+
+from typing import Any
+
+from engine.search.params import SEARCH_SETTINGS
+from engine.settings.setting import Setting
+from engine.settings.table.match import MATCH_ROWS
+from engine.settings.table.network import NETWORK_ROWS
+from engine.settings.table.play import PLAY_ROWS
+from engine.settings.table.programs import PROGRAM_ROWS
+from engine.settings.table.samples import SAMPLE_ROWS
+from engine.settings.table.surfaces import GTP, JSON, SEARCH
+from engine.settings.table.training import TRAINING_ROWS
+
+
+def _search_rows() -> tuple[Setting, ...]:
+    """Return the rows of a search's numbers: for --set and TOML, and by KataGo's name for GTP and JSON."""
+    known = {True: (SEARCH, GTP, JSON), False: (SEARCH,)}
+    return tuple(each._replace(surfaces=known[bool(each.katago)]) for each in SEARCH_SETTINGS.values())
+
+
+TABLE: tuple[Setting, ...] = (
+    *(*PLAY_ROWS, *MATCH_ROWS, *NETWORK_ROWS, *PROGRAM_ROWS, *TRAINING_ROWS, *SAMPLE_ROWS),
+    *_search_rows(),
+)
+"""Every setting of every surface, in the order in which `--help` shows them under their headings."""
+
+
+def settings_on(surface: str) -> dict[str, Setting]:
+    """Return the settings of one surface, a command such as "train run" among them, by name."""
+    return {each.name: each for each in TABLE if surface in each.surfaces}
+
+
+def default_of(name: str, surface: str) -> Any:
+    """Return the default of a setting on a surface. Raises KeyError where there is no such setting."""
+    return settings_on(surface)[name].default

@@ -1,0 +1,137 @@
+"""Settings of what evaluates positions, and of the machine it runs on."""
+
+from engine.settings.setting import Heading, Setting
+from engine.settings.table.kinds import choice, integer, text, under
+
+AUTO = "auto"
+BACKENDS = (AUTO, "numba", "openvino", "torch")
+PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
+_SEARCHING = ("gtp", "play", "solve", "bench")
+_COMPUTING = (*_SEARCHING, "analysis", "net check", "selfplay", "distill", "train test", "train gate")
+
+NETWORK_ROWS: tuple[Setting, ...] = (
+    *under(
+        Heading.NETWORK,
+        _SEARCHING,
+        text(
+            "net",
+            "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
+            "zero9, or none to play by rollouts.",
+            metavar="FILE|DIRECTORY|none",
+            default_text="keima-t7c96",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        ("analysis",),
+        text(
+            "net",
+            "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
+            "zero9, or none to play by rollouts.",
+            flags=("--net", "--model", "-model"),
+            metavar="FILE|DIRECTORY|none",
+            default_text="keima-t7c96",
+            reason="Programs written for KataGo name the network with -model.",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        ("selfplay",),
+        text(
+            "net",
+            "Network: a file, a directory (its newest network), or none to start from random weights.",
+            metavar="FILE|DIRECTORY|none",
+            required=True,
+            reason="Games are recorded for training, so the network that plays them is always named.",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        ("train run",),
+        text(
+            "net",
+            "Network to start from, in any format.",
+            metavar="FILE",
+            default_text="random weights",
+            reason="Training starts from random weights where no network is named.",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        ("train bench",),
+        text(
+            "net",
+            "Network to train.",
+            metavar="FILE",
+            default_text="Keima's default architecture",
+            reason="The speed of training depends on the architecture alone.",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
+        _COMPUTING,
+        choice(
+            "backend",
+            "Inference backend: Keima's kernels (numba), OpenVINO or PyTorch (auto: the fastest here).",
+            AUTO,
+            choices=BACKENDS,
+        ),
+        text(
+            "profile",
+            "Players that a human network imitates, such as rank_5k.",
+            flags=("--human-profile",),
+            metavar="PROFILE",
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        _COMPUTING,
+        choice(
+            "precision",
+            "Number format of the inference (auto: chosen for this machine and network).",
+            AUTO,
+            choices=PRECISIONS,
+        ),
+    ),
+    *under(
+        Heading.MACHINE,
+        (*_COMPUTING, "train run", "train bench"),
+        integer("threads", "CPU threads to compute with.", least=1, default_text="all cores"),
+    ),
+    *under(
+        Heading.MACHINE,
+        ("analysis",),
+        integer(
+            "analysis_threads",
+            "Positions analyzed at the same time.",
+            least=1,
+            most=16384,
+            flags=("--analysis-threads", "-analysis-threads"),
+            default_text="as many as keep the evaluator busy",
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("gtp", "play"),
+        integer("max_memory", "Memory limit of the search tree, in MiB.", least=1, unit="MiB", default_text="512"),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("analysis",),
+        integer(
+            "max_memory",
+            "Memory limit of all search trees together, in MiB.",
+            least=1,
+            unit="MiB",
+            default_text="512",
+            reason="The positions that are analyzed at the same time have a tree each.",
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("gtp", "play", "analysis"),
+        choice(
+            "log_level", "Which log lines to write on stderr.", "warning", choices=("error", "warning", "info", "debug")
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Tests of the table of settings and of what is made from it."""
