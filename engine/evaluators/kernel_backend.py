@@ -22,6 +22,7 @@ from engine.native.closures import Closure
 from engine.nets.kernels.code import lanes_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, computes, computes_rounded, refuse_transformers
+from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
@@ -50,9 +51,9 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
 
 @dataclass(eq=False)
 class NumbaSlot(Slot):
-    """A slot, its model, and what computes it. arrays: planes and outputs, flat beyond the rows."""
+    """A slot, its model, and the job that computes it. rows: its arrays as the kernels take them."""
 
-    arrays: tuple[Array, tuple[Array, Array, Array, Array]]
+    rows: Rows
     model: Future[Model] | None = None
     running: Job | None = None
 
@@ -145,7 +146,8 @@ class NumbaBackend:
     def _slot(self, width: int, height: int) -> NumbaSlot:
         planes, globals_, outputs = slot_memory(self._spec, _ROWS, width, height)
         policy, result, score, ownership = (each.reshape(_ROWS, -1) for each in outputs)
-        return NumbaSlot(planes, globals_, outputs, (planes.reshape(_ROWS, -1), (policy, result, score, ownership)))
+        rows = Rows(planes.reshape(_ROWS, -1), globals_, (policy, result, score, ownership))
+        return NumbaSlot(planes, globals_, outputs, rows)
 
     def start(self, slot: Slot, count: int) -> None:
         """Begin to compute rows 0..count-1."""
@@ -155,9 +157,7 @@ class NumbaBackend:
 
     def _compute(self, model: Model, slot: NumbaSlot, count: int) -> None:
         start, memory = time.perf_counter(), self._take_memory(model)
-        planes, outputs = slot.arrays
-        fixed = model.layout, model.steps, model.weights, memory, planes, slot.globals, outputs, model.positions
-        infer_rows(*fixed, count)
+        infer_rows(model.plan, memory, slot.rows, model.positions, count)
         seconds = time.perf_counter() - start
         with self._lock:
             self._memories.append(_Memory(model, threading.get_ident(), memory))
@@ -176,9 +176,7 @@ class NumbaBackend:
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
         """Return a slot of its own, and what computes its first rows in the caller's thread, one at a time."""
         model, slot = self._model(width, height).result(), self._slot(width, height)
-        planes, outputs = slot.arrays
-        fixed = model.layout, model.steps, model.weights, model.new_memory(), planes, slot.globals, outputs
-        return slot, Closure(infer_rows, *fixed, model.positions)
+        return slot, Closure(infer_rows, model.plan, model.new_memory(), slot.rows, model.positions)
 
     def is_prompt(self, width: int, height: int, count: int) -> bool:
         """Whether the model is built."""

@@ -1,14 +1,13 @@
-"""Instructions on vectors and tiles, written once and compiled for several kinds of CPU.
+"""Writes LLVM instructions on vectors, once for several kinds of CPU.
 
-What numba compiles by itself cannot hold a tile of a matrix product in registers, and it is compiled for AVX2. What is
-written here becomes functions of LLVM's for AVX2, AVX-512 and AMX, which kernels call. Which of them runs is decided
-when it runs: one set of compiled kernels serves every computer.
+Numba's own code does not keep a tile of a matrix product in registers, and it is compiled for AVX2 (x86-64-v3). The
+functions written here are compiled for AVX2, AVX-512 and AMX, and kernels choose one of them at run time: one set of
+compiled kernels serves every computer.
 """
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +18,23 @@ from engine.native.processor import instruction_sets
 from engine.nets.layers import Activation
 
 Value: TypeAlias = Any
-"""A value of LLVM's; llvmlite has no types."""
+"""An LLVM value; llvmlite has no annotations."""
 
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
-"""The instructions that functions on vectors of so many lanes are compiled for, besides those of all kernels."""
+"""Instruction sets of functions by the lanes of their vectors, in addition to those of all kernels."""
 ACTIVATIONS = tuple(Activation)
-"""Kernels know an activation by its place here."""
+"""Kernels know an activation by its index here."""
 INTEGER, FLOAT = ir.IntType(64), ir.FloatType()
 FLOAT_BYTES = 4
+_MEMORY, _WEIGHTS = "memory", "weights"
+InMemory: TypeAlias = Annotated[int, _MEMORY]
+"""Field of an intrinsic's arguments: an index in `memory`; the instructions get a pointer to that number."""
+InWeights: TypeAlias = Annotated[int, _WEIGHTS]
+"""The same in `weights`."""
 
 
 def lanes_here() -> int:
-    """Return the floats of the longest vectors that this CPU computes with, 0 where there are no functions for it."""
+    """Return the floats in the longest vectors of this CPU, 0 if no functions are written for it."""
     found = set(instruction_sets()) if has_private_means() else set()
     if "avx512f" in found:
         return 16
@@ -38,7 +42,7 @@ def lanes_here() -> int:
 
 
 class Code:
-    """Writes instructions on vectors of so many lanes."""
+    """Writes instructions on vectors of `lanes` floats, at the place where `builder` stands."""
 
     def __init__(self, builder: Any, lanes: int) -> None:
         self.builder, self.lanes = builder, lanes
@@ -56,23 +60,24 @@ class Code:
         return self.builder.shuffle_vector(single, undefined, ir.Constant(self._integers, [0] * self.lanes))
 
     def at(self, pointer: Value, *places: Value) -> Value:
-        """Return a pointer so many floats further."""
+        """Return a pointer moved on by the sum of `places`, in floats."""
         for place in places:
             pointer = self.builder.gep(pointer, [place])
         return pointer
 
     def times(self, left: Value, right: Value | int) -> Value:
-        """Return a product of whole numbers."""
+        """Return a product of integers."""
         return self.builder.mul(left, INTEGER(right) if isinstance(right, int) else right)
 
     def load(self, pointer: Value) -> Value:
         """Return the vector at a pointer."""
+        # The alignment of a float: rows begin anywhere, and unaligned loads cost nothing on data that is aligned.
         loaded = self.builder.load(self.builder.bitcast(pointer, self._type.as_pointer()))
         loaded.align = FLOAT_BYTES
         return loaded
 
     def store(self, vector: Value, pointer: Value) -> None:
-        """Write a vector to where a pointer shows."""
+        """Write a vector to a pointer."""
         stored = self.builder.store(vector, self.builder.bitcast(pointer, self._type.as_pointer()))
         stored.align = FLOAT_BYTES
 
@@ -81,7 +86,7 @@ class Code:
         return self.call(f"llvm.fma.v{self.lanes}f32", self._type, left, right, added)
 
     def call(self, name: str, result: Any, *operands: Value) -> Value:
-        """Return what one of LLVM's intrinsics returns, of that type."""
+        """Call an LLVM intrinsic by its name; result: the type that it returns."""
         function = self.builder.module.globals.get(name)
         if function is None:
             kind = ir.FunctionType(result, [each.type for each in operands])
@@ -89,52 +94,53 @@ class Code:
         return self.builder.call(function, operands)
 
     def variable(self, value: Value) -> Value:
-        """Return a new local variable with a vector."""
+        """Return a pointer to a new local variable that holds a vector."""
+        # LLVM turns it into a register: loops written by `loop` pass on no values other than their index.
         pointer = cgutils.alloca_once(self.builder, self._type)
         self.builder.store(value, pointer)
         return pointer
 
     def whole(self, value: int) -> Value:
-        """Return a new local variable with a whole number."""
+        """Return a pointer to a new local variable that holds an integer."""
         pointer = cgutils.alloca_once(self.builder, INTEGER)
         self.builder.store(INTEGER(value), pointer)
         return pointer
 
     def load_whole(self, pointer: Value) -> Value:
-        """Return the whole number that lies in the place of a float."""
+        """Return the int32 that is stored in the place of a float."""
         kind = ir.IntType(32)
         return self.builder.sext(self.builder.load(self.builder.bitcast(pointer, kind.as_pointer())), INTEGER)
 
     @contextmanager
     def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
-        """Write a loop over 0, step, ... below count: its context is the index."""
+        """Write a loop over 0, step, ... below `count` around the instructions in the context; yields the index."""
         with cgutils.for_range_slice(self.builder, INTEGER(0), count, INTEGER(step), INTEGER) as (index, _):
             yield index
 
     @contextmanager
     def loop_between(self, start: Value, end: Value) -> Iterator[Value]:
-        """Write a loop over start, start + 1, ... below end: its context is the index."""
+        """Write a loop over start, start + 1, ... below `end`, as `loop` does."""
         with cgutils.for_range_slice(self.builder, start, end, INTEGER(1), INTEGER) as (index, _):
             yield index
 
     @contextmanager
     def when_equal(self, value: Value, number: int) -> Iterator[None]:
-        """Write code that runs only where a whole number is the given one."""
+        """Run the instructions in the context only if an integer equals `number`."""
         with self.builder.if_then(self.builder.icmp_signed("==", value, INTEGER(number))):
             yield
 
     def smaller(self, left: Value, right: Value) -> Value:
-        """Return the lesser numbers."""
+        """Return the smaller number of each pair."""
         return self.builder.select(self.builder.fcmp_ordered("<", left, right), left, right)
 
     def larger(self, left: Value, right: Value) -> Value:
-        """Return the greater numbers."""
+        """Return the larger number of each pair."""
         return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
 
     def exp(self, x: Value) -> Value:
         """Return e^x to about float32's precision for x of -87 to 88; beyond, the result at that end.
 
-        e^x = 2^n * e^r, n the whole number next to x / log(2) and e^r its Taylor series, |r| <= log(2) / 2.
+        e^x = 2^n * e^r, with n the integer next to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
         """
         builder, shift = self.builder, self.number(1.5 * 2**23)  # adding it leaves n in the lowest bits
         x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
@@ -151,7 +157,7 @@ class Code:
         return builder.bitcast(builder.add(builder.bitcast(result, self._integers), power), self._type)
 
     def activate(self, x: Value, kind: Activation) -> Value:
-        """Return the activation of numbers."""
+        """Return the activation of each number."""
         builder = self.builder
         match kind:
             case Activation.IDENTITY:
@@ -174,7 +180,8 @@ class Code:
         return raw, self.activate(self.fma(raw, scale, shift), kind)
 
     def combine(self, factors: Sequence[float], vectors: Sequence[Value]) -> Value:
-        """Return the sum of vectors times constants, of which one at least is not 0."""
+        """Return the sum of vectors times constants, of which at least one is not 0."""
+        # The matrices of Winograd's transforms are mostly 0, 1 and -1: these cost no multiplication.
         result = None
         for factor, vector in zip(factors, vectors, strict=True):
             if factor == 0.0:
@@ -194,12 +201,8 @@ class Code:
         return [[self.combine(row, each) for row in matrix] for each in half]
 
 
-Writer: TypeAlias = Callable[..., None]
-"""Writes a function's instructions: of a `Code` and the function's arguments."""
-
-
-def _function(module: Any, operands: Sequence[Value], lanes: int, features: str, write: Writer) -> Any:
-    """Return a function of a module on vectors of so many lanes, written when it is first needed."""
+def _function(module: Any, operands: Sequence[Value], lanes: int, features: str, write: Callable[..., None]) -> Any:
+    """Return the function of a module on vectors of `lanes` floats, writing it when it is first needed."""
     name = f"keima.{write.__name__}.{lanes}"
     found = module.globals.get(name)
     if found is not None:
@@ -213,32 +216,40 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, features: str,
     return function
 
 
-def vector_intrinsic(write: Writer, arrays: int, features: Mapping[int, str] = _FEATURES) -> Callable[..., None]:
-    """Return what kernels call to run what `write` writes: of the lanes and its arguments, so many of them arrays.
+def vector_intrinsic(
+    write: Callable[[Code, Any], None], features: Mapping[int, str] = _FEATURES
+) -> Callable[..., None]:
+    """Return an intrinsic that kernels call with (lanes, memory, weights, arguments), arrays of float32.
 
-    Each array is followed by the place in it that the function's pointer shows. features: the instructions that a
-    function is compiled for, by the lanes that there are functions for.
+    write: writes the instructions. Its second parameter is annotated with the NamedTuple of the arguments: fields that
+    are `InMemory` or `InWeights` reach it as pointers, all others as integers. features: the instruction sets to
+    compile for, by the lanes that the intrinsic can be called with.
     """
+    arguments: Any = list(get_type_hints(write).values())[1]
+    hints = get_type_hints(arguments, include_extras=True).values()
+    arrays = [getattr(hint, "__metadata__", [None])[0] for hint in hints]
 
-    def typed(_: Any, *given: Any) -> tuple[Any, Callable[..., Value]]:
-        return types.void(*(each if isinstance(each, types.Array) else types.int64 for each in given)), code
+    def write_unpacked(code: Code, *operands: Value) -> None:
+        write(code, arguments(*operands))
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Sequence[Value]) -> Value:
-        operands, rest = list[Value](), iter(zip(signature.args[1:], arguments[1:], strict=True))
-        for kind, value in rest:
-            if isinstance(kind, types.Array):
-                data = context.make_array(kind)(context, builder, value).data
-                operands.append(builder.gep(data, [next(rest)[1]]))
-            else:
-                operands.append(value)
+    write_unpacked.__name__ = write.__name__
+
+    def typed(_: Any, lanes: Any, memory: Any, weights: Any, given: Any) -> tuple[Any, Callable[..., Value]]:
+        return types.void(types.int64, memory, weights, given), code
+
+    def code(context: Any, builder: Any, signature: Any, values: Sequence[Value]) -> Value:
+        data = {
+            name: context.make_array(kind)(context, builder, value).data
+            for name, kind, value in zip((_MEMORY, _WEIGHTS), signature.args[1:3], values[1:3], strict=True)
+        }
+        operands = []
+        for index, (kind, array) in enumerate(zip(signature.args[3].types, arrays, strict=True)):
+            value = context.cast(builder, builder.extract_value(values[3], index), kind, types.int64)
+            operands.append(builder.gep(data[array], [value]) if array else value)
+        # A function of its own for each width: only a function can be compiled for other instruction sets.
         for lanes, enabled in features.items():
-            with builder.if_then(builder.icmp_signed("==", arguments[0], INTEGER(lanes))):
-                builder.call(_function(builder.module, operands, lanes, enabled, write), operands)
+            with builder.if_then(builder.icmp_signed("==", values[0], INTEGER(lanes))):
+                builder.call(_function(builder.module, operands, lanes, enabled, write_unpacked), operands)
         return context.get_dummy_value()
 
-    # Numba takes what it calls to have so many arguments, and no rest.
-    count = len(inspect.signature(write).parameters) + arrays
-    names = ("context", "lanes", *(f"argument{index}" for index in range(1, count)))
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    typed.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     return intrinsic(typed)  # type: ignore[no-any-return]

@@ -1,417 +1,369 @@
 """The kernels that compute a network, step by step as `engine.nets.kernels.model` has planned it.
 
-A step is a row of whole numbers, named below. It reads and writes the one array `memory`, where places count floats.
-Points lie there as [position, row, column, channel], with a border of zeros around every board; vectors as
-[position, number]. To multiply vectors by a matrix is to convolve one row of so many points. Points that tiles are
-made of are bf16, two numbers in the place of a float; everything else is float32.
+Each step reads and writes the one array `memory`; see `engine.nets.kernels.plan` for what is where.
 """
 
 from typing import NamedTuple
 
-import numpy as np
-
 from engine.native.jit import kernel
-from engine.nets.kernels.tiles import DEPTH, POINTS, convolve_points, round_row
-from engine.nets.kernels.vectors import finish_row, multiply_rows, outputs_of_tile, pool_points, transform_tile
+from engine.nets.kernels.plan import (
+    CONVOLVE,
+    CONVOLVE_BY_TILES,
+    CONVOLVE_BY_WINOGRAD,
+    FLATTEN,
+    NORMALIZE,
+    POOL,
+    READ_GLOBALS,
+    READ_PLANES,
+    WRITE_POINTS,
+    Layout,
+    Plan,
+    Rows,
+    Step,
+)
+from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
+from engine.nets.kernels.vectors import (
+    FinishedRow,
+    Pool,
+    Product,
+    TileInputs,
+    TileOutputs,
+    finish_row,
+    multiply_rows,
+    outputs_of_tile,
+    pool_points,
+    transform_tile,
+)
 from engine.nets.spec import Array
 
-READ_PLANES, READ_GLOBALS, CONVOLVE, WINOGRAD, TILED, NORMALIZE, POOL, FLATTEN, GIVE_POINTS, GIVE_VECTOR = range(10)
-"""What a step does. There are three ways to convolve."""
-(
-    KIND,
-    IS_VECTOR,  # whether the rows are vectors
-    SOURCE,
-    SOURCE_STRIDE,
-    INNER,  # numbers read of each point or vector
-    CHANNELS,  # numbers written, filled up to whole vectors
-    KERNEL_HEIGHT,
-    KERNEL_WIDTH,
-    SIDE,  # Winograd's m
-    PANELS,  # parts of about one width that the numbers written are computed in
-    WEIGHTS,
-    NORM,
-    ACTIVATION,
-    VECTOR,
-    VECTOR_STRIDE,
-    OLD,
-    OLD_STRIDE,
-    RAW,
-    RAW_STRIDE,
-    POST,
-    POST_STRIDE,
-    ROUNDED,  # whether post is bf16
-    ROWS,  # of a board with its border, in memory, where TILED reads and READ_PLANES writes
-    COLUMNS,
-    PLACES,  # where the results of the points that TILED reads belong
-    OUTPUT,
-    OUTPUT_FIRST,
-    OUTPUT_STRIDE,
-    FIELDS,
-) = range(29)
-"""The numbers of a step: see `engine.nets.kernels.vectors.finish_row` for norm, vector, old, raw and post. A place of
-points is that of the first point of the first board."""
 
+class _Row(NamedTuple):
+    """A row of points before it is finished.
 
-class Layout(NamedTuple):
-    """What all steps share.
-
-    lanes: floats of a vector. rows, columns: of a board with its border, in memory, unless a step has others.
-    tiles, products, row: places for Winograd's tiles, their products, and rows of points before they are finished.
-    spare: a point of every board's memory, counted from the first one, that nobody reads.
+    points, stride: index of its first point, and floats from each to the next. position: the position that it belongs
+    to. place: index of its first point among the points of all boards. columns: points in it.
     """
 
-    lanes: int
-    width: int
-    height: int
-    rows: int
+    points: int
+    stride: int
+    position: int
+    place: int
     columns: int
-    tiles: int
-    products: int
-    row: int
-    spare: int
 
 
 @kernel
-def infer(
-    layout: Layout,
-    steps: np.ndarray,
-    weights: Array,
-    memory: Array,
-    planes: Array,
-    globals_: Array,
-    outputs: tuple[Array, Array, Array, Array],
-    first: int,
-    count: int,
-) -> None:
-    """Compute a network for the positions first..first + count - 1.
+def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None:
+    """Compute a network for the positions first..first+count-1 of `rows`.
 
-    steps [steps, FIELDS] int64; weights, memory: flat. planes [rows, planes * area], globals_ [rows, globals] and
-    outputs [rows, numbers], in the order of `RawOutputs`.
+    memory: flat float32, written by nobody else meanwhile, with zeros where the borders of boards are.
     """
-    for index in range(len(steps)):
-        step = steps[index]
-        kind = step[KIND]
+    layout, weights = plan.layout, plan.weights
+    for index in range(len(plan.steps)):
+        step = plan.steps[index]
+        kind = step.kind
         if kind == CONVOLVE:
             _convolve(layout, step, weights, memory, count)
-        elif kind == WINOGRAD:
+        elif kind == CONVOLVE_BY_WINOGRAD:
             _convolve_by_winograd(layout, step, weights, memory, count)
-        elif kind == TILED:
+        elif kind == CONVOLVE_BY_TILES:
             _convolve_by_tiles(layout, step, weights, memory, count)
         elif kind == NORMALIZE:
             _normalize(layout, step, weights, memory, count)
         elif kind == POOL:
-            _pool(layout, step, memory, count)
+            _pool(layout, step, weights, memory, count)
         elif kind == READ_PLANES:
-            _read_planes(layout, step, memory, planes, first, count)
+            _read_planes(layout, step, weights, memory, rows.planes[first : first + count])
         elif kind == READ_GLOBALS:
-            for position in range(count):
-                for number in range(step[INNER]):
-                    memory[step[POST] + position * step[POST_STRIDE] + number] = globals_[first + position, number]
+            _read_globals(step, memory, rows.globals[first : first + count])
         elif kind == FLATTEN:
             _flatten(layout, step, memory, count)
-        elif kind == GIVE_POINTS:
-            _give_points(layout, step, memory, outputs[step[OUTPUT]], first, count)
+        elif kind == WRITE_POINTS:
+            _write_points(layout, step, memory, rows.outputs[step.output][first : first + count])
         else:
-            _give_vector(step, memory, outputs[step[OUTPUT]], first, count)
+            _write_vector(step, memory, rows.outputs[step.output][first : first + count])
 
 
 @kernel
-def infer_rows(
-    layout: Layout,
-    steps: np.ndarray,
-    weights: Array,
-    memory: Array,
-    planes: Array,
-    globals_: Array,
-    outputs: tuple[Array, Array, Array, Array],
-    together: int,
-    count: int,
-) -> int:
-    """Compute a network for the positions 0..count-1 as `infer` does, so many at a time; return their number."""
+def infer_rows(plan: Plan, memory: Array, rows: Rows, together: int, count: int) -> int:
+    """Compute a network for the positions 0..count-1, at most `together` of them at a time; return their number."""
     for first in range(0, count, together):
-        infer(layout, steps, weights, memory, planes, globals_, outputs, first, min(together, count - first))
+        infer(plan, memory, rows, first, min(together, count - first))
     return count
 
 
 @kernel
-def _convolve(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
+def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Convolve row by row: each row of a kernel is one product with points that lie side by side."""
-    lanes, channels, stride = layout.lanes, step[CHANNELS], step[SOURCE_STRIDE]
-    kernel_height, kernel_width = step[KERNEL_HEIGHT], step[KERNEL_WIDTH]
+    lanes, channels, stride = layout.lanes, step.channels, step.source.stride
     positions, height, width = count, layout.height, layout.width
-    if step[IS_VECTOR]:
+    if step.is_vector:
         positions, height, width = 1, 1, count
-    inner = step[INNER] if kernel_width == 1 else kernel_width * stride
-    vectors, panels = channels // lanes, step[PANELS]
-    corner = (kernel_height // 2 * layout.columns + kernel_width // 2) * stride
+    inner = step.inner if step.kernel_width == 1 else step.kernel_width * stride
+    vectors, panels = channels // lanes, step.panels
+    corner = (step.kernel_height // 2 * layout.columns + step.kernel_width // 2) * stride
     for position in range(positions):
         for y in range(height):
-            row = (position * layout.rows + y) * layout.columns
+            place = (position * layout.rows + y) * layout.columns
             for panel in range(panels):
                 begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
-                multiply_rows(
-                    lanes,
-                    end - begin,
-                    memory,
-                    step[SOURCE] + row * stride - corner,
-                    stride,
-                    width,
-                    kernel_height,
-                    layout.columns * stride,
-                    inner,
-                    weights,
-                    step[WEIGHTS] + begin * lanes * kernel_height * inner,
-                    memory,
-                    layout.row + begin * lanes,
-                    channels,
+                product = Product(
+                    panel=end - begin,
+                    left=step.source.first + place * stride - corner,
+                    left_stride=stride,
+                    rows=width,
+                    parts=step.kernel_height,
+                    part_stride=layout.columns * stride,
+                    k=inner,
+                    right=step.weights + begin * lanes * step.kernel_height * inner,
+                    out=layout.row + begin * lanes,
+                    out_stride=channels,
                 )
-            _finish(layout, step, weights, memory, layout.row, channels, position, row, width)
+                multiply_rows(lanes, memory, weights, product)
+            _finish(layout, step, weights, memory, _Row(layout.row, channels, position, place, width))
 
 
 @kernel
-def _convolve_by_winograd(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
+def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Convolve by tiles of all positions at once, see `engine.nets.kernels.winograd`."""
-    lanes, channels, inner, stride = layout.lanes, step[CHANNELS], step[INNER], step[SOURCE_STRIDE]
-    side, kernel_side = step[SIDE], step[KERNEL_HEIGHT]
-    tile_side, border = side + kernel_side - 1, kernel_side // 2
-    across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
-    tiles = count * down * across
+    side = step.side
+    tiles = count * ((layout.width + side - 1) // side) * ((layout.height + side - 1) // side)
     # A vector more keeps the numbers of one tile out of one set of the cache.
-    tiles_stride = tiles * stride + lanes
-    products_stride = tiles * channels + lanes
+    tiles_stride = tiles * step.source.stride + layout.lanes
+    products_stride = tiles * step.channels + layout.lanes
+    _transform_tiles(layout, step, weights, memory, count, tiles_stride)
+    _multiply_tiles(layout, step, weights, memory, tiles)
+    _finish_tiles(layout, step, weights, memory, count, products_stride)
+
+
+@kernel
+def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, tiles_stride: int) -> None:
+    """Write the transforms of the tiles of all positions, number i of each at i * tiles_stride."""
+    side, border, stride = step.side, step.kernel_height // 2, step.source.stride
+    across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
     tile = 0
     for position in range(count):
         for y in range(down):
-            row = (position * layout.rows + y * side - border) * layout.columns - border
+            place = (position * layout.rows + y * side - border) * layout.columns - border
             for x in range(across):
-                transform_tile(
-                    lanes,
-                    tile_side,
-                    memory,
-                    step[SOURCE] + (row + x * side) * stride,
-                    layout.columns * stride,
-                    stride,
-                    memory,
-                    layout.tiles + tile * stride,
-                    tiles_stride,
-                    stride,
+                inputs = TileInputs(
+                    side=side + step.kernel_height - 1,
+                    points=step.source.first + (place + x * side) * stride,
+                    row_stride=layout.columns * stride,
+                    column_stride=stride,
+                    out=layout.tiles + tile * stride,
+                    out_stride=tiles_stride,
+                    channels=stride,
                 )
+                transform_tile(layout.lanes, memory, weights, inputs)
                 tile += 1
-    vectors, panels = channels // lanes, step[PANELS]
+
+
+@kernel
+def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
+    """Multiply the transforms: one product of matrices for each of their numbers."""
+    lanes, channels, stride = layout.lanes, step.channels, step.source.stride
+    tile_side = step.side + step.kernel_height - 1
+    vectors, panels = channels // lanes, step.panels
     for number in range(tile_side * tile_side):
         for panel in range(panels):
             begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
-            multiply_rows(
-                lanes,
-                end - begin,
-                memory,
-                layout.tiles + number * tiles_stride,
-                stride,
-                tiles,
-                1,
-                0,
-                inner,
-                weights,
-                step[WEIGHTS] + (number * channels + begin * lanes) * inner,
-                memory,
-                layout.products + number * products_stride + begin * lanes,
-                channels,
+            product = Product(
+                panel=end - begin,
+                left=layout.tiles + number * (tiles * stride + lanes),
+                left_stride=stride,
+                rows=tiles,
+                parts=1,
+                part_stride=0,
+                k=step.inner,
+                right=step.weights + (number * channels + begin * lanes) * step.inner,
+                out=layout.products + number * (tiles * channels + lanes) + begin * lanes,
+                out_stride=channels,
             )
+            multiply_rows(lanes, memory, weights, product)
+
+
+@kernel
+def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, products_stride: int) -> None:
+    """Write the outputs of the products, and finish them, by rows of tiles."""
+    side, channels = step.side, step.channels
+    across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
     row_stride = across * side * channels
     tile = 0
     for position in range(count):
         for y in range(down):
             for x in range(across):
-                outputs_of_tile(
-                    lanes,
-                    kernel_side,
-                    side,
-                    memory,
-                    layout.products + tile * channels,
-                    products_stride,
-                    memory,
-                    layout.row + x * side * channels,
-                    row_stride,
-                    channels,
-                    channels,
+                outputs = TileOutputs(
+                    kernel=step.kernel_height,
+                    side=side,
+                    products=layout.products + tile * channels,
+                    products_stride=products_stride,
+                    out=layout.row + x * side * channels,
+                    row_stride=row_stride,
+                    column_stride=channels,
+                    channels=channels,
                 )
+                outputs_of_tile(layout.lanes, memory, weights, outputs)
                 tile += 1
             for line in range(min(side, layout.height - y * side)):
-                row = (position * layout.rows + y * side + line) * layout.columns
-                points = layout.row + line * row_stride
-                _finish(layout, step, weights, memory, points, channels, position, row, layout.width)
+                place = (position * layout.rows + y * side + line) * layout.columns
+                row = _Row(layout.row + line * row_stride, channels, position, place, layout.width)
+                _finish(layout, step, weights, memory, row)
 
 
 @kernel
-def _convolve_by_tiles(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
-    """Convolve so many points at a time, in the order in which they lie in memory, those of the border with them.
+def _convolve_by_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
+    """Convolve POINTS points at a time, in the order in which they lie in memory, those of the border with them.
 
-    A border lies between the rows of a board once, so that few products are of no use.
+    One border, not two, lies between the rows of a board, so that few products are wasted.
     """
-    rows, columns, stride = step[ROWS], step[COLUMNS], step[SOURCE_STRIDE]
-    kernel_height, kernel_width = step[KERNEL_HEIGHT], step[KERNEL_WIDTH]
-    corner = (kernel_height // 2 * columns + kernel_width // 2) * stride
+    columns, stride = step.columns, step.source.stride
+    corner = (step.kernel_height // 2 * columns + step.kernel_width // 2) * stride
     groups = ((layout.height - 1) * columns + layout.width + POINTS - 1) // POINTS
     for position in range(count):
-        source = step[SOURCE] + position * rows * columns * stride - corner
-        row = position * layout.rows * layout.columns
-        convolve_points(
-            layout.lanes,
-            step[ACTIVATION],
-            groups,
-            memory,
-            source,
-            stride,
-            kernel_height,
-            columns * stride,
-            kernel_width * stride // (DEPTH // 2),
-            weights,
-            step[WEIGHTS],
-            step[CHANNELS] // DEPTH,
-            memory,
-            layout.row,
-            weights,
-            step[PLACES],
-            layout.spare - row,
-            memory,
-            step[VECTOR] + position * step[VECTOR_STRIDE],
-            memory,
-            step[OLD] + row * step[OLD_STRIDE],
-            step[OLD_STRIDE],
-            memory,
-            step[RAW] + row * step[RAW_STRIDE],
-            step[RAW_STRIDE],
-            weights,
-            step[NORM],
-            memory,
-            step[POST] + row * step[POST_STRIDE],
-            step[POST_STRIDE],
-            step[ROUNDED],
+        place = position * layout.rows * layout.columns
+        convolution = TiledConvolution(
+            activation=step.activation,
+            groups=groups,
+            left=step.source.first + position * step.rows * columns * stride - corner,
+            left_stride=stride,
+            parts=step.kernel_height,
+            part_stride=columns * stride,
+            depth=step.kernel_width * stride // (DEPTH // 2),
+            right=step.weights,
+            pairs=step.channels // DEPTH,
+            sums=layout.row,
+            places=step.places,
+            spare=layout.spare - place,
+            vector=step.vector.first + position * step.vector.stride,
+            old=step.old.first + place * step.old.stride,
+            old_stride=step.old.stride,
+            raw=step.raw.first + place * step.raw.stride,
+            raw_stride=step.raw.stride,
+            norm=step.norm,
+            post=step.post.first + place * step.post.stride,
+            post_stride=step.post.stride,
+            rounded=step.rounded,
         )
+        convolve_points(layout.lanes, memory, weights, convolution)
 
 
 @kernel
-def _normalize(layout: Layout, step: np.ndarray, weights: Array, memory: Array, count: int) -> None:
+def _normalize(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
+    """Finish points that were not made by the step before."""
     for position in range(count):
         for y in range(layout.height):
-            row = (position * layout.rows + y) * layout.columns
-            points, stride = step[SOURCE] + row * step[SOURCE_STRIDE], step[SOURCE_STRIDE]
-            _finish(layout, step, weights, memory, points, stride, position, row, layout.width)
+            place, stride = (position * layout.rows + y) * layout.columns, step.source.stride
+            points = step.source.first + place * stride
+            _finish(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))
 
 
 @kernel
-def _finish(
-    layout: Layout,
-    step: np.ndarray,
-    weights: Array,
-    memory: Array,
-    points: int,
-    stride: int,
-    position: int,
-    row: int,
-    columns: int,
-) -> None:
-    """Write what a step makes of a row of points, the numbers of which lie at `points`, to that row of memory."""
-    post, post_stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
-    if step[ROUNDED]:
-        post, post_stride = layout.row, step[CHANNELS]
-    finish_row(
-        layout.lanes,
-        step[ACTIVATION],
-        memory,
-        points,
-        stride,
-        columns,
-        step[CHANNELS],
-        memory,
-        step[VECTOR] + position * step[VECTOR_STRIDE],
-        memory,
-        step[OLD] + row * step[OLD_STRIDE],
-        step[OLD_STRIDE],
-        memory,
-        step[RAW] + row * step[RAW_STRIDE],
-        step[RAW_STRIDE],
-        weights,
-        step[NORM],
-        memory,
-        post,
-        post_stride,
+def _finish(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
+    """Write the old, raw and post of a step for a row of points."""
+    post, post_stride = step.post.first + row.place * step.post.stride, step.post.stride
+    if step.rounded:
+        post, post_stride = layout.row, step.channels
+    finished = FinishedRow(
+        activation=step.activation,
+        points=row.points,
+        points_stride=row.stride,
+        columns=row.columns,
+        channels=step.channels,
+        vector=step.vector.first + row.position * step.vector.stride,
+        old=step.old.first + row.place * step.old.stride,
+        old_stride=step.old.stride,
+        raw=step.raw.first + row.place * step.raw.stride,
+        raw_stride=step.raw.stride,
+        norm=step.norm,
+        post=post,
+        post_stride=post_stride,
     )
-    if step[ROUNDED]:
-        _round(layout, step, memory, row, columns)
+    finish_row(layout.lanes, memory, weights, finished)
+    if step.rounded:
+        _round(layout, step, weights, memory, row)
 
 
 @kernel
-def _round(layout: Layout, step: np.ndarray, memory: Array, row: int, columns: int) -> None:
-    """Write a row of points in bf16 to that row of memory."""
-    post, stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
-    round_row(layout.lanes, memory, layout.row, step[CHANNELS], columns, step[CHANNELS], memory, post, stride)
+def _round(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
+    """Write the row of points at `layout.row` in bf16 to its place in the post of a step."""
+    post, stride = step.post.first + row.place * step.post.stride, step.post.stride
+    rounded = RoundedRow(layout.row, step.channels, row.columns, step.channels, post, stride)
+    round_row(layout.lanes, memory, weights, rounded)
 
 
 @kernel
-def _pool(layout: Layout, step: np.ndarray, memory: Array, count: int) -> None:
+def _pool(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Write the sum and the maximum of each channel."""
-    stride = step[SOURCE_STRIDE]
+    stride = step.source.stride
     for position in range(count):
-        pool_points(
-            layout.lanes,
-            memory,
-            step[SOURCE] + position * layout.rows * layout.columns * stride,
-            layout.columns * stride,
-            stride,
-            layout.height,
-            layout.width,
-            step[CHANNELS],
-            memory,
-            step[POST] + position * step[POST_STRIDE],
+        pool = Pool(
+            points=step.source.first + position * layout.rows * layout.columns * stride,
+            row_stride=layout.columns * stride,
+            column_stride=stride,
+            rows=layout.height,
+            columns=layout.width,
+            channels=step.channels,
+            out=step.post.first + position * step.post.stride,
         )
+        pool_points(layout.lanes, memory, weights, pool)
 
 
 @kernel
-def _read_planes(layout: Layout, step: np.ndarray, memory: Array, planes: Array, first: int, count: int) -> None:
-    area, channels = layout.width * layout.height, step[CHANNELS]
-    for position in range(count):
+def _read_planes(layout: Layout, step: Step, weights: Array, memory: Array, planes: Array) -> None:
+    """Copy planes [positions, planes * area] to points."""
+    area, channels = layout.width * layout.height, step.channels
+    for position in range(len(planes)):
         for y in range(layout.height):
-            row = (position * step[ROWS] + y) * step[COLUMNS]
-            points, stride = step[POST] + row * step[POST_STRIDE], step[POST_STRIDE]
-            if step[ROUNDED]:
+            place = (position * step.rows + y) * step.columns
+            points, stride = step.post.first + place * step.post.stride, step.post.stride
+            if step.rounded:
                 points, stride = layout.row, channels
                 memory[points : points + layout.width * stride] = 0.0
-            for plane in range(step[INNER]):
+            for plane in range(step.inner):
                 for x in range(layout.width):
-                    memory[points + x * stride + plane] = planes[first + position, plane * area + y * layout.width + x]
-            if step[ROUNDED]:
-                _round(layout, step, memory, row, layout.width)
+                    memory[points + x * stride + plane] = planes[position, plane * area + y * layout.width + x]
+            if step.rounded:
+                _round(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))
 
 
 @kernel
-def _flatten(layout: Layout, step: np.ndarray, memory: Array, count: int) -> None:
-    """Write points as a vector, channel by channel."""
-    area, stride = layout.width * layout.height, step[SOURCE_STRIDE]
+def _read_globals(step: Step, memory: Array, globals_: Array) -> None:
+    """Copy globals [positions, globals] to vectors."""
+    for position in range(len(globals_)):
+        for number in range(step.inner):
+            memory[step.post.first + position * step.post.stride + number] = globals_[position, number]
+
+
+@kernel
+def _flatten(layout: Layout, step: Step, memory: Array, count: int) -> None:
+    """Write points as vectors, channel by channel."""
+    area, stride = layout.width * layout.height, step.source.stride
     for position in range(count):
         for y in range(layout.height):
-            row = step[SOURCE] + (position * layout.rows + y) * layout.columns * stride
-            out = step[POST] + position * step[POST_STRIDE] + y * layout.width
+            row = step.source.first + (position * layout.rows + y) * layout.columns * stride
+            out = step.post.first + position * step.post.stride + y * layout.width
             for x in range(layout.width):
-                for channel in range(step[INNER]):
+                for channel in range(step.inner):
                     memory[out + channel * area + x] = memory[row + x * stride + channel]
 
 
 @kernel
-def _give_points(layout: Layout, step: np.ndarray, memory: Array, output: Array, first: int, count: int) -> None:
-    stride = step[SOURCE_STRIDE]
-    for position in range(count):
+def _write_points(layout: Layout, step: Step, memory: Array, output: Array) -> None:
+    """Copy points to an output [positions, numbers], channel by channel."""
+    stride = step.source.stride
+    for position in range(len(output)):
         for y in range(layout.height):
-            row = step[SOURCE] + (position * layout.rows + y) * layout.columns * stride
-            for channel in range(step[INNER]):
-                place = step[OUTPUT_FIRST] + channel * step[OUTPUT_STRIDE] + y * layout.width
+            row = step.source.first + (position * layout.rows + y) * layout.columns * stride
+            for channel in range(step.inner):
+                place = step.output_place.first + channel * step.output_place.stride + y * layout.width
                 for x in range(layout.width):
-                    output[first + position, place + x] = memory[row + x * stride + channel]
+                    output[position, place + x] = memory[row + x * stride + channel]
 
 
 @kernel
-def _give_vector(step: np.ndarray, memory: Array, output: Array, first: int, count: int) -> None:
-    for position in range(count):
-        for number in range(step[INNER]):
-            place = step[OUTPUT_FIRST] + number * step[OUTPUT_STRIDE]
-            output[first + position, place] = memory[step[SOURCE] + position * step[SOURCE_STRIDE] + number]
+def _write_vector(step: Step, memory: Array, output: Array) -> None:
+    """Copy vectors to an output [positions, numbers]."""
+    for position in range(len(output)):
+        for number in range(step.inner):
+            place = step.output_place.first + number * step.output_place.stride
+            output[position, place] = memory[step.source.first + position * step.source.stride + number]

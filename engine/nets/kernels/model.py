@@ -1,6 +1,6 @@
-"""A `NetSpec` as steps for `engine.nets.kernels.kernels`, for boards of one size.
+"""Turns a `NetSpec` into steps for `engine.nets.kernels.kernels`, for boards of one size.
 
-Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. A board fills its points exactly, so
+Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. The points are those of the board, so
 that nothing is masked.
 """
 
@@ -34,21 +34,21 @@ _POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
 
 
 def computes(spec: NetSpec) -> bool:
-    """Return whether there are steps for all layers of a network; there are none for those of transformers."""
+    """Return whether there are steps for all layers of a network; there are none for transformers."""
     is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
     return is_normal and not _contains(spec.blocks, AttentionBlock | FeedForwardBlock)
 
 
 def computes_rounded(spec: NetSpec) -> bool:
-    """Return whether there are steps in bf16, too.
+    """Return whether the steps can compute a network in bf16, too.
 
-    There are none where activations are added to, which would have to be kept in float32 and in bf16.
+    Not if a block adds to activations: these would have to be kept both in float32 and in bf16.
     """
     return computes(spec) and not _contains(spec.blocks, PostActivationBlock)
 
 
 def refuse_transformers(spec: NetSpec) -> None:
-    """Raise GoError for a network that there are no steps for."""
+    """Raise GoError for a network that has layers without steps."""
     if not computes(spec):
         raise GoError(f"the numba backend computes no transformers, such as {spec.name}: choose openvino or torch")
 
@@ -61,7 +61,7 @@ def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
 
 
 def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
-    """Return a network for boards of width x height and so many positions at most, see `Steps`.
+    """Return a network for boards of width x height and at most `positions` positions at a time, see `Steps`.
 
     rounded: in bf16, for which see `computes_rounded`. Raises GoError for a transformer.
     """
@@ -91,7 +91,7 @@ def _stem(steps: Steps, spec: NetSpec) -> Points:
 
 
 def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
-    """Return what globals and metadata add to the stem's points, if there are any."""
+    """Return the vectors that globals and metadata add to the stem's points, if there are any."""
     stem: Stem = spec.stem
     if stem.globals is None and stem.metadata is None:
         return None
@@ -132,7 +132,7 @@ def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
 
 
 def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
-    """Return what the last convolution of a global pooling block sees."""
+    """Return the input of the last convolution of a global pooling block."""
     points = steps.activated(start, block.pool_conv, block.pool_norm, block.pool_activation, exact=True)
     layer = global_pooled(block.pool_bias, steps.area)
     vector = steps.multiplied_pooled(steps.pooled(points), block.pool_conv.outputs, layer)
@@ -147,21 +147,21 @@ def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) ->
         vector = steps.flat(inner, head.conv.outputs)
         if head.hidden is not None:
             vector = steps.multiplied(vector, head.hidden, head.hidden_activation)
-        steps.give(steps.multiplied(vector, head.linear), steps.area + 1, _POLICY)
+        steps.write(steps.multiplied(vector, head.linear), steps.area + 1, _POLICY)
         return
     channels, stride = head.pool_conv.outputs, steps.area + 1
     inner = steps.activated(points, head.pool_conv, head.pool_norm, head.pool_activation, exact=True)
     pooled = steps.pooled(inner)
     bias = steps.multiplied_pooled(pooled, channels, global_pooled(head.pool_bias, steps.area))
     inner = steps.activated(points, head.conv1, head.norm, head.activation, vector=bias, exact=True)
-    steps.give(steps.convolved(inner, head.conv2), head.policies, _POLICY, stride=stride)
+    steps.write(steps.convolved(inner, head.conv2), head.policies, _POLICY, stride=stride)
     if head.pass_hidden is None:
         passing = steps.multiplied_pooled(pooled, channels, global_pooled(head.pass_linear, steps.area))
     else:
         layer = global_pooled(head.pass_hidden, steps.area)
         passing = steps.multiplied_pooled(pooled, channels, layer, head.pass_activation)
         passing = steps.multiplied(passing, head.pass_linear)
-    steps.give(passing, head.policies, _POLICY, first=steps.area, stride=stride)
+    steps.write(passing, head.policies, _POLICY, first=steps.area, stride=stride)
 
 
 def _value(steps: Steps, points: Points, head: ValueHead | DenseValueHead) -> None:
@@ -169,12 +169,12 @@ def _value(steps: Steps, points: Points, head: ValueHead | DenseValueHead) -> No
     points = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
     if isinstance(head, DenseValueHead):
         hidden = steps.multiplied(steps.flat(points, head.conv.outputs), head.hidden, head.hidden_activation)
-        steps.give(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
+        steps.write(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
         return
     layer = value_pooled(head.hidden, steps.area)
     hidden = steps.multiplied_pooled(steps.pooled(points), head.conv.outputs, layer, head.hidden_activation)
-    steps.give(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
+    steps.write(steps.multiplied(hidden, head.result), head.result.outputs, _RESULT)
     if head.score is not None:
-        steps.give(steps.multiplied(hidden, head.score), head.score.outputs, _SCORE)
+        steps.write(steps.multiplied(hidden, head.score), head.score.outputs, _SCORE)
     if head.ownership is not None:
-        steps.give(steps.convolved(points, head.ownership), 1, _OWNERSHIP)
+        steps.write(steps.convolved(points, head.ownership), 1, _OWNERSHIP)

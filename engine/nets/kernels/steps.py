@@ -1,7 +1,7 @@
-"""Collects the steps of `engine.nets.kernels.kernels` for boards of one size.
+"""Collects the steps of a network for boards of one size, as `engine.nets.kernels.plan` describes them.
 
-Owns the order of the steps, in which precision and how a convolution is computed, and which norm is computed along with
-the convolution before it. Where everything lies, `engine.nets.kernels.memory` does.
+Owns the order of the steps, the precision and the algorithm of each convolution, and which norm is computed together
+with the convolution before it. `engine.nets.kernels.memory` owns where everything is in memory.
 """
 
 from collections.abc import Iterable
@@ -11,49 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.kernels.code import ACTIVATIONS
-from engine.nets.kernels.kernels import (
-    ACTIVATION,
-    CHANNELS,
-    COLUMNS,
+from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
+from engine.nets.kernels.plan import (
     CONVOLVE,
-    FIELDS,
+    CONVOLVE_BY_TILES,
+    CONVOLVE_BY_WINOGRAD,
     FLATTEN,
-    GIVE_POINTS,
-    GIVE_VECTOR,
-    INNER,
-    IS_VECTOR,
-    KERNEL_HEIGHT,
-    KERNEL_WIDTH,
-    KIND,
-    NORM,
     NORMALIZE,
-    OLD,
-    OLD_STRIDE,
-    OUTPUT,
-    OUTPUT_FIRST,
-    OUTPUT_STRIDE,
-    PANELS,
-    PLACES,
     POOL,
-    POST,
-    POST_STRIDE,
-    RAW,
-    RAW_STRIDE,
     READ_GLOBALS,
     READ_PLANES,
-    ROUNDED,
-    ROWS,
-    SIDE,
-    SOURCE,
-    SOURCE_STRIDE,
-    TILED,
-    VECTOR,
-    VECTOR_STRIDE,
-    WEIGHTS,
-    WINOGRAD,
+    STEP,
+    WRITE_POINTS,
+    WRITE_VECTOR,
     Layout,
+    Plan,
 )
-from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
 from engine.nets.kernels.tiles import DEPTH, POINTS, SUMS, in_tiles
 from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.kernels.winograd import outputs_at_once, transformed
@@ -62,28 +35,23 @@ from engine.nets.spec import Activation, Array, Conv, Linear, Norm
 
 @dataclass(frozen=True)
 class Model:
-    """A network, ready to compute.
+    """A network, ready to compute. memory: floats that computing needs. positions: the most at a time."""
 
-    steps: [steps, FIELDS] int64. weights: flat. memory: floats that computing needs. positions: most at a time.
-    """
-
-    layout: Layout
-    steps: NDArray[np.int64]
-    weights: Array
+    plan: Plan
     memory: int
     positions: int
 
     def new_memory(self) -> Array:
-        """Return memory to compute in; no two threads may use it at a time."""
+        """Allocate memory to compute in; only one thread may use it at a time."""
         return aligned(self.memory)
 
 
 class Steps:
     """The steps so far, for boards of width x height.
 
-    lanes: floats of a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
-    stem, kernels: height and width of the kernel that planes are convolved by, and of all others.
-    rounded: compute convolutions in bf16, by tiles, which take 16 lanes; otherwise in fp32.
+    lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: the most at a time.
+    stem, kernels: height and width of the kernel that planes are convolved with, and of all others.
+    rounded: compute convolutions in bf16, by tiles, which needs 16 lanes; otherwise in fp32.
     """
 
     def __init__(
@@ -107,26 +75,22 @@ class Steps:
                 columns, rows = max(columns, whole(width, side)), max(rows, whole(height, side))
         grid = self._tight_grid(border) if rounded else Grid(rows + 2 * border, columns + 2 * border, border)
         self._memory, self._weights = Memory(positions, grid, shares_borders=rounded), Weights()
-        self._steps: list[NDArray[np.int64]] = []
+        self._steps: list[NDArray[np.void]] = []
         self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
         self._tables: dict[Grid, int] = {}
         self._tiles = self._products = self._row = self._most_channels = 0
 
     def model(self) -> Model:
-        """Return what was collected."""
+        """Return the collected steps as a model."""
         sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
         zeros, unread, tiles, products, row = (self._memory.room(size) for size in sizes)
         steps = np.array(self._steps)
-        for place, stride, instead in (
-            (VECTOR, VECTOR_STRIDE, zeros),
-            (OLD, OLD_STRIDE, zeros),
-            (RAW, RAW_STRIDE, unread),
-            (POST, POST_STRIDE, unread),
-        ):
-            steps[steps[:, stride] == 0, place] = instead
+        # A stride of 0 reads zeros, or writes where nobody reads: the kernels need no condition.
+        for name, instead in (("vector", zeros), ("old", zeros), ("raw", unread), ("post", unread)):
+            steps[name]["first"][steps[name]["stride"] == 0] = instead
         board = self.width, self.height, *self._memory.grid[:2]
         layout = Layout(self._lanes, *board, tiles, products, row, self._memory.spare)
-        return Model(layout, steps, self._weights.array(), self._memory.floats, self._memory.positions)
+        return Model(Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions)
 
     def planes(self, count: int) -> Points:
         """Return the input planes."""
@@ -135,7 +99,7 @@ class Steps:
         points = self._memory.points(channels, rounded=self._rounded, grid=grid)
         self._row = max(self._row, self.width * channels)
         step = self._add(READ_PLANES, inner=count, channels=channels, post=points)
-        step[[ROWS, COLUMNS]] = points.grid[:2]
+        step["rows"], step["columns"] = points.grid[:2]
         return points
 
     def globals(self, count: int) -> Vectors:
@@ -145,7 +109,7 @@ class Steps:
         return vectors
 
     def convolved(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
-        """Return new points: a convolution, with a vector added to all points of its position."""
+        """Return new points: a convolution, with `vector` added to all points of its position."""
         raw = self._memory.points(self._filled(conv.outputs))
         self._convolve(source, conv, vector=vector, raw=raw)
         return raw
@@ -162,7 +126,7 @@ class Steps:
     ) -> Points:
         """Return new points: the activation of the norm of `convolved`.
 
-        exact: in float32 wherever they were computed, for what is not a convolution by tiles.
+        exact: in float32 in any case, for a step that is no convolution by tiles.
         """
         post = self._memory.points(self._filled(conv.outputs), rounded=self._rounded and not exact)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
@@ -177,18 +141,20 @@ class Steps:
         self._convolve(source, conv, old=points, post=points, activation=activation)
 
     def normalized(self, points: Points, norm: Norm, activation: Activation) -> Points:
-        """Return new points: the activation of the norm of points, computed with these where they were just made."""
+        """Return new points: the activation of the norm of points, by the last step if that made the points."""
         step, factors = self._steps[-1], self._factors
-        # Rows of a higher kernel are read after rows above them are written: not to where the source is.
-        post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step[SOURCE]))
-        made_them = step[KIND] in (CONVOLVE, WINOGRAD, TILED) and step[RAW] == points.first and step[RAW_STRIDE] != 0
+        # Not where the source is: a row is written before the rows below it are convolved, which read it again.
+        post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step["source"]["first"]))
+        is_convolution = step["kind"] in (CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_TILES)
+        made_them = is_convolution and step["raw"]["first"] == points.first and step["raw"]["stride"] != 0
         if not made_them:
             self._row = max(self._row, self.width * points.stride)
             factors = _factors(points.stride, None, None)
-            step = self._add(NORMALIZE, source=points, channels=points.stride, factors=factors)
+            step = self._add(NORMALIZE, source=points, channels=points.stride)
+            self._set_factors(step, factors)
         _set_norm(factors, norm)
-        step[[POST, POST_STRIDE, ROUNDED]] = post.first, post.stride, post.rounded
-        step[ACTIVATION] = ACTIVATIONS.index(activation)
+        step["post"], step["rounded"] = post[:2], post.rounded
+        step["activation"] = ACTIVATIONS.index(activation)
         return post
 
     def multiplied(
@@ -199,27 +165,20 @@ class Steps:
         *,
         added: Vectors | None = None,
     ) -> Vectors:
-        """Return new vectors: the activation of a layer, to which others are added before."""
+        """Return new vectors: the activation of the sum of a layer and, if given, of `added`."""
         inputs, outputs = layer.weight.shape
         channels = self._filled(outputs)
         post = self._memory.vectors(channels)
         self._row = max(self._row, self._memory.positions * channels)
-        step = self._add(
-            CONVOLVE,
-            source=source,
-            inner=inputs,
-            channels=channels,
-            old=added,
-            post=post,
-            activation=activation,
-            matrix=layer.weight[None],
-            factors=_factors(channels, layer.bias, None),
-        )
-        step[[KERNEL_HEIGHT, KERNEL_WIDTH, IS_VECTOR]] = 1
+        step = self._add(CONVOLVE, inner=inputs, channels=channels, source=source, old=added, post=post)
+        step["activation"] = ACTIVATIONS.index(activation)
+        step["kernel_height"] = step["kernel_width"] = step["is_vector"] = 1
+        self._set_matrix(step, layer.weight[None])
+        self._set_factors(step, _factors(channels, layer.bias, None))
         return post
 
     def pooled(self, points: Points) -> Vectors:
-        """Return the sum of each channel, and `points.stride` numbers further its maximum."""
+        """Return vectors of the sums of the channels, followed, at `points.stride`, by their maxima."""
         post = self._memory.vectors(2 * points.stride)
         self._add(POOL, source=points, channels=points.stride, post=post)
         return post
@@ -227,7 +186,7 @@ class Steps:
     def multiplied_pooled(
         self, source: Vectors, channels: int, layer: Linear, activation: Activation = Activation.IDENTITY
     ) -> Vectors:
-        """Return the activation of a layer of the means, or means and maxima, of so many channels that are `pooled`."""
+        """Return the activation of a layer of the means, or means and maxima, of `channels` `pooled` channels."""
         gap = np.zeros((self._filled(channels) - channels, layer.outputs), dtype=np.float32)
         means, maxima = layer.weight[:channels] / np.float32(self.area), layer.weight[channels:]
         weight = np.concatenate([means, gap, maxima] if len(maxima) else [means])
@@ -239,13 +198,14 @@ class Steps:
         self._add(FLATTEN, source=points, inner=channels, post=post)
         return post
 
-    def give(self, source: Points | Vectors, count: int, output: int, *, first: int = 0, stride: int = 1) -> None:
-        """Write so many channels or numbers to an output, each where the last one began plus `stride`."""
-        step = self._add(GIVE_POINTS if isinstance(source, Points) else GIVE_VECTOR, source=source, inner=count)
-        step[[OUTPUT, OUTPUT_FIRST, OUTPUT_STRIDE]] = output, first, stride
+    def write(self, source: Points | Vectors, count: int, output: int, *, first: int = 0, stride: int = 1) -> None:
+        """Write `count` channels or numbers to an output, number i of them from first + i * stride on."""
+        kind = WRITE_POINTS if isinstance(source, Points) else WRITE_VECTOR
+        step = self._add(kind, source=source, inner=count)
+        step["output"], step["output_place"] = output, (first, stride)
 
     def release(self, points: Points) -> None:
-        """Let later steps have the memory of points."""
+        """Let later steps use the memory of points."""
         self._memory.release(points)
 
     def _convolve(
@@ -253,93 +213,79 @@ class Steps:
         source: Points,
         conv: Conv,
         *,
-        vector: Vectors | None = None,
-        old: Points | None = None,
-        raw: Points | None = None,
-        post: Points | None = None,
         norm: Norm | None = None,
         activation: Activation = Activation.IDENTITY,
+        **places: Points | Vectors | None,
     ) -> None:
-        """Add the step of a convolution, see `vectors.finish_row`."""
+        """Add the step of a convolution; places: `vector`, `old`, `raw` and `post`, see `vectors.FinishedRow`."""
         outputs, inputs, height, width = conv.weight.shape
         channels, side = self._filled(outputs), 0 if source.rounded else self._side(height, width)
         if source.rounded:
-            read = self._filled(inputs)
-            spaced = np.zeros((height, width, read, channels), dtype=np.float32)
-            spaced[:, :, :inputs, :outputs] = conv.weight.transpose(2, 3, 1, 0)
-            matrix = spaced.reshape(height, width * read, channels)
+            kind, matrix = CONVOLVE_BY_TILES, self._in_rows(conv, self._filled(inputs), channels)
             self._row = max(self._row, SUMS)
         elif side:
-            matrix = transformed(conv.weight, side)
-            across, down = -(-self.width // side), -(-self.height // side)
-            tiles = self._memory.positions * across * down
-            self._tiles = max(self._tiles, len(matrix) * (tiles * source.stride + self._lanes))
-            self._products = max(self._products, len(matrix) * (tiles * channels + self._lanes))
-            self._row = max(self._row, across * side * side * channels)
+            kind, matrix = CONVOLVE_BY_WINOGRAD, transformed(conv.weight, side)
+            self._reserve_for_winograd(len(matrix), side, source.stride, channels)
         else:
-            read = inputs if width == 1 else source.stride
-            spaced = np.zeros((height, width, read, outputs), dtype=np.float32)
-            spaced[:, :, :inputs] = conv.weight.transpose(2, 3, 1, 0)
-            matrix = spaced.reshape(height, width * read, outputs)
+            kind, matrix = CONVOLVE, self._in_rows(conv, inputs if width == 1 else source.stride, outputs)
             self._row = max(self._row, self.width * channels)
-        step = self._add(
-            TILED if source.rounded else WINOGRAD if side else CONVOLVE,
-            source=source,
-            inner=inputs,
-            channels=channels,
-            vector=vector,
-            old=old,
-            raw=raw,
-            post=post,
-            activation=activation,
-            matrix=matrix,
-            factors=_factors(channels, conv.bias, norm),
-        )
-        step[[KERNEL_HEIGHT, KERNEL_WIDTH, SIDE]] = height, width, side
+        step = self._add(kind, inner=inputs, channels=channels, source=source, **places)
+        step["activation"] = ACTIVATIONS.index(activation)
+        step["kernel_height"], step["kernel_width"], step["side"] = height, width, side
+        self._set_matrix(step, matrix)
+        self._set_factors(step, _factors(channels, conv.bias, norm))
         if source.rounded:
-            step[[PLACES, ROWS, COLUMNS]] = self._places(source.grid), *source.grid[:2]
+            step["rows"], step["columns"] = source.grid[:2]
+            step["places"] = self._places(source.grid)
+
+    @staticmethod
+    def _in_rows(conv: Conv, read: int, channels: int) -> Array:
+        """Return a kernel as [rows, columns * read, channels]: numbers that fill it up are 0."""
+        outputs, inputs, height, width = conv.weight.shape
+        spaced = np.zeros((height, width, read, channels), dtype=np.float32)
+        spaced[:, :, :inputs, :outputs] = conv.weight.transpose(2, 3, 1, 0)
+        return spaced.reshape(height, width * read, channels)
+
+    def _reserve_for_winograd(self, numbers: int, side: int, inner: int, channels: int) -> None:
+        """Make the common memory large enough for tiles of `numbers` numbers, their products and rows of outputs."""
+        across, down = -(-self.width // side), -(-self.height // side)
+        tiles = self._memory.positions * across * down
+        self._tiles = max(self._tiles, numbers * (tiles * inner + self._lanes))
+        self._products = max(self._products, numbers * (tiles * channels + self._lanes))
+        self._row = max(self._row, across * side * side * channels)
 
     def _add(
-        self,
-        kind: int,
-        *,
-        source: Points | Vectors | None = None,
-        inner: int = 0,
-        channels: int = 0,
-        vector: Vectors | None = None,
-        old: Points | Vectors | None = None,
-        raw: Points | None = None,
-        post: Points | Vectors | None = None,
-        activation: Activation = Activation.IDENTITY,
-        matrix: Array | None = None,
-        factors: Array | None = None,
-    ) -> NDArray[np.int64]:
-        """Add a step and return it, to be completed."""
-        step = np.zeros(FIELDS, dtype=np.int64)
-        step[[KIND, INNER, CHANNELS, ACTIVATION]] = kind, inner, channels, ACTIVATIONS.index(activation)
-        for place, stride, what in (
-            (SOURCE, SOURCE_STRIDE, source),
-            (VECTOR, VECTOR_STRIDE, vector),
-            (OLD, OLD_STRIDE, old),
-            (RAW, RAW_STRIDE, raw),
-            (POST, POST_STRIDE, post),
-        ):
-            if what is not None:
-                step[[place, stride]] = what[:2]
-        step[ROUNDED] = isinstance(post, Points) and post.rounded
-        if matrix is not None and kind == TILED:
-            step[WEIGHTS] = self._weights.keep(in_tiles(matrix))
-        elif matrix is not None:
-            step[PANELS] = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
-            step[WEIGHTS] = self._weights.keep(self._in_panels(matrix, channels, int(step[PANELS]), kind == WINOGRAD))
-        if factors is not None:
-            step[NORM], self._factors = self._weights.keep(factors), factors
+        self, kind: int, *, inner: int = 0, channels: int = 0, **places: Points | Vectors | None
+    ) -> NDArray[np.void]:
+        """Add a step and return it, for the caller to complete; places: fields of STEP."""
+        step = np.zeros((), dtype=STEP)
+        step["kind"], step["inner"], step["channels"] = kind, inner, channels
+        for name, place in places.items():
+            if place is not None:
+                step[name] = place[:2]
+        post = places.get("post")
+        step["rounded"] = isinstance(post, Points) and post.rounded
         self._most_channels = max(self._most_channels, channels)
         self._steps.append(step)
         return step
 
+    def _set_matrix(self, step: NDArray[np.void], matrix: Array) -> None:
+        """Keep the weights [parts, inner, out] of a step, in the order in which its kind reads them."""
+        if step["kind"] == CONVOLVE_BY_TILES:
+            step["weights"] = self._weights.keep(in_tiles(matrix))
+            return
+        channels = int(step["channels"])
+        panels = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
+        step["panels"] = panels
+        by_part = bool(step["kind"] == CONVOLVE_BY_WINOGRAD)
+        step["weights"] = self._weights.keep(self._in_panels(matrix, channels, panels, by_part))
+
+    def _set_factors(self, step: NDArray[np.void], factors: Array) -> None:
+        """Keep the bias, scale and shift of a step; `normalized` may change them later."""
+        step["norm"], self._factors = self._weights.keep(factors), factors
+
     def _in_panels(self, matrix: Array, channels: int, panels: int, by_part: bool) -> Array:
-        """Return a matrix [parts, inner, out] in the order in which it is read, filled up to so many channels.
+        """Return a matrix [parts, inner, out] in the order in which it is read, filled up to `channels` with zeros.
 
         Panel by panel [parts, inner, width]; by part: part by part and then panel by panel [inner, width].
         """
@@ -354,19 +300,19 @@ class Steps:
         return np.concatenate([piece.ravel() for piece in pieces])
 
     def _side(self, height: int, width: int) -> int:
-        """Return Winograd's m for a kernel, 0 where rows of the kernel are multiplied."""
+        """Return Winograd's m for a kernel, 0 if rows of the kernel are multiplied."""
         return outputs_at_once(height, self.width, self.height) if height == width else 0
 
     def _filled(self, channels: int) -> int:
-        """Return the channels of whole vectors, or of whole tiles."""
+        """Return a number of channels rounded up to whole vectors, or to whole tiles."""
         return whole(channels, DEPTH if self._rounded else self._lanes)
 
     def _tight_grid(self, border: int) -> Grid:
-        """Return how boards lie where the border on the right of a row is that on the left of the next one."""
+        """Return a grid in which the right border of a row is the left border of the next one."""
         return Grid(self.height + 2 * border, self.width + border, border)
 
     def _places(self, grid: Grid) -> int:
-        """Return the place of the table, see `tiles.convolve_points`, for points that lie so."""
+        """Return the index of the table `places` of `tiles.TiledConvolution` for points in this grid."""
         if grid not in self._tables:
             table = np.full(whole(self.height * grid.columns, POINTS), -1, dtype=np.int32)
             on_board = table[: self.height * grid.columns].reshape(self.height, -1)[:, : self.width]
@@ -376,7 +322,7 @@ class Steps:
 
 
 def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
-    """Return bias, scale and shift [3, channels], see `vectors.finish_row`."""
+    """Return bias, scale and shift [3, channels], see `vectors.FinishedRow`."""
     factors = np.zeros((3, channels), dtype=np.float32)
     factors[1] = 1.0
     if bias is not None:

@@ -1,48 +1,54 @@
 """The inner loops of a network in fp32 as vector instructions, for kernels to call; see `engine.nets.kernels.code`.
 
-Every array is followed by the place in it where a loop begins; places, strides and lengths are in floats.
+Each loop has a NamedTuple of its arguments; indices, strides and lengths are in floats.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, Value, vector_intrinsic
+from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
 from engine.nets.kernels.winograd import OUTPUTS, TILES, matrices
 
 _ROWS = 4
 """Rows of a tile of a matrix product."""
 WIDEST_PANEL = {8: 3, 16: 6}
-"""Most vectors in a row of such a tile: with _ROWS of them and the operands, they fill the registers."""
+"""Most vectors in a row of such a tile, by lanes: with _ROWS rows and the operands, they fill the registers."""
 
 
-def _multiply_rows(
-    code: Code,
-    panel: Value,
-    left: Value,
-    left_stride: Value,
-    rows: Value,
-    parts: Value,
-    part_stride: Value,
-    k: Value,
-    right: Value,
-    out: Value,
-    out_stride: Value,
-) -> None:
-    """out[r] = sum over parts p of left[r + p] . right[p], for so many rows r.
+class Product(NamedTuple):
+    """out[r] = sum over parts p of left[r + p] . right[p], for each of `rows` rows r.
 
     Matrices by rows: left row r of part p begins at r * left_stride + p * part_stride and has k numbers; right
     [parts, k, panel * lanes], panel 1 to WIDEST_PANEL[lanes]; out row r begins at r * out_stride.
     """
-    rest = code.builder.srem(rows, INTEGER(_ROWS))
-    whole = code.builder.sub(rows, rest)
+
+    panel: int
+    left: InMemory
+    left_stride: int
+    rows: int
+    parts: int
+    part_stride: int
+    k: int
+    right: InWeights
+    out: InMemory
+    out_stride: int
+
+
+def _multiply_rows(code: Code, product: Product) -> None:
+    """Write the instructions of a `Product`."""
+    left_stride, parts, k, out_stride = product.left_stride, product.parts, product.k, product.out_stride
+    rest = code.builder.srem(product.rows, INTEGER(_ROWS))
+    whole = code.builder.sub(product.rows, rest)
 
     def multiply(row: Value, count: int, vectors: int) -> None:
-        """Write the product of so many rows from `row` on."""
-        first = code.at(left, code.times(row, left_stride))
+        """Write the product of `count` rows from `row` on, with all its sums in registers."""
+        first = code.at(product.left, code.times(row, left_stride))
         sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(count)]
         with code.loop(parts) as part:
-            begin = code.at(first, code.times(part, part_stride))
+            begin = code.at(first, code.times(part, product.part_stride))
             lines = [code.at(begin, code.times(left_stride, line)) for line in range(count)]
-            block = code.at(right, code.times(code.times(part, k), vectors * code.lanes))
+            block = code.at(product.right, code.times(code.times(part, k), vectors * code.lanes))
             with code.loop(k) as index:
                 source = code.at(block, code.times(index, vectors * code.lanes))
                 factors = [code.load(code.at(source, INTEGER(v * code.lanes))) for v in range(vectors)]
@@ -50,14 +56,16 @@ def _multiply_rows(
                     value = code.spread(code.at(line, index))
                     for factor, each in zip(factors, line_sums, strict=True):
                         code.builder.store(code.fma(value, factor, code.builder.load(each)), each)
-        result = code.at(out, code.times(row, out_stride))
+        result = code.at(product.out, code.times(row, out_stride))
         for line, line_sums in enumerate(sums):
             for v, each in enumerate(line_sums):
                 place = code.at(result, code.times(out_stride, line), INTEGER(v * code.lanes))
                 code.store(code.builder.load(each), place)
 
+    # One loop for each width of a panel and each rest of rows: rows that are left of a product are multiplied as rows,
+    # not filled up to _ROWS.
     for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
-        with code.when_equal(panel, vectors):
+        with code.when_equal(product.panel, vectors):
             with code.loop(whole, _ROWS) as row:
                 multiply(row, _ROWS, vectors)
             for count in range(1, _ROWS):
@@ -65,121 +73,135 @@ def _multiply_rows(
                     multiply(whole, count, vectors)
 
 
-def _transform_tile(
-    code: Code,
-    side: Value,
-    points: Value,
-    row_stride: Value,
-    column_stride: Value,
-    out: Value,
-    out_stride: Value,
-    channels: Value,
-) -> None:
-    """Write BT d B of a tile d of side x side points, for all channels, number i of the result at i * out_stride."""
-    for tile in TILES:
-        matrix = matrices(tile - 2, 3).inputs
-        with code.when_equal(side, tile), code.loop(channels, code.lanes) as channel:
-            first = code.at(points, channel)
+class TileInputs(NamedTuple):
+    """BT d B of a tile d of side x side points, for all channels; number i of the result at i * out_stride."""
+
+    side: int
+    points: InMemory
+    row_stride: int
+    column_stride: int
+    out: InMemory
+    out_stride: int
+    channels: int
+
+
+def _transform_tile(code: Code, tile: TileInputs) -> None:
+    """Write the instructions of `TileInputs`, once for each side: the transforms are constants in the instructions."""
+    for side in TILES:
+        matrix = matrices(side - 2, 3).inputs
+        with code.when_equal(tile.side, side), code.loop(tile.channels, code.lanes) as channel:
+            first = code.at(tile.points, channel)
             seen = [
                 [
-                    code.load(code.at(first, code.times(row_stride, y), code.times(column_stride, x)))
-                    for x in range(tile)
+                    code.load(code.at(first, code.times(tile.row_stride, y), code.times(tile.column_stride, x)))
+                    for x in range(side)
                 ]
-                for y in range(tile)
+                for y in range(side)
             ]
             numbers = (number for row in code.sandwich(matrix, seen) for number in row)
             for index, number in enumerate(numbers):
-                code.store(number, code.at(out, channel, code.times(out_stride, index)))
+                code.store(number, code.at(tile.out, channel, code.times(tile.out_stride, index)))
 
 
-def _outputs_of_tile(
-    code: Code,
-    kernel: Value,
-    side: Value,
-    products: Value,
-    products_stride: Value,
-    out: Value,
-    row_stride: Value,
-    column_stride: Value,
-    channels: Value,
-) -> None:
-    """Write AT m A of the products m of a tile, side x side outputs of a kernel, for all channels; see above."""
+class TileOutputs(NamedTuple):
+    """AT m A of the products m of a tile, side x side outputs of a kernel, for all channels; see `winograd`."""
+
+    kernel: int
+    side: int
+    products: InMemory
+    products_stride: int
+    out: InMemory
+    row_stride: int
+    column_stride: int
+    channels: int
+
+
+def _outputs_of_tile(code: Code, tile: TileOutputs) -> None:
+    """Write the instructions of `TileOutputs`, once for each kernel and number of outputs."""
     for kernel_side, outputs in ((kernel_side, m) for kernel_side, choices in OUTPUTS.items() for m in choices):
         matrix = matrices(outputs, kernel_side).outputs
-        tile = outputs + kernel_side - 1
+        side = outputs + kernel_side - 1
         with (
-            code.when_equal(kernel, kernel_side),
-            code.when_equal(side, outputs),
-            code.loop(channels, code.lanes) as channel,
+            code.when_equal(tile.kernel, kernel_side),
+            code.when_equal(tile.side, outputs),
+            code.loop(tile.channels, code.lanes) as channel,
         ):
-            first = code.at(products, channel)
-            numbers = [code.load(code.at(first, code.times(products_stride, i))) for i in range(tile * tile)]
-            rows = [numbers[tile * y : tile * (y + 1)] for y in range(tile)]
+            first = code.at(tile.products, channel)
+            numbers = [code.load(code.at(first, code.times(tile.products_stride, i))) for i in range(side * side)]
+            rows = [numbers[side * y : side * (y + 1)] for y in range(side)]
             for y, row in enumerate(code.sandwich(matrix, rows)):
                 for x, number in enumerate(row):
-                    place = code.at(out, channel, code.times(row_stride, y), code.times(column_stride, x))
+                    place = code.at(
+                        tile.out, channel, code.times(tile.row_stride, y), code.times(tile.column_stride, x)
+                    )
                     code.store(number, place)
 
 
-def _finish_row(
-    code: Code,
-    activation: Value,
-    points: Value,
-    points_stride: Value,
-    columns: Value,
-    channels: Value,
-    vector: Value,
-    old: Value,
-    old_stride: Value,
-    raw: Value,
-    raw_stride: Value,
-    norm: Value,
-    post: Value,
-    post_stride: Value,
-) -> None:
+class FinishedRow(NamedTuple):
     """raw = points + vector + bias + old, post = activation(raw * scale + shift), for a row of points.
 
-    norm: bias, scale and shift, `channels` numbers each. Of what is not wanted the stride is 0.
+    norm: bias, scale and shift, `channels` numbers each. What is not wanted has a stride of 0.
     """
+
+    activation: int
+    points: InMemory
+    points_stride: int
+    columns: int
+    channels: int
+    vector: InMemory
+    old: InMemory
+    old_stride: int
+    raw: InMemory
+    raw_stride: int
+    norm: InWeights
+    post: InMemory
+    post_stride: int
+
+
+def _finish_row(code: Code, row: FinishedRow) -> None:
+    """Write the instructions of a `FinishedRow`, once for each activation."""
     builder = code.builder
-    for place, kind in enumerate(ACTIVATIONS):
-        with code.when_equal(activation, place), code.loop(channels, code.lanes) as channel:
-            factors = code.at(norm, channel)
-            bias, scale, shift = (code.load(code.at(factors, code.times(channels, part))) for part in range(3))
-            added = builder.fadd(bias, code.load(code.at(vector, channel)))
-            with code.loop(columns) as column:
-                number = code.load(code.at(points, channel, code.times(column, points_stride)))
-                before = code.load(code.at(old, channel, code.times(column, old_stride)))
+    for index, kind in enumerate(ACTIVATIONS):
+        with code.when_equal(row.activation, index), code.loop(row.channels, code.lanes) as channel:
+            factors = code.at(row.norm, channel)
+            bias, scale, shift = (code.load(code.at(factors, code.times(row.channels, part))) for part in range(3))
+            added = builder.fadd(bias, code.load(code.at(row.vector, channel)))
+            with code.loop(row.columns) as column:
+                number = code.load(code.at(row.points, channel, code.times(column, row.points_stride)))
+                before = code.load(code.at(row.old, channel, code.times(column, row.old_stride)))
                 number, activated = code.finish(number, before, added, scale, shift, kind)
-                code.store(number, code.at(raw, channel, code.times(column, raw_stride)))
-                code.store(activated, code.at(post, channel, code.times(column, post_stride)))
+                code.store(number, code.at(row.raw, channel, code.times(column, row.raw_stride)))
+                code.store(activated, code.at(row.post, channel, code.times(column, row.post_stride)))
 
 
-def _pool_points(
-    code: Code,
-    points: Value,
-    row_stride: Value,
-    column_stride: Value,
-    rows: Value,
-    columns: Value,
-    channels: Value,
-    out: Value,
-) -> None:
-    """Write the sums over all points, and `channels` further the largest numbers."""
+class Pool(NamedTuple):
+    """The sums over all points, and `channels` further the largest numbers."""
+
+    points: InMemory
+    row_stride: int
+    column_stride: int
+    rows: int
+    columns: int
+    channels: int
+    out: InMemory
+
+
+def _pool_points(code: Code, pool: Pool) -> None:
+    """Write the instructions of a `Pool`."""
     builder = code.builder
-    with code.loop(channels, code.lanes) as channel:
+    with code.loop(pool.channels, code.lanes) as channel:
         total, largest = code.variable(code.number(0.0)), code.variable(code.number(-np.inf))
-        with code.loop(rows) as row, code.loop(columns) as column:
-            place = code.at(points, channel, code.times(row, row_stride), code.times(column, column_stride))
-            number = code.load(place)
+        with code.loop(pool.rows) as row, code.loop(pool.columns) as column:
+            line, point = code.times(row, pool.row_stride), code.times(column, pool.column_stride)
+            number = code.load(code.at(pool.points, channel, line, point))
             builder.store(builder.fadd(builder.load(total), number), total)
             builder.store(code.larger(number, builder.load(largest)), largest)
-        code.store(builder.load(total), code.at(out, channel))
-        code.store(builder.load(largest), code.at(out, channel, channels))
+        code.store(builder.load(total), code.at(pool.out, channel))
+        code.store(builder.load(largest), code.at(pool.out, channel, pool.channels))
 
 
-multiply_rows = vector_intrinsic(_multiply_rows, arrays=3)
-transform_tile = vector_intrinsic(_transform_tile, arrays=2)
-outputs_of_tile = vector_intrinsic(_outputs_of_tile, arrays=2)
-finish_row = vector_intrinsic(_finish_row, arrays=6)
-pool_points = vector_intrinsic(_pool_points, arrays=2)
+multiply_rows = vector_intrinsic(_multiply_rows)
+transform_tile = vector_intrinsic(_transform_tile)
+outputs_of_tile = vector_intrinsic(_outputs_of_tile)
+finish_row = vector_intrinsic(_finish_row)
+pool_points = vector_intrinsic(_pool_points)

@@ -9,6 +9,7 @@ from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_model, computes, computes_rounded
+from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
@@ -51,8 +52,7 @@ class Computer:
         policies = spec.policy.policies
         widths = policies * (area + 1), spec.value.result.outputs, len(spec.scores), area * spec.has_ownership
         outputs = tuple(np.full((count, width), np.nan, dtype=np.float32) for width in widths)
-        model, flat = self.model, planes.reshape(count, -1)
-        infer(model.layout, model.steps, model.weights, self._memory, flat, globals_, outputs, 0, count)
+        infer(self.model.plan, self._memory, Rows(planes.reshape(count, -1), globals_, outputs), 0, count)
         found = dict(zip(FIELDS, outputs, strict=True))
         return found | {"policy": found["policy"].reshape(count, policies, area + 1)}
 

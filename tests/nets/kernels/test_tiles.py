@@ -5,7 +5,16 @@ import pytest
 
 from engine.native.jit import kernel
 from engine.nets.kernels.code import ACTIVATIONS
-from engine.nets.kernels.tiles import DEPTH, POINTS, SUMS, convolve_points, in_tiles, round_row
+from engine.nets.kernels.tiles import (
+    DEPTH,
+    POINTS,
+    SUMS,
+    RoundedRow,
+    TiledConvolution,
+    convolve_points,
+    in_tiles,
+    round_row,
+)
 from engine.nets.spec import Activation
 from tests.nets.kernels.lanes import needs_tiles
 from tests.nets.kernels.test_vectors import activated
@@ -32,68 +41,24 @@ def rounded(numbers: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def convolve(
-    activation: int,
-    groups: int,
-    left: np.ndarray,
-    stride: int,
-    parts: int,
-    part_stride: int,
-    depth: int,
-    right: np.ndarray,
-    pairs: int,
-    sums: np.ndarray,
-    places: np.ndarray,
-    spare: int,
-    vector: np.ndarray,
-    old: np.ndarray,
-    raw: np.ndarray,
-    norm: np.ndarray,
-    post: np.ndarray,
-    is_rounded: int,
-) -> None:
-    """Convolve; old and raw have as many numbers a point as there are channels."""
-    channels = pairs * DEPTH
-    post_stride = channels // 2 if is_rounded else channels
-    convolve_points(
-        LANES,
-        activation,
-        groups,
-        left,
-        0,
-        stride,
-        parts,
-        part_stride,
-        depth,
-        right,
-        0,
-        pairs,
-        sums,
-        0,
-        places,
-        0,
-        spare,
-        vector,
-        0,
-        old,
-        0,
-        channels,
-        raw,
-        0,
-        channels,
-        norm,
-        0,
-        post,
-        0,
-        post_stride,
-        is_rounded,
-    )
+def convolve(memory: np.ndarray, weights: np.ndarray, convolution: TiledConvolution) -> None:
+    """Convolve points."""
+    convolve_points(LANES, memory, weights, convolution)
 
 
 @kernel
-def round_all(points: np.ndarray, columns: int, channels: int, out: np.ndarray, stride: int) -> None:
+def round_all(memory: np.ndarray, weights: np.ndarray, row: RoundedRow) -> None:
     """Round a row of points."""
-    round_row(LANES, points, 0, channels, columns, channels, out, 0, stride)
+    round_row(LANES, memory, weights, row)
+
+
+def joined(**pieces: np.ndarray) -> tuple[np.ndarray, dict[str, int], dict[str, np.ndarray]]:
+    """Return one flat array of float32 pieces, where each begins in it, and a view of each."""
+    ends = np.cumsum([each.size for each in pieces.values()]).tolist()
+    array = np.concatenate([each.ravel() for each in pieces.values()])
+    starts = dict(zip(pieces, [0, *ends], strict=False))
+    views = {name: array[starts[name] :][: each.size].reshape(each.shape) for name, each in pieces.items()}
+    return array, starts, views
 
 
 def test_weights_are_rounded_to_the_next_number_of_bf16_and_halves_to_even() -> None:
@@ -117,8 +82,9 @@ def test_tiles_lie_by_pairs_of_channels_of_the_result_and_hold_pairs_of_channels
 @needs_tiles
 def test_rows_are_rounded_to_the_next_number_of_bf16() -> None:
     points = np.random.default_rng(2).normal(0, 100, (5, 32)).astype(np.float32)
-    out = np.zeros((5, 24), dtype=np.float32)
-    round_all(points.ravel(), 5, 32, out.reshape(-1), 24)
+    memory, starts, views = joined(points=points, out=np.zeros((5, 24), dtype=np.float32))
+    round_all(memory, memory, RoundedRow(points_stride=32, columns=5, channels=32, out_stride=24, **starts))
+    out = views["out"]
     assert np.array_equal(out[:, :16].copy().view(np.uint16), bits_of_bf16(points))
     assert np.all(out[:, 16:] == 0.0)
 
@@ -142,26 +108,21 @@ def test_points_are_convolved_and_finished(
     old = generator.normal(0, 1, (points + 1, channels)).astype(np.float32)
     raw = np.full((points + 1, channels), 7.0, dtype=np.float32)
     post = np.full((points + 1, channels // 2 if is_rounded else channels), 7.0, dtype=np.float32)
-    convolve(
-        ACTIVATIONS.index(kind),
-        groups,
-        bits_of_bf16(left).view(np.float32).ravel(),
-        stride,
-        parts,
-        stride,
-        depth,
-        in_tiles(right),
-        pairs,
-        np.zeros(SUMS, dtype=np.float32),
-        places.view(np.float32),
-        spare,
-        vector,
-        old.ravel(),
-        raw.reshape(-1),
-        norm.ravel(),
-        post.reshape(-1),
-        int(is_rounded),
-    )
+    bits, room = bits_of_bf16(left).view(np.float32), np.zeros(SUMS, dtype=np.float32)
+    memory, starts, views = joined(left=bits, sums=room, vector=vector, old=old, raw=raw, post=post)
+    weights, in_weights, _ = joined(right=in_tiles(right), places=places.view(np.float32), norm=norm)
+    raw, post = views["raw"], views["post"]
+    strides = {"left_stride": stride, "part_stride": stride, "old_stride": channels, "raw_stride": channels}
+    shape = {
+        "groups": groups,
+        "parts": parts,
+        "depth": depth,
+        "pairs": pairs,
+        "spare": spare,
+        "post_stride": post.shape[1],
+    }
+    kinds = {"activation": ACTIVATIONS.index(kind), "rounded": int(is_rounded)}
+    convolve(memory, weights, TiledConvolution(**kinds, **shape, **strides, **starts, **in_weights))
     sums = sum(left[part : part + points, :inner].astype(np.float64) @ right[part] for part in range(parts))
     wanted = sums + vector + norm[0]
     is_kept = places >= 0
