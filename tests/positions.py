@@ -9,7 +9,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
 from engine.symmetry import map_vertex
-from engine.vertex import PASS, parse_vertex
+from engine.vertex import PASS, parse_vertex, point_at
 
 DEAD_STONE = """
 . . X X O . O
@@ -43,7 +43,7 @@ def game_from_diagram(diagram: str, *, rules: Rules = TROMP_TAYLOR, komi: float 
     stones: dict[str, list[int]] = {"X": [], "O": [], ".": []}
     for row, line in enumerate(rows):
         for column, mark in enumerate(line):
-            stones[mark].append((row + 1) * (width + 1) + column + 1)
+            stones[mark].append(point_at(row, column, width))
     game.setup(stones["X"], stones["O"])
     return game
 

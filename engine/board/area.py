@@ -7,7 +7,7 @@ pass-alive territory and by seki. Counting belongs to `engine.scoring`.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import neighbor_offset
+from engine.board.kernels import neighbor_offset, point_at
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.native.jit import kernel
@@ -303,7 +303,7 @@ def independent_life(
     groups[:] = 0
     for row in range(height):
         for column in range(width):
-            first = (row + 1) * stride + column + 1
+            first = point_at(row, column, width)
             color = owner[first]
             if color == EMPTY or scratch[_GROUP, first] != 0:
                 continue

@@ -7,11 +7,12 @@ single stone that is left with one liberty; a single-stone suicide is never lega
 Every kernel takes a board in the layout of `engine.board.layout` and vertices on the board, and allocates nothing.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine import vertex as vertices
 from engine.board.layout import (
     CAPTURED_BLACK,
     COLOR,
@@ -35,6 +36,11 @@ from engine.native.jit import kernel
 from engine.vertex import MAX_SIZE, NO_POINT, PASS, array_length
 
 ILLEGAL = -1
+Journal: TypeAlias = NDArray[np.int16] | None
+"""Where moves that are taken back note what they change, see `engine.board.undo`; None for moves played for good."""
+point_at = kernel(vertices.point_at)
+row_column = kernel(vertices.row_column)
+"""The conversions of `engine.vertex`, for kernels."""
 
 
 def _zobrist_words() -> NDArray[np.int16]:
@@ -98,8 +104,23 @@ def is_liberty_of(board: Board, point: int, head: int, color: int, stride: int) 
 
 
 @kernel
-def _merge(board: Board, head: int, other: int) -> int:
-    """Join two distinct chains of one color and return the head of the whole.
+def _change(board: Board, row: int, place: int, value: int, journal: Journal, used: int) -> int:
+    """Change one cell, noting its old value if there is a journal; return the journal's entries in use.
+
+    Numba removes the branch where the journal is None: moves that are played for good pay nothing for it.
+    """
+    if journal is not None:
+        journal[used, 0] = row
+        journal[used, 1] = place
+        journal[used, 2] = board[row, place]
+        used += 1
+    board[row, place] = value
+    return used
+
+
+@kernel
+def _merge(board: Board, head: int, other: int, journal: Journal, used: int) -> int:
+    """Join two distinct chains of one color; return the journal's entries in use.
 
     The smaller chain is walked. Its stones are renamed as they go, so that a liberty which two of
     them share is counted once: the first makes it a liberty of the joined chain.
@@ -107,7 +128,6 @@ def _merge(board: Board, head: int, other: int) -> int:
     if board[SIZE, head] < board[SIZE, other]:
         head, other = other, head
     stride, color = board[HEADER, STRIDE], board[COLOR, head]
-    board[SIZE, head] += board[SIZE, other]
     liberties = board[LIBERTIES, head]
     stone = other
     while True:
@@ -115,13 +135,15 @@ def _merge(board: Board, head: int, other: int) -> int:
             point = stone + neighbor_offset(direction, stride)
             if board[COLOR, point] == EMPTY and not is_liberty_of(board, point, head, color, stride):
                 liberties += 1
-        board[HEAD, stone] = head
+        used = _change(board, HEAD, stone, head, journal, used)
         stone = board[NEXT, stone]
         if stone == other:
             break
-    board[LIBERTIES, head] = liberties
-    board[NEXT, head], board[NEXT, other] = board[NEXT, other], board[NEXT, head]
-    return head
+    used = _change(board, LIBERTIES, head, liberties, journal, used)
+    used = _change(board, SIZE, head, board[SIZE, head] + board[SIZE, other], journal, used)
+    after_head, after_other = board[NEXT, head], board[NEXT, other]
+    used = _change(board, NEXT, head, after_other, journal, used)
+    return _change(board, NEXT, other, after_head, journal, used)
 
 
 @kernel
@@ -148,19 +170,17 @@ def _take_empty(board: Board, point: int) -> None:
 
 
 @kernel
-def add_stone(board: Board, point: int, color: int) -> int:
-    """Put a stone on an empty point, joining and crowding chains; return the head of its chain.
-
-    Captures nothing: chains without liberties may result, also its own.
-    """
+def _add(board: Board, point: int, color: int, journal: Journal, used: int) -> int:
+    """Put a stone on an empty point, joining and crowding chains; return the journal's entries in use."""
     stride = board[HEADER, STRIDE]
-    _take_empty(board, point)
-    board[COLOR, point] = color
-    board[HEAD, point] = point
-    board[NEXT, point] = point
-    board[SIZE, point] = 1
-    _flip_hash(board, point, color)
-    liberties = 0
+    if journal is None:
+        _take_empty(board, point)
+        _flip_hash(board, point, color)
+    used = _change(board, COLOR, point, color, journal, used)
+    used = _change(board, HEAD, point, point, journal, used)
+    used = _change(board, NEXT, point, point, journal, used)
+    used = _change(board, SIZE, point, 1, journal, used)
+    liberties, friends = 0, 0
     seen0, seen1, seen2 = NO_POINT, NO_POINT, NO_POINT
     for direction in range(4):
         neighbor = point + neighbor_offset(direction, stride)
@@ -170,23 +190,32 @@ def add_stone(board: Board, point: int, color: int) -> int:
         elif neighbor_color <= 2:
             head = board[HEAD, neighbor]
             if head != seen0 and head != seen1 and head != seen2:
-                board[LIBERTIES, head] -= 1
+                used = _change(board, LIBERTIES, head, board[LIBERTIES, head] - 1, journal, used)
                 seen2, seen1, seen0 = seen1, seen0, head
-    board[LIBERTIES, point] = liberties
-    head = point
-    for direction in range(4):
-        neighbor = point + neighbor_offset(direction, stride)
-        if board[COLOR, neighbor] == color and board[HEAD, neighbor] != head:
-            head = _merge(board, board[HEAD, neighbor], head)
-    return head
+                friends += neighbor_color == color
+    used = _change(board, LIBERTIES, point, liberties, journal, used)
+    if friends > 0:
+        for direction in range(4):
+            neighbor = point + neighbor_offset(direction, stride)
+            if board[COLOR, neighbor] == color and board[HEAD, neighbor] != board[HEAD, point]:
+                used = _merge(board, board[HEAD, neighbor], board[HEAD, point], journal, used)
+    return used
 
 
 @kernel
-def remove_chain(board: Board, head: int) -> int:
-    """Take a whole chain off the board and return how many stones it had."""
+def add_stone(board: Board, point: int, color: int) -> None:
+    """Put a stone on an empty point, joining and crowding chains.
+
+    Captures nothing: chains without liberties may result, also its own.
+    """
+    _add(board, point, color, None, 0)
+
+
+@kernel
+def _remove(board: Board, head: int, journal: Journal, used: int) -> int:
+    """Take a whole chain off the board; return the journal's entries in use."""
     stride = board[HEADER, STRIDE]
     color = board[COLOR, head]
-    removed = 0
     count = board[HEADER, EMPTY_COUNT]
     stone = head
     while True:
@@ -196,20 +225,28 @@ def remove_chain(board: Board, head: int) -> int:
             if board[COLOR, neighbor] == 3 - color:
                 other = board[HEAD, neighbor]
                 if other != seen0 and other != seen1 and other != seen2:
-                    board[LIBERTIES, other] += 1
+                    used = _change(board, LIBERTIES, other, board[LIBERTIES, other] + 1, journal, used)
                     seen2, seen1, seen0 = seen1, seen0, other
-        board[COLOR, stone] = EMPTY
-        board[EMPTIES, count] = stone
-        board[EMPTY_AT, stone] = count
-        count += 1
-        removed += 1
-        _flip_hash(board, stone, color)
+        used = _change(board, COLOR, stone, EMPTY, journal, used)
+        if journal is None:
+            board[EMPTIES, count] = stone
+            board[EMPTY_AT, stone] = count
+            count += 1
+            _flip_hash(board, stone, color)
         stone = board[NEXT, stone]
         if stone == head:
             break
-    board[HEADER, EMPTY_COUNT] = count
-    board[HEADER, CAPTURED_BLACK + color - 1] += removed
-    return removed
+    if journal is None:
+        board[HEADER, EMPTY_COUNT] = count
+        board[HEADER, CAPTURED_BLACK + color - 1] += board[SIZE, head]
+    return used
+
+
+@kernel
+def remove_chain(board: Board, head: int) -> int:
+    """Take a whole chain off the board and return how many stones it had."""
+    _remove(board, head, None, 0)
+    return board[SIZE, head]
 
 
 @kernel
@@ -239,28 +276,43 @@ def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
 
 
 @kernel
+def put_stone(board: Board, point: int, color: int, journal: Journal, used: int) -> int:
+    """Play a legal stone: capture and note the simple ko point; return the journal's entries in use.
+
+    With a journal, see `engine.board.undo`, only what reading asks for is kept up to date: not the hash, the list of
+    empty points and the prisoners. Does not check legality, nor hand the turn over.
+    """
+    stride = board[HEADER, STRIDE]
+    enemy = 3 - color
+    used = _add(board, point, color, journal, used)
+    captured, last_captured, ko = 0, NO_POINT, NO_POINT
+    for direction in range(4):
+        neighbor = point + neighbor_offset(direction, stride)
+        if board[COLOR, neighbor] == enemy and board[LIBERTIES, board[HEAD, neighbor]] == 0:
+            last_captured = neighbor
+            captured += board[SIZE, board[HEAD, neighbor]]
+            used = _remove(board, board[HEAD, neighbor], journal, used)
+    head = board[HEAD, point]
+    if captured == 1 and board[SIZE, head] == 1 and board[LIBERTIES, head] == 1:
+        ko = last_captured
+    elif captured == 0 and board[LIBERTIES, head] == 0:
+        used = _remove(board, head, journal, used)
+    if board[HEADER, KO_POINT] != ko:
+        used = _change(board, HEADER, KO_POINT, ko, journal, used)
+    return used
+
+
+@kernel
 def place(board: Board, point: int, color: int) -> int:
     """Play a legal stone: capture, note the simple ko point, hand the turn over.
 
     Returns the number of enemy stones captured. Does not check legality.
     """
-    stride = board[HEADER, STRIDE]
     enemy = 3 - color
-    head = add_stone(board, point, color)
-    captured = 0
-    last_captured = NO_POINT
-    for direction in range(4):
-        neighbor = point + neighbor_offset(direction, stride)
-        if board[COLOR, neighbor] == enemy and board[LIBERTIES, board[HEAD, neighbor]] == 0:
-            last_captured = neighbor
-            captured += remove_chain(board, board[HEAD, neighbor])
-    board[HEADER, KO_POINT] = NO_POINT
-    if captured == 1 and board[SIZE, head] == 1 and board[LIBERTIES, head] == 1:
-        board[HEADER, KO_POINT] = last_captured
-    elif captured == 0 and board[LIBERTIES, head] == 0:
-        remove_chain(board, head)
+    before = board[HEADER, CAPTURED_BLACK + enemy - 1]
+    put_stone(board, point, color, None, 0)
     board[HEADER, TO_PLAY] = enemy
-    return captured
+    return board[HEADER, CAPTURED_BLACK + enemy - 1] - before
 
 
 @kernel

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal, is_suicide
-from engine.board.layout import HEADER, HEIGHT, KO_POINT, STRIDE, TO_PLAY, WIDTH
+from engine.board.kernels import is_legal, is_suicide, point_at
+from engine.board.layout import HEADER, HEIGHT, KO_POINT, TO_PLAY, WIDTH
 from engine.native.jit import kernel
 
 
@@ -22,10 +22,10 @@ def stones_allow(
     repeatable: [n], points where a stone may repeat a position without killing own stones. The simple ko binds only the
     side to move. Returns the number of doubtful points.
     """
-    stride, found, index = board[HEADER, STRIDE], 0, 0
+    width, found, index = board[HEADER, WIDTH], 0, 0
     for row in range(board[HEADER, HEIGHT]):
-        for column in range(board[HEADER, WIDTH]):
-            point = (row + 1) * stride + column + 1
+        for column in range(width):
+            point = point_at(row, column, width)
             # Out of turn, the ko point is an ordinary point.
             if point == board[HEADER, KO_POINT] and color != board[HEADER, TO_PLAY]:
                 legal[index] = not is_suicide(board, point, color)

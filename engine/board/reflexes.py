@@ -8,7 +8,7 @@ as priors, as an input plane and, without a search, as moves; they never overrul
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import neighbor_offset
+from engine.board.kernels import neighbor_offset, point_at
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import breathes_after, chain_size_after, is_eye, puts_in_atari, saves
 from engine.native.jit import kernel
@@ -96,12 +96,12 @@ def reflex_move(board: Board, color: int, legal: NDArray[np.bool_]) -> int:
     The largest capture comes before the largest rescue, and that before the largest double atari; ties are resolved in
     policy order. legal: [area + 1].
     """
-    stride, width = board[HEADER, STRIDE], board[HEADER, WIDTH]
+    width = board[HEADER, WIDTH]
     best, best_kind, best_size = NO_POINT, DOUBLE_ATARI, 0
     for index in range(legal.shape[0] - 1):
         if not legal[index]:
             continue
-        point = (index // width + 1) * stride + index % width + 1
+        point = point_at(index // width, index % width, width)
         kind = reflex_at(board, point, color)
         if kind == CAPTURE:
             size = takes(board, point, color)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import add_stone
+from engine.board.kernels import add_stone, point_at
 from engine.board.layout import (
     COLOR,
     EMPTIES,
@@ -37,7 +37,7 @@ def build_board(like: Board, colors: NDArray[np.int8], ko_point: int, out: Board
     count = 0
     for row in range(height):
         for column in range(width):
-            point = (row + 1) * stride + column + 1
+            point = point_at(row, column, width)
             out[COLOR, point] = EMPTY
             out[EMPTIES, count] = point
             out[EMPTY_AT, point] = count
@@ -45,7 +45,7 @@ def build_board(like: Board, colors: NDArray[np.int8], ko_point: int, out: Board
     out[HEADER, EMPTY_COUNT] = count
     for row in range(height):
         for column in range(width):
-            point = (row + 1) * stride + column + 1
+            point = point_at(row, column, width)
             if colors[point] != EMPTY:
                 add_stone(out, point, colors[point])
     out[HEADER, KO_POINT] = ko_point

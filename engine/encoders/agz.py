@@ -8,6 +8,7 @@ the starting board itself, with handicap stones, counts as a board.
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at
 from engine.color import BLACK
 from engine.encoders.base import Encoder, Inputs
 from engine.evaluation.positions import PositionBatch
@@ -33,7 +34,7 @@ def encode_agz(
             # The board `age` moves ago exists if the move after it exists.
             known = age == 0 or moves[i, age - 1] != NO_POINT
             for row in range(height):
-                vertex = (row + 1) * (width + 1) + 1
+                vertex = point_at(row, 0, width)
                 for column in range(width):
                     color = colors[i, age, vertex + column] if known else 0
                     planes[i, age, row, column] = 1.0 if color == own else 0.0

@@ -7,6 +7,7 @@ is to move. Ko, history and komi are invisible; the format is for teaching.
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at, row_column
 from engine.color import BLACK
 from engine.encoders.base import Encoder, Inputs
 from engine.evaluation.positions import PositionBatch
@@ -25,7 +26,7 @@ def encode_gomoku(
     for i in range(count):
         own = to_play[i]
         for row in range(height):
-            vertex = (row + 1) * (width + 1) + 1
+            vertex = point_at(row, 0, width)
             for column in range(width):
                 color = colors[i, 0, vertex + column]
                 planes[i, OWN, row, column] = 1.0 if color == own else 0.0
@@ -33,7 +34,8 @@ def encode_gomoku(
         planes[i, LAST] = 0.0
         last = moves[i, 0]
         if last != NO_POINT and last != PASS:
-            planes[i, LAST, last // (width + 1) - 1, last % (width + 1) - 1] = 1.0
+            row, column = row_column(last, width)
+            planes[i, LAST, row, column] = 1.0
         planes[i, BLACK_TO_MOVE] = 1.0 if own == BLACK else 0.0
 
 

@@ -25,6 +25,7 @@ from engine.board.facts import (
     PHASE,
     PHASE_TURNS,
 )
+from engine.board.kernels import point_at, row_column
 from engine.board.ladders import LadderScratch, find_ladders
 from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
 from engine.board.setup import build_board
@@ -102,7 +103,7 @@ def _write_stones(board: Board, own: int, has_liberties: bool, planes: Inputs) -
     planes[0] = 1.0
     for row in range(height):
         for column in range(width):
-            vertex = (row + 1) * (width + 1) + column + 1
+            vertex = point_at(row, column, width)
             color = board[COLOR, vertex]
             if color != EMPTY:
                 planes[1 if color == own else 2, row, column] = 1.0
@@ -117,14 +118,15 @@ def _write_bans(facts: NDArray[np.int16], marks: NDArray[np.int8], bans: Inputs,
     height, width = bans.shape
     for row in range(height):
         for column in range(width):
-            mark = marks[(row + 1) * (width + 1) + column + 1]
+            mark = marks[point_at(row, column, width)]
             if mark & BANNED:
                 bans[row, column] = 1.0
             if mark & MARKED:
                 marked[row, column] = 1.0
     ko = facts[KO_NOW]
     if ko != NO_POINT:
-        bans[ko // (width + 1) - 1, ko % (width + 1) - 1] = 1.0
+        row, column = row_column(ko, width)
+        bans[row, column] = 1.0
 
 
 @kernel
@@ -157,7 +159,8 @@ def _write_moves(moves: NDArray[np.int16], turns: int, planes: Inputs, globals_:
             if move == PASS:
                 globals_[age] = 1.0
             else:
-                planes[age, move // (width + 1) - 1, move % (width + 1) - 1] = 1.0
+                row, column = row_column(move, width)
+                planes[age, row, column] = 1.0
 
 
 @kernel
@@ -215,7 +218,7 @@ def _write_ladders(
         found = _ladder_row(board, colors[age], board_hashes[age], facts[KO_NOW + age], age, scratch)
         for row in range(height):
             for column in range(width):
-                mark = memo[found, (row + 1) * (width + 1) + column + 1]
+                mark = memo[found, point_at(row, column, width)]
                 if mark & _LADDERED:
                     planes[place, row, column] = 1.0
                 if place == 0 and (mark >> 1) & enemy:
@@ -258,7 +261,7 @@ def _write_colors(colors: NDArray[np.int8], own: int, planes: Inputs) -> None:
     height, width = planes.shape[1], planes.shape[2]
     for row in range(height):
         for column in range(width):
-            color = colors[(row + 1) * (width + 1) + column + 1]
+            color = colors[point_at(row, column, width)]
             if color == own:
                 planes[0, row, column] = 1.0
             elif color == 3 - own:

@@ -8,7 +8,7 @@ empty and sets a global.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import is_legal
+from engine.board.kernels import is_legal, point_at, row_column
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
 from engine.color import BLACK, EMPTY
 from engine.encoders.base import Encoder, Inputs
@@ -42,7 +42,7 @@ def encode_liberties(
         planes[i, OWN_1:] = 0.0
         for row in range(height):
             for column in range(width):
-                vertex = (row + 1) * (width + 1) + column + 1
+                vertex = point_at(row, column, width)
                 color = board[COLOR, vertex]
                 if color != EMPTY:
                     first = OWN_1 if color == own else ENEMY_1
@@ -54,7 +54,8 @@ def encode_liberties(
         for age in range(2):
             move = moves[i, age]
             if move != NO_POINT and move != PASS:
-                planes[i, LAST + age, move // (width + 1) - 1, move % (width + 1) - 1] = 1.0
+                row, column = row_column(move, width)
+                planes[i, LAST + age, row, column] = 1.0
             globals_[i, 1 + age] = 1.0 if move == PASS else 0.0
         globals_[i, 0] = (-white_bonus[i] if own == BLACK else white_bonus[i]) / KOMI_SCALE
 

@@ -6,6 +6,7 @@ Ko, history, komi and the color to play are invisible; the format is for teachin
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at
 from engine.encoders.base import Encoder, Inputs
 from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
@@ -18,7 +19,7 @@ def encode_oneplane(colors: NDArray[np.int8], to_play: NDArray[np.int8], count: 
     for i in range(count):
         own = to_play[i]
         for row in range(height):
-            vertex = (row + 1) * (width + 1) + 1
+            vertex = point_at(row, 0, width)
             for column in range(width):
                 color = colors[i, 0, vertex + column]
                 planes[i, 0, row, column] = 1.0 if color == own else -1.0 if color == 3 - own else 0.0

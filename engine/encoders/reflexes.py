@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at
 from engine.board.reflexes import DOUBLE_ATARI, NO_REFLEX, reflex_at
 from engine.encoders import liberties
 from engine.encoders.base import Encoder, Inputs
@@ -23,7 +24,7 @@ def encode_reflexes(
             for column in range(width):
                 kind = NO_REFLEX
                 if legal[i, row * width + column]:
-                    kind = reflex_at(boards[i], (row + 1) * (width + 1) + column + 1, to_play[i])
+                    kind = reflex_at(boards[i], point_at(row, column, width), to_play[i])
                 planes[i, REFLEX, row, column] = 1.0 if NO_REFLEX < kind <= DOUBLE_ATARI else 0.0
 
 

@@ -7,7 +7,7 @@ distance from the last moves, and lines near the edge of an empty corner.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import neighbor_offset
+from engine.board.kernels import neighbor_offset, point_at, row_column
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.board.reflexes import attacks_two
 from engine.board.tactics import (
@@ -67,11 +67,11 @@ def _distance(board: Board, a: int, b: int) -> int:
 @kernel
 def _is_lonely(board: Board, point: int) -> bool:
     """True if the 5x5 neighborhood holds no stone."""
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    row, column = point // stride - 1, point % stride - 1
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    row, column = row_column(point, width)
     for r in range(max(0, row - 2), min(height, row + 3)):
         for c in range(max(0, column - 2), min(width, column + 3)):
-            if board[COLOR, (r + 1) * stride + c + 1] != EMPTY:
+            if board[COLOR, point_at(r, c, width)] != EMPTY:
                 return False
     return True
 
@@ -92,7 +92,7 @@ def _rescues_by_capture(board: Board, point: int, color: int) -> bool:
 @kernel
 def move_logit(board: Board, point: int, color: int, last: int, previous: int, weights: NDArray[np.float32]) -> float:
     """Return the unnormalized log prior of a legal point."""
-    width, height, stride = board[HEADER, WIDTH], board[HEADER, HEIGHT], board[HEADER, STRIDE]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     logit = 0.0
     captured = captures(board, point, color)
     if captured > 0:
@@ -123,7 +123,7 @@ def move_logit(board: Board, point: int, color: int, last: int, previous: int, w
             logit += weights[PATTERN_NEAR]
     if previous > PASS:
         logit += weights[NEAR_PREVIOUS] * max(0, _FAR - _distance(board, point, previous))
-    row, column = point // stride - 1, point % stride - 1
+    row, column = row_column(point, width)
     line = 1 + min(min(row, height - 1 - row), min(column, width - 1 - column))
     if line <= 4 and min(width, height) >= 7 and _is_lonely(board, point):
         logit += weights[FIRST_LINE] if line == 1 else weights[SECOND_LINE] if line == 2 else weights[GOOD_LINE]
@@ -146,19 +146,20 @@ def write_priors(
     last, previous: the last two vertices played. eye_space: [NAKADE_POINTS] int16 working memory.
     legal, policy: [area + 1], pass last.
     """
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     index, total = 0, 0.0
     for row in range(height):
         for column in range(width):
             policy[index] = 0.0
             if legal[index]:
-                point = (row + 1) * stride + column + 1
+                point = point_at(row, column, width)
                 policy[index] = np.exp(move_logit(board, point, color, last, previous, weights))
                 total += policy[index]
             index += 1
     vital = nakade_point(board, last, eye_space) if last > PASS and board[COLOR, last] != EMPTY else NO_POINT
     if vital != NO_POINT:
-        vital_index = (vital // stride - 1) * width + vital % stride - 1
+        row, column = row_column(vital, width)
+        vital_index = row * width + column
         gained = policy[vital_index] * (np.exp(weights[NAKADE]) - 1.0)
         policy[vital_index] += gained
         total += gained

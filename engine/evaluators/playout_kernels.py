@@ -8,7 +8,7 @@ then play anywhere sensible. Neither fills own one-point eyes.
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import copy_board, is_legal, neighbor_offset, place, play
+from engine.board.kernels import copy_board, is_legal, neighbor_offset, place, play, point_at
 from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, LIBERTIES, STRIDE, WIDTH, Board
 from engine.board.tactics import (
     PATTERNS,
@@ -141,7 +141,7 @@ def count_area(board: Board) -> int:
     balance = 0
     for row in range(height):
         for column in range(width):
-            point = (row + 1) * stride + column + 1
+            point = point_at(row, column, width)
             balance += owner_sign(board, point, stride)
     return balance
 

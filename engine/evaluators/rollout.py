@@ -9,7 +9,7 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import copy_board
+from engine.board.kernels import copy_board, point_at
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.color import BLACK
@@ -57,7 +57,7 @@ def evaluate_rows(
         points, index = 0, 0
         for line in range(height):
             for column in range(width):
-                owner = owner_sign(work, (line + 1) * stride + column + 1, stride)
+                owner = owner_sign(work, point_at(line, column, width), stride)
                 points += owner
                 ownership[row, index] = sign * owner
                 index += 1

@@ -8,6 +8,7 @@ import pytest
 from engine.board.area import area, independent_life, new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
 from engine.records.diagram import format_diagram, parse_diagram
+from engine.vertex import point_at
 from tests.board.positions import diagram_of, random_position
 from tests.oracle.naive_area import area_map
 from tests.oracle.naive_area import independent_life as naive_life
@@ -68,9 +69,7 @@ def test_pass_alive_positions(name: str, suicide: bool, text: str, expected: str
     owner = np.zeros(board.shape[1], dtype=np.int8)
     pass_alive(board, suicide, True, new_scratch(board), owner)
     width, height = int(board[0, 0]), int(board[0, 1])
-    rows = [
-        "".join(".XO"[owner[(row + 1) * (width + 1) + column + 1]] for column in range(width)) for row in range(height)
-    ]
+    rows = ["".join(".XO"[owner[point_at(row, column, width)]] for column in range(width)) for row in range(height)]
     assert " / ".join(rows) == expected, name
 
 
