@@ -114,7 +114,8 @@ def front_door() -> click.Group:
 
 def options_of(command: click.Command) -> set[str]:
     """Return the names of a command's options."""
-    return {"--help", "--help-all", "-h"} | {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    names = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    return {"--help", "--help-all", "-h"} | names
 
 
 @cache
