@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import engine
 
@@ -61,6 +62,15 @@ def test_every_dependency_is_pinned() -> None:
     pinned = {name.lower().replace("_", "-") for name in pins}
     wanted = project["dependencies"] + [each for extra in project["optional-dependencies"].values() for each in extra]
     assert {re.split(r"[<>=]", each)[0] for each in wanted} <= pinned
+
+
+@pytest.mark.parametrize("name", ["numba", "llvmlite", "numpy", "openvino", "safetensors", "sgfmill", "click"])
+def test_what_private_parts_or_formats_are_used_of_has_an_upper_bound_that_the_pin_keeps(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    [wanted] = [each for each in map(Requirement, project["dependencies"]) if each.name == name]
+    assert any(each.operator == "<" for each in wanted.specifier)
+    assert pins[name] in wanted.specifier
 
 
 def test_the_makefile_lists_every_target_that_is_no_file() -> None:
