@@ -48,7 +48,7 @@ def test_no_command_means_gtp() -> None:
         assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", READY, 0)
 
 
-def test_the_session_ponders_when_told_to(started: list[tuple[object, object]]) -> None:
+def test_the_session_ponders_only_on_request(started: list[tuple[object, object]]) -> None:
     for arguments in ([], ["gtp", "--ponder"]):
         assert invoke(*arguments).exit_code == 0
     assert [getattr(config, "ponder", None) for config, _ in started] == [False, True]
@@ -200,7 +200,7 @@ def replies(commands: str, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", ["absent", "empty folder", "text", "truncated"])
-def test_a_network_that_cannot_be_used_is_told_when_it_is_needed(tmp_path: Path, network: Path, fault: str) -> None:
+def test_a_network_that_cannot_be_used_is_reported_when_it_is_needed(tmp_path: Path, network: Path, fault: str) -> None:
     path = tmp_path / fault.replace(" ", "-")
     if fault == "empty folder":
         path.mkdir()

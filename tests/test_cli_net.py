@@ -63,13 +63,13 @@ def test_inputs_and_arrays_are_listed_when_asked_for(network: Path) -> None:
 def test_the_json_of_every_architecture_is_one_object(name: str, tmp_path: Path) -> None:
     path = tmp_path / "net.safetensors"
     native.write(EXAMPLES[name], path)
-    told = json.loads(invoke("info", path, "--json", "--tensors").output)
+    reported = json.loads(invoke("info", path, "--json", "--tensors").output)
     spec = EXAMPLES[name]
-    assert (told["name"], told["channels"], told["blocks"]) == (spec.name, spec.channels, len(spec.blocks))
-    assert sum(part["parameters"] for part in told["layers"]) == told["parameters"] == parameters(spec)
-    assert sum(part["multiply_adds"] for part in told["layers"]) == told["multiply_adds"] > 0
-    assert told["tensors"].keys() == dict(tensors(spec)).keys()
-    assert all(each["meaning"] for each in told["outputs"])
+    assert (reported["name"], reported["channels"], reported["blocks"]) == (spec.name, spec.channels, len(spec.blocks))
+    assert sum(part["parameters"] for part in reported["layers"]) == reported["parameters"] == parameters(spec)
+    assert sum(part["multiply_adds"] for part in reported["layers"]) == reported["multiply_adds"] > 0
+    assert reported["tensors"].keys() == dict(tensors(spec)).keys()
+    assert all(each["meaning"] for each in reported["outputs"])
 
 
 @pytest.mark.parametrize("command", ["info", "check", "convert"])
@@ -117,14 +117,14 @@ def test_there_and_back_is_the_same_network(network: Path, tmp_path: Path) -> No
         assert one.tobytes() == other.tobytes(), path
 
 
-@pytest.mark.parametrize(("sides", "told"), [((2, 19), True), ((7, 25), True), ((1, 25), False)])
-def test_a_bound_of_boards_that_katago_does_not_know_is_told(
-    sides: tuple[int, int], told: bool, tmp_path: Path
+@pytest.mark.parametrize(("sides", "reported"), [((2, 19), True), ((7, 25), True), ((1, 25), False)])
+def test_a_bound_of_boards_that_katago_does_not_know_is_reported(
+    sides: tuple[int, int], reported: bool, tmp_path: Path
 ) -> None:
     source = tmp_path / "net.safetensors"
     native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1, board_sizes=sides), source)
     output = invoke("convert", source, tmp_path / "net.bin.gz").output
-    assert (f"its boards (sides of {sides[0]} to {sides[1]})" in output) == told
+    assert (f"its boards (sides of {sides[0]} to {sides[1]})" in output) == reported
 
 
 def test_a_network_can_be_renamed(network: Path, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_the_average_can_be_a_file_of_katago(files: list[Path], tmp_path: Path) 
     assert "no format goes by this name" in invoke(tmp_path / "mean.net", *files).output
 
 
-def test_a_file_is_replaced_only_if_told(files: list[Path]) -> None:
+def test_a_file_is_replaced_only_on_request(files: list[Path]) -> None:
     before = files[1].read_bytes()
     assert "exists already" in invoke(files[1], *files).output
     assert files[1].read_bytes() == before

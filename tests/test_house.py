@@ -82,12 +82,12 @@ def test_the_makefile_lists_every_target_that_is_no_file() -> None:
 
 
 @pytest.mark.parametrize("document", [".ci/run", ".github/workflows/ci.yml"])
-def test_what_a_document_tells_to_make_can_be_made(document: str) -> None:
+def test_make_targets_in_documents_exist(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
-    told = set(re.findall(r"(?:^\s*|`|run: )make ([a-z-]+)", text, re.MULTILINE))
+    reported = set(re.findall(r"(?:^\s*|`|run: )make ([a-z-]+)", text, re.MULTILINE))
     known = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    assert told
-    assert told <= known
+    assert reported
+    assert reported <= known
 
 
 @cache

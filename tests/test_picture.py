@@ -53,7 +53,7 @@ def test_every_stone_lies_on_its_point(width: int, height: int, choices: list[in
     assert {"A", "1", str(height)} <= set(words(svg))
 
 
-def test_numbers_stand_on_stones_and_what_they_cannot_show_is_told_below() -> None:
+def test_numbers_stand_on_stones_and_what_they_cannot_show_is_reported_below() -> None:
     game = game_of("B1 A1 A2 pass A1 C3", 5)
     svg = picture(game, numbered_from=2)
     assert [word for word in words(svg) if word.isdigit() and int(word) > 5] == ["6"]
@@ -86,21 +86,21 @@ def record(tmp_path: Path) -> Path:
 
 
 def test_a_position_of_a_record_is_drawn_on_stdout_or_into_a_file(record: Path) -> None:
-    told = CliRunner().invoke(main, ["draw", str(record), "--move", "2", "--numbers", "1"])
-    assert told.exit_code == 0
-    assert len(stones(told.output, "black")) == len(stones(told.output, "white")) == 1
-    assert CliRunner().invoke(main, ["draw", str(record), "-", "--move", "2", "--numbers", "1"]).output == told.output
+    result = CliRunner().invoke(main, ["draw", str(record), "--move", "2", "--numbers", "1"])
+    assert result.exit_code == 0
+    assert len(stones(result.output, "black")) == len(stones(result.output, "white")) == 1
+    assert CliRunner().invoke(main, ["draw", str(record), "-", "--move", "2", "--numbers", "1"]).output == result.output
     out = record.parent / "new" / "game.svg"
     assert CliRunner().invoke(main, ["draw", str(record), str(out)]).output == ""
     assert len(stones(out.read_text(encoding="utf-8"), "black")) == 2
 
 
 def test_a_place_without_a_name_is_no_traceback(record: Path) -> None:
-    told = CliRunner().invoke(main, ["draw", str(record), ""])
-    assert told.exit_code != 0 and "directory" in told.output
+    result = CliRunner().invoke(main, ["draw", str(record), ""])
+    assert result.exit_code != 0 and "directory" in result.output
 
 
 def test_a_move_that_a_record_does_not_have_is_one_line(record: Path) -> None:
-    told = CliRunner().invoke(main, ["draw", str(record), "--move", "4"])
-    assert told.exit_code == 1
-    assert re.fullmatch(r"Error: .*game\.sgf: expected a move from 0 to 3, got 4\n", told.output)
+    result = CliRunner().invoke(main, ["draw", str(record), "--move", "4"])
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: .*game\.sgf: expected a move from 0 to 3, got 4\n", result.output)

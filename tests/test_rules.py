@@ -130,7 +130,7 @@ def test_fields_have_short_names(text: str, same: str) -> None:
         ("scoreTERRITORYkomi5.5", 5.5),
     ],
 )
-def test_komi_is_told_or_follows_from_the_rules_as_in_katago(text: str, komi: float) -> None:
+def test_komi_is_given_or_follows_from_the_rules_as_in_katago(text: str, komi: float) -> None:
     assert parse_rules_and_komi(text)[1] == komi
 
 

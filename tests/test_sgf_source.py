@@ -72,16 +72,16 @@ def test_every_game_of_a_file_is_found(tmp_path: Path) -> None:
     assert list(iterate_records([path])) == [("x.sgf", games[0])]
 
 
-def test_files_that_cannot_be_read_are_told_and_left_out(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_reported_and_left_out(tmp_path: Path) -> None:
     files = {"1.sgf": b"(;B[aa])" * 99, "2.sgfl.bz2": b"no bzip2", "3.sgf": b"(;B[bb])"}
     whole = archive_of(tmp_path / "whole.zip", files)
     (tmp_path / "cut.tar.gz").write_bytes(gzip.compress(b"no tar", 1)[:-6])
     (tmp_path / "cut.zip").write_bytes(whole.read_bytes()[:-30])
     (tmp_path / "good.sgf").write_bytes(b"(;B[cc])")
-    told: list[str] = []
-    found = [name for name, _ in iterate_records([tmp_path, tmp_path / "absent.sgf"], lambda e: told.append(str(e)))]
+    errors: list[str] = []
+    found = [name for name, _ in iterate_records([tmp_path, tmp_path / "absent.sgf"], lambda e: errors.append(str(e)))]
     assert found == ["good.sgf", *(f"whole.zip/1.sgf#{number}" for number in range(1, 100)), "whole.zip/3.sgf"]
-    places = [text.partition(": ")[0].rpartition("/")[2] for text in told]
+    places = [text.partition(": ")[0].rpartition("/")[2] for text in errors]
     assert places == ["cut.tar.gz", "cut.zip", "2.sgfl.bz2", "absent.sgf"]
     with pytest.raises(BadSgf, match="cut"):
         list(iterate_records([tmp_path]))

@@ -109,12 +109,12 @@ def test_taxes_take_eyes_in_seki_or_two_points_a_group(
 
 
 @pytest.mark.parametrize(("seki", "expected"), [("C1 E1", 0), ("", 2 - 1), ("C1", 0 - 1), ("E1", 2), (None, 0)])
-def test_territory_is_lost_beside_stones_that_are_told_to_live_in_seki_and_nowhere_else(
+def test_territory_is_lost_beside_stones_that_are_given_as_living_in_seki_and_nowhere_else(
     seki: str | None, expected: int
 ) -> None:
     game = game_from_diagram(SEKI, rules=PRESETS["japanese"], komi=0)
-    told = None if seki is None else [parse_vertex(name, 6, 1) for name in seki.split()]
-    assert territory_score(game, seki=told) == final_score(game, seki=told) == expected
+    reported = None if seki is None else [parse_vertex(name, 6, 1) for name in seki.split()]
+    assert territory_score(game, seki=reported) == final_score(game, seki=reported) == expected
 
 
 @pytest.mark.parametrize(

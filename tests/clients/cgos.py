@@ -189,12 +189,13 @@ class Loopback:
             rows = database.execute("SELECT gid, w, b, res, wtu, btu FROM games ORDER BY gid").fetchall()
         with closing(sqlite3.connect(folder / "archive.db")) as database:
             archive = {
-                gid: (text, told) for gid, text, told in database.execute("SELECT gid, dta, analysis FROM games")
+                gid: (text, analysis)
+                for gid, text, analysis in database.execute("SELECT gid, dta, analysis FROM games")
             }
         records = []
         for gid, white, black, result, *used in rows:
-            text, told = archive[gid]
+            text, analysis = archive[gid]
             moves = text.split()[7:-1:2]
             seconds = (used[0] / 1000.0, used[1] / 1000.0)
-            records.append(Record(white, black, result, moves, told.split("\n"), seconds))
+            records.append(Record(white, black, result, moves, analysis.split("\n"), seconds))
         return records

@@ -61,7 +61,7 @@ def main():
         node.analyze(engine, analyze_fast=node is not nodes[-1])
     wait(lambda: all(node.analysis_complete for node in nodes))
     last = nodes[-1]
-    told = {
+    reported = {
         "moves": len(last.analysis["moves"]),
         "visits": [node.analysis["root"]["visits"] for node in nodes],
         "ownership": len(last.analysis["ownership"]),
@@ -72,17 +72,17 @@ def main():
     region = []
     engine.request_analysis(last, lambda found, partial: region.append(found), region_of_interest=[0, 2, 0, 2])
     wait(lambda: region)
-    told["region"] = [each["move"] for each in region[0]["moveInfos"]]
+    reported["region"] = [each["move"] for each in region[0]["moveInfos"]]
     reports = []
     engine.request_analysis(last, lambda found, partial: reports.append((partial, found)), ponder=True)
     wait(lambda: len(reports) > 2)
     engine.stop_pondering()
     wait(lambda: not reports[-1][0])
-    told["pondered"] = reports[-1][1]["rootInfo"]["visits"]
+    reported["pondered"] = reports[-1][1]["rootInfo"]["visits"]
     engine.on_new_game()
-    told["errors"] = program.errors
+    reported["errors"] = program.errors
     engine.shutdown(finish=None)
-    print(json.dumps(told))
+    print(json.dumps(reported))
 
 
 main()

@@ -114,8 +114,8 @@ def test_each_move_of_keima_comes_with_its_analysis(loopback: tuple[Loopback, li
             player = (each.black, each.white)[index % 2]
             if player not in KEIMAS or move == "resign":
                 continue
-            told = json.loads(text)
-            assert 0.0 <= told["winrate"] <= 1.0
-            won_by_passing = (move, told["visits"]) == ("pass", 1)  # without a search there is no ownership
-            assert won_by_passing or LETTERS_OF_OWNERS.fullmatch(told["ownership"]), each
-            assert move in [each["move"].lower() for each in told["moves"]]
+            reported = json.loads(text)
+            assert 0.0 <= reported["winrate"] <= 1.0
+            won_by_passing = (move, reported["visits"]) == ("pass", 1)  # without a search there is no ownership
+            assert won_by_passing or LETTERS_OF_OWNERS.fullmatch(reported["ownership"]), each
+            assert move in [each["move"].lower() for each in reported["moves"]]

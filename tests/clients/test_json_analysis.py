@@ -100,11 +100,11 @@ def test_both_answer_with_the_same_fields(both: tuple[dict[str, Any], dict[str, 
         assert shape(keimas[name]) == shape(answer), name
 
 
-def test_both_tell_errors_in_the_same_words(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_both_report_errors_in_the_same_words(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     katagos, keimas = both
-    told = [name for name, answer in katagos.items() if "error" in answer or "warning" in answer]
-    assert len(told) == 10
-    differing = [name.split()[0] for name in told if katagos[name] != keimas[name]]
+    reported = [name for name, answer in katagos.items() if "error" in answer or "warning" in answer]
+    assert len(reported) == 10
+    differing = [name.split()[0] for name in reported if katagos[name] != keimas[name]]
     assert differing in ([], ["large"])  # programs differ in the largest board
 
 
@@ -135,12 +135,12 @@ def test_the_engine_class_of_katrain_works_with_keima(tmp_path: Path) -> None:
         [python, str(script), engine], env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["errors"] == []
-    assert told["visits"] == [5, 5, 5, 5, 40]
-    assert (told["ownership"], told["policy"]) == (81, 82)
-    assert told["candidates"] > 0
-    assert 0.0 < told["winrate"] < 1.0
-    assert told["region"]
-    assert all(name[0] in "ABC" and int(name[1:]) <= 3 for name in told["region"] if name != "pass")
-    assert told["pondered"] > 40
+    reported = json.loads(done.stdout.splitlines()[-1])
+    assert reported["errors"] == []
+    assert reported["visits"] == [5, 5, 5, 5, 40]
+    assert (reported["ownership"], reported["policy"]) == (81, 82)
+    assert reported["candidates"] > 0
+    assert 0.0 < reported["winrate"] < 1.0
+    assert reported["region"]
+    assert all(name[0] in "ABC" and int(name[1:]) <= 3 for name in reported["region"] if name != "pass")
+    assert reported["pondered"] > 40

@@ -130,7 +130,7 @@ def test_katago_evaluates_a_written_network_as_keima_does(name: str, tmp_path: P
     records = records_of_katago(tmp_path / "net.bin.gz", tmp_path)
     for record in records:
         for output in record["outputs"]:
-            for key in [key for key, told in TOLD.items() if key in output and not told(spec)]:
+            for key in [key for key, reported in TOLD.items() if key in output and not reported(spec)]:
                 del output[key]
     comparison = compare(NetworkEvaluator(spec, TorchBackend(spec, device="cpu")), records, Comparison(EXACT))
     for kind, difference in comparison.differences.items():

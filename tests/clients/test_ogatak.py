@@ -38,10 +38,10 @@ def test_the_engine_class_of_ogatak_works_with_keima(tmp_path: Path) -> None:
     command = [node, str(script), str(modules), str(program), str(settings), str(require_shared(NET)), str(record)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    print(told)
-    assert told["alerts"] == []
-    assert told["hashes"] == POSITIONS
-    assert told["reports"] >= POSITIONS
-    assert told["ownership"] == 81
-    assert told["left"] == [0, None]
+    reported = json.loads(done.stdout.splitlines()[-1])
+    print(reported)
+    assert reported["alerts"] == []
+    assert reported["hashes"] == POSITIONS
+    assert reported["reports"] >= POSITIONS
+    assert reported["ownership"] == 81
+    assert reported["left"] == [0, None]

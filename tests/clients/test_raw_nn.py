@@ -83,7 +83,7 @@ def test_every_line_is_katagos(net: str, tmp_path: Path) -> None:
     compare(require_shared(f"nets/{net}"), tmp_path)
 
 
-def test_keimas_own_network_says_the_same_in_katago(tmp_path: Path) -> None:
+def test_keimas_own_network_gives_the_same_in_katago(tmp_path: Path) -> None:
     model = tmp_path / "keima.bin.gz"
     katago_writer.write(load(DEFAULT_NETWORK), model)
     compare(model, tmp_path)

@@ -55,12 +55,12 @@ def test_suites_side_by_side_give_one_table_in_their_order_without_those_that_fa
     options = ["--jobs", jobs, "--archive", str(tmp_path / "suites.tar"), "--out", str(tmp_path / "new" / "out")]
     monkeypatch.setattr(sys, "argv", ["regress", *options])
     assert main() == 1, "a suite that could not be run is no success"
-    told = capsys.readouterr()
-    assert "broken.tst: " in told.err and "the program died" in told.err
-    rows = [line.split() for line in told.out.splitlines()[1:-1]]
+    reported = capsys.readouterr()
+    assert "broken.tst: " in reported.err and "the program died" in reported.err
+    rows = [line.split() for line in reported.out.splitlines()[1:-1]]
     row = ["2", "1", "2", "1", "1", "100.0%", "1"]
     assert rows == [["one", *row], ["two", *row], ["all", "4", "2", "4", "2", "2", "100.0%", "2"]]
-    assert told.out.splitlines()[-1] == "unknown commands: attack (2)"
+    assert reported.out.splitlines()[-1] == "unknown commands: attack (2)"
 
 
 @pytest.mark.clients

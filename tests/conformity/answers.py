@@ -107,16 +107,16 @@ def chains(replay: "Replay", answer: Answer, words: list[str]) -> None:
         dead += vertices
     if "agrees" in words:
         expected = format_score(final_score(replay.game, dead))
-        told = replay.engine.ask("final_score").removeprefix("= ").strip()
-        assert told == expected, f"final_score {told}, without the dead stones it is {expected}"
+        reported = replay.engine.ask("final_score").removeprefix("= ").strip()
+        assert reported == expected, f"final_score {reported}, without the dead stones it is {expected}"
 
 
 def stones(replay: "Replay", answer: Answer, words: list[str]) -> None:
     """The stones of a color on the own board, no more and no fewer."""
     color = parse_color(answer.command.args[0])
     own = {vertex for vertex in replay.stones() if replay.game.color_at(vertex) == color}
-    told = {replay.vertex(name) for name in answer.text.split()}
-    assert told == own, f"the boards differ in {sorted(told ^ own)}"
+    reported = {replay.vertex(name) for name in answer.text.split()}
+    assert reported == own, f"the boards differ in {sorted(reported ^ own)}"
 
 
 def values(replay: "Replay", answer: Answer, words: list[str]) -> None:

@@ -44,7 +44,7 @@ class Report:
     lines: int = 0
     latencies: dict[str, list[float]] = field(default_factory=dict)
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """Return the figures as text."""
         text = [f"{self.cycles} cycles, {self.lines} analysis lines, all well formed"]
         for name, seconds in sorted(self.latencies.items()):
@@ -258,7 +258,7 @@ def main() -> int:
         except (AssertionError, ValueError) as error:
             print(f"cycle {stress.report.cycles + 1}, seed {arguments.seed}: {error}", file=sys.stderr)
             return 1
-    print(report.told())
+    print(report.reported())
     return 0
 
 

@@ -92,8 +92,8 @@ def every_handicap(program: Sequence[str], folder: Path, size: int = 9) -> None:
                 assert "to play: white" in engine.ask("showboard"), way
                 for command in ("play w pass", "play b pass"):
                     assert engine.ask(command) == "= \n\n", f"{way}: {command}"
-                told = engine.ask("final_score", _START_SECONDS)
-                assert told == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {told!r}"
+                reported = engine.ask("final_score", _START_SECONDS)
+                assert reported == f"= B+{size * size - 0.5 - number:g}\n\n", f"{number} stones, {way}: {reported!r}"
 
 
 def assertions() -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def test_handicap_counts_for_white_however_it_is_given(tmp_path: Path, size: int
     every_handicap(KEIMA, tmp_path, size)
 
 
-def test_every_controller_has_its_script_and_says_what_it_asserts() -> None:
+def test_every_controller_has_its_script_and_states_what_it_asserts() -> None:
     assert set(NAMES) == CONTROLLERS
     assert {name for name, _ in assertions()} == CONTROLLERS
     assert all(read_script(name).lines[-1][1] == "exit" for name in NAMES)

@@ -11,7 +11,7 @@ from tests.conformity.soak import play
 ENGINE = [sys.executable, str(ROOT / "keima.py"), "--net", "none", "--visits", "2"]
 
 
-def test_games_of_the_engine_against_itself_end_and_tell_their_memory() -> None:
+def test_games_of_the_engine_against_itself_end_and_report_their_memory() -> None:
     with Controller(ENGINE) as engine:
         for size in (5, 7):
             game = play(engine, size, time.monotonic(), opening=4, seed=size)

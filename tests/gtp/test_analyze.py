@@ -228,12 +228,12 @@ def test_a_move_is_reported_and_played(name: str) -> None:
     assert [read(line, 9, 9).moves[0]["move"] for line in lines] == ["A9"] * len(lines)
 
 
-@pytest.mark.parametrize(("answer", "told"), [("pass", "pass"), ("resign", "pass"), ("c3", "C3")])
-def test_a_move_without_a_search_has_its_one_line_too(answer: str, told: str) -> None:
+@pytest.mark.parametrize(("answer", "reported"), [("pass", "pass"), ("resign", "pass"), ("c3", "C3")])
+def test_a_move_without_a_search_has_its_one_line_too(answer: str, reported: str) -> None:
     output = converse(b"kata-genmove_analyze w ownership true\n", FakePlayer([answer])).decode()
     header, line, move, *_ = output.split("\n")
     assert (header, move) == ("=", f"play {answer.upper() if answer == 'c3' else answer}")
-    assert [found["pv"] for found in read_kata_line(line, 9, 9).moves] == [[told]]
+    assert [found["pv"] for found in read_kata_line(line, 9, 9).moves] == [[reported]]
 
 
 def test_genmove_analyze_ends_by_itself_whatever_comes() -> None:

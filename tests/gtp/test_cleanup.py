@@ -96,7 +96,7 @@ def test_a_game_that_was_not_passed_out_goes_on_where_nothing_is_dead() -> None:
     assert (player.avoided, player.judged) == (None, 2)
 
 
-def test_the_dead_are_those_that_were_told_after_the_passes() -> None:
+def test_the_dead_are_those_that_were_reported_after_the_passes() -> None:
     state = after(f"{CORNER}|play b pass|play w pass", Careful())
     assert ask(state, "final_status_list dead") == "A1"
     ask(state, "undo")

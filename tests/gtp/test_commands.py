@@ -171,18 +171,18 @@ def test_status_lists_and_score_share_one_judgment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "reported"),
     [(None, "B+76.5"), (75.2, "B+76.5"), (4.3, "B+4.5"), (-2.8, "W+2.5"), (-0.1, "W+0.5")],
     ids=["settled", "as it counts", "Black is ahead", "White is ahead", "close"],
 )
-def test_a_game_that_goes_on_is_told_the_score_it_should_end_with_unless_the_count_is_as_good(
-    expected: float | None, told: str
+def test_a_game_that_goes_on_gets_its_expected_score_unless_the_count_is_as_good(
+    expected: float | None, reported: str
 ) -> None:
     player = FakePlayer()
     player.expected = expected
     state = new_state(player, config=replace(CONFIG, komi=4.5))
     ask(state, "play b e5")
-    assert ask(state, "final_score") == told
+    assert ask(state, "final_score") == reported
     for line in ("play w pass", "play b pass"):
         ask(state, line)
     assert ask(state, "final_score") == "B+76.5", "after two passes it counts as it stands"
@@ -231,7 +231,7 @@ def test_a_random_walk_of_play_and_undo_equals_a_replay() -> None:
     assert longest > 20
 
 
-def test_a_new_board_tells_the_player() -> None:
+def test_a_new_board_is_announced_to_the_player() -> None:
     player = FakePlayer()
     state = new_state(player)
     ask(state, "clear_board")
@@ -275,7 +275,7 @@ def test_a_bad_record_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["printsgf", "printsgf -"])
-def test_printsgf_without_a_file_tells_the_record(line: str) -> None:
+def test_printsgf_without_a_file_returns_the_record(line: str) -> None:
     state = new_state()
     ask(state, "play b e5")
     assert ";B[ee]" in ask(state, line).replace("\n", "")

@@ -104,22 +104,20 @@ def test_a_command_survives_or_is_refused(name: str, program: str) -> None:
     assert (command[0], command[-1]) == (program, options[-1])
 
 
-def test_gogui_cannot_be_told_quotes() -> None:
+def test_gogui_cannot_start_a_command_with_quotes() -> None:
     result = setup("gogui", "--rules", '{"ko":"SIMPLE"}')
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot start a command with quotes in a word" in result.stderr
 
 
 @pytest.mark.parametrize("options", [("--net", "./a.net"), ("--net=a.net",), ("--net", "zero9")])
-def test_files_are_told_by_their_full_paths(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_get_their_full_paths(options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.net").touch()
     monkeypatch.chdir(tmp_path)
     expected = "zero9" if options[-1] == "zero9" else str(tmp_path / "a.net")
     assert command_of("ogs", setup("ogs", *options).stdout)[-1].removeprefix("--net=") == expected
 
 
-def test_the_ogs_file_says_all_that_a_bot_needs() -> None:
+def test_the_ogs_file_has_all_that_a_bot_needs() -> None:
     found = json_of(setup("ogs").stdout)
     assert {"apikey", "bot", "allowed_board_sizes", "allowed_live_settings"} <= set(found)

@@ -120,13 +120,13 @@ def test_boards_of_owners_are_blacks_whoever_is_to_move() -> None:
     assert float(of_black[0]) > 0.1
 
 
-def test_key_points_are_the_opponents_best_moves_and_tell_what_they_would_cost() -> None:
+def test_key_points_are_the_opponents_best_moves_with_their_cost() -> None:
     found, best = (ask(watched_state(), f"keima-{view}").split("\n") for view in ("key_points b", "best_moves w"))
     assert found[:-1] == best[:-1]
     leads = [float(ask(watched_state(), f"keima-best_moves {color}").split("lead ")[1].split(",")[0]) for color in "bw"]
-    told = re.fullmatch(r"TEXT ([A-J]\d) would cost (-?\d+\.\d) points", found[-1])
-    assert told and f"CIRCLE {told[1]}" in found
-    assert float(told[2]) == pytest.approx(sum(leads), abs=0.11)
+    reported = re.fullmatch(r"TEXT ([A-J]\d) would cost (-?\d+\.\d) points", found[-1])
+    assert reported and f"CIRCLE {reported[1]}" in found
+    assert float(reported[2]) == pytest.approx(sum(leads), abs=0.11)
 
 
 def test_chains_in_atari_and_ladders_are_found() -> None:
@@ -136,7 +136,7 @@ def test_chains_in_atari_and_ladders_are_found() -> None:
     assert ask(state, "keima-ladders") == "MARK A5"
 
 
-def test_pass_alive_areas_are_told() -> None:
+def test_pass_alive_areas_are_reported() -> None:
     state = new_state()
     assert ask(state, "gogui-setup b b1 b b2 b a2 b c2 b d2 b d1 b e1 b e2 w j9") == ""
     rows = [row.split() for row in ask(state, "keima-pass_alive").split("\n")]
@@ -222,7 +222,7 @@ def test_rules_are_changed_field_by_field_or_by_name() -> None:
     assert ask(state, "keima-rules ko MAYBE").startswith("? ")
 
 
-def test_the_title_tells_name_and_version() -> None:
+def test_the_title_has_name_and_version() -> None:
     assert ask(new_state(config=SessionConfig(name="X", version="1.2")), "gogui-title") == "X 1.2"
 
 

@@ -41,6 +41,6 @@ def test_each_switch_is_heard(configs: list[SessionConfig]) -> None:
     assert (config.live_graphics, config.leela_lines) == (True, True)
 
 
-def test_the_help_tells_every_switch() -> None:
-    told = CliRunner().invoke(keima.main, ["gtp", "--help-all"]).output
-    assert all(switch in told for switch in SWITCHES)
+def test_the_help_lists_every_switch() -> None:
+    reported = CliRunner().invoke(keima.main, ["gtp", "--help-all"]).output
+    assert all(switch in reported for switch in SWITCHES)

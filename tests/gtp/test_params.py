@@ -34,18 +34,18 @@ def test_every_number_has_a_range_of_its_kind_that_holds_its_default(params: Sea
         assert type(setting.least) is type(setting.most) is type(number)
 
 
-def test_all_names_are_listed_and_told() -> None:
+def test_all_names_are_listed_and_reported() -> None:
     state = new_state()
     listed = ask(state, "kata-list-params").split(" ")
-    told = json.loads(ask(state, "kata-get-params"))
-    assert listed == list(PARAMS) == list(told)
-    for name, value in told.items():
+    reported = json.loads(ask(state, "kata-get-params"))
+    assert listed == list(PARAMS) == list(reported)
+    for name, value in reported.items():
         text = ask(state, f"kata-get-param {name}")
         assert text == (value if isinstance(value, str) else json.dumps(value))
 
 
 @pytest.mark.parametrize("name", PARAMS)
-def test_what_is_told_can_be_set_and_changes_nothing(name: str) -> None:
+def test_what_is_reported_can_be_set_and_changes_nothing(name: str) -> None:
     player = FakePlayer()
     state = new_state(player)
     assert ask(state, f"kata-set-param {name} {ask(state, f'kata-get-param {name}')}") == ""
@@ -53,7 +53,7 @@ def test_what_is_told_can_be_set_and_changes_nothing(name: str) -> None:
     assert state.config == new_state().config
 
 
-def test_what_get_params_tells_can_be_set_as_a_whole() -> None:
+def test_what_get_params_reports_can_be_set_as_a_whole() -> None:
     player = FakePlayer()
     state = new_state(player)
     assert ask(state, f"kata-set-params {ask(state, 'kata-get-params')}") == ""
@@ -61,7 +61,7 @@ def test_what_get_params_tells_can_be_set_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "field", "value", "told"),
+    ("name", "text", "field", "value", "reported"),
     [
         ("maxVisits", "50", "visits", 50, "50"),
         ("maxVisits", "1125899906842624", "visits", None, "1125899906842624"),
@@ -74,16 +74,16 @@ def test_what_get_params_tells_can_be_set_as_a_whole() -> None:
         ("reportAnalysisWinratesAs", "black", "perspective", Perspective.BLACK, "BLACK"),
     ],
 )
-def test_session_settings_are_changed(name: str, text: str, field: str, value: object, told: str) -> None:
+def test_session_settings_are_changed(name: str, text: str, field: str, value: object, reported: str) -> None:
     state = new_state()
     assert ask(state, f"kata-set-param {name} {text}") == ""
     assert getattr(state.config, field) == value
-    assert ask(state, f"kata-get-param {name}") == told
+    assert ask(state, f"kata-get-param {name}") == reported
     assert state.clock.lag_buffer == state.config.lag_buffer
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "field", "value", "told"),
+    ("name", "text", "field", "value", "reported"),
     [
         ("cpuctExploration", "1.5", "c_puct", 1.5, "1.5"),
         ("playoutDoublingAdvantage", "-1", "playout_doubling_advantage", -1.0, "-1.0"),
@@ -93,12 +93,12 @@ def test_session_settings_are_changed(name: str, text: str, field: str, value: o
         ("resignThreshold", "-0.5", "resign_threshold", 0.25, "-0.5"),
     ],
 )
-def test_search_parameters_are_changed(name: str, text: str, field: str, value: object, told: str) -> None:
+def test_search_parameters_are_changed(name: str, text: str, field: str, value: object, reported: str) -> None:
     player = FakePlayer()
     state = new_state(player)
     assert ask(state, f"kata-set-param {name} {text}") == ""
     assert player.params == dataclasses.replace(SearchParams(), **{field: value})
-    assert ask(state, f"kata-get-param {name}") == told
+    assert ask(state, f"kata-get-param {name}") == reported
 
 
 @pytest.mark.parametrize(

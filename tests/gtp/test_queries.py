@@ -59,7 +59,7 @@ def test_an_empty_board_has_no_last_move() -> None:
     assert len(ask(state, "all_legal b").split(" ")) == 81
 
 
-def test_a_rectangle_tells_both_sides() -> None:
+def test_a_rectangle_reports_both_sides() -> None:
     state = new_state()
     ask(state, "rectangular_boardsize 9 7")
     assert ask(state, "query_boardsize") == "9 7"
@@ -116,7 +116,7 @@ def test_a_restricted_move_is_one_of_those_allowed_and_is_not_played() -> None:
     assert ask(state, "move_history") == ""
 
 
-def test_scores_are_told_as_gnu_go_tells_them() -> None:
+def test_scores_have_the_form_of_gnu_go() -> None:
     pattern = r"[BW]\+\d+\.\d \(upper bound: -?\d+\.\d, lower: -?\d+\.\d\)"
     state = new_state(FakePlayer(thinking=True))
     ask(state, "play b e5")

@@ -55,10 +55,10 @@ def test_chat_is_answered_and_not_listed() -> None:
 
 
 def test_cgos_gets_one_line_of_json_and_the_move() -> None:
-    head, told, move = lines_of(thinking_state(), "3 cgos-genmove_analyze b")
+    head, reported, move = lines_of(thinking_state(), "3 cgos-genmove_analyze b")
     assert (head, move) == ("=3", "play A9")
-    report = json.loads(told)
-    assert " " not in told.replace('"pv":"' + report["moves"][0]["pv"], "")
+    report = json.loads(reported)
+    assert " " not in reported.replace('"pv":"' + report["moves"][0]["pv"], "")
     assert set(report) == {"winrate", "score", "visits", "moves", "ownership"}
     assert 0.0 <= report["winrate"] <= 1.0
     assert set(report["moves"][0]) == {"move", "winrate", "score", "prior", "visits", "pv"}
@@ -71,7 +71,7 @@ def test_cgos_owners_run_from_the_opponents_to_the_movers() -> None:
     assert owner_letters([-1.0, 0.0, 1.0, 2.0]) == "Af++"
 
 
-def test_cgos_is_told_a_resignation() -> None:
+def test_cgos_receives_a_resignation() -> None:
     assert lines_of(thinking_state(["resign"]), "cgos-genmove_analyze w")[-1] == "play resign"
     assert ask(new_state(), "known_command cgos-genmove_analyze") == "true"
 
@@ -93,7 +93,7 @@ def test_the_engine_is_described_in_lines() -> None:
     assert described[-1] == "20 visits a move, 1.5 seconds a move"
 
 
-def test_the_engine_tells_a_level_below_its_full_one() -> None:
+def test_the_engine_reports_a_level_below_its_full_one() -> None:
     state = new_state(config=SessionConfig(seconds=1.5))
     assert ask(state, "level 4") == ""
     assert ask(state, "gomill-describe_engine").endswith("\nlevel 4, 1.5 seconds a move")

@@ -59,9 +59,9 @@ def test_a_move_is_drawn_while_it_is_sought_and_then_taken_off(
     starts = [number for number, line in enumerate(lines) if line == "gogui-gfx:"]
     assert starts
     for start in starts:
-        drawn, told, end = lines[start + 1 : start + 4]
+        drawn, reported, end = lines[start + 1 : start + 4]
         assert re.fullmatch(r"VAR b [A-Z]\d+( [bw] ([A-Z]\d+|pass))*", drawn)
-        assert re.fullmatch(r"TEXT \d+ visits, winrate \d+\.\d %, lead [+-]\d+\.\d", told)
+        assert re.fullmatch(r"TEXT \d+ visits, winrate \d+\.\d %, lead [+-]\d+\.\d", reported)
         assert end == ""
 
 

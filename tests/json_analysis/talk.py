@@ -46,7 +46,7 @@ def query(**fields: Any) -> Object:
     return {"id": "q", "moves": [], "rules": "tromp-taylor", "boardXSize": 5, "boardYSize": 5, "komi": 7.5} | fields
 
 
-def told(data: bytes, equipped: Equipment | None = None, **options: Any) -> list[Object]:
+def reported(data: bytes, equipped: Equipment | None = None, **options: Any) -> list[Object]:
     """Return all answers to a whole input."""
     sink = io.BytesIO()
     AnalysisServer(equipped or equipment(), sink).run(io.BytesIO(data), **options)
@@ -57,7 +57,7 @@ def told(data: bytes, equipped: Equipment | None = None, **options: Any) -> list
 
 def answers(*given: Object, equipped: Equipment | None = None) -> list[Object]:
     """Return all answers to some queries and actions."""
-    return told("".join(json.dumps(each) + "\n" for each in given).encode(), equipped)
+    return reported("".join(json.dumps(each) + "\n" for each in given).encode(), equipped)
 
 
 class Conversation:

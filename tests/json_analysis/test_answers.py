@@ -80,7 +80,7 @@ def test_the_policy_of_an_illegal_move_is_minus_one_and_the_others_sum_to_one() 
 
 
 @pytest.mark.parametrize("moves", [MOVES, [["B", "C3"], ["W", "pass"]]])
-def test_chances_are_blacks_unless_told_otherwise(moves: list[list[str]]) -> None:
+def test_winrates_are_blacks_by_default(moves: list[list[str]]) -> None:
     by_view = {
         view: one(moves=moves, maxVisits=12, overrideSettings={"reportAnalysisWinratesAs": view})
         for view in ("BLACK", "WHITE", "SIDETOMOVE")
@@ -137,18 +137,18 @@ def test_rules_are_read_as_controllers_write_them(rules: object) -> None:
 
 
 @pytest.mark.parametrize(("rules", "komi"), [("chinese", 7.5), ("japanese", 6.5), ("nz", 7.0), ('{"komi": 3}', 3.0)])
-def test_komi_that_is_not_told_follows_from_the_rules(rules: str, komi: float) -> None:
+def test_missing_komi_follows_from_the_rules(rules: str, komi: float) -> None:
     given = query(rules=rules)
     del given["komi"]
     assert answers(given) == answers(given | {"komi": komi})
 
 
-def test_moves_to_avoid_are_not_told() -> None:
+def test_moves_to_avoid_are_not_reported() -> None:
     avoided = [{"player": "B", "moves": ["C3", "pass"], "untilDepth": 1}]
     allowed = [{"player": "B", "moves": ["A1", "B2"], "untilDepth": 1}]
-    told = {each["move"] for each in one(maxVisits=40, avoidMoves=avoided)["moveInfos"]}
-    assert told
-    assert not told & {"C3", "pass"}
+    reported = {each["move"] for each in one(maxVisits=40, avoidMoves=avoided)["moveInfos"]}
+    assert reported
+    assert not reported & {"C3", "pass"}
     assert {each["move"] for each in one(maxVisits=40, allowMoves=allowed)["moveInfos"]} == {"A1", "B2"}
 
 
@@ -169,7 +169,7 @@ def test_a_finished_game_is_analyzed_all_the_same() -> None:
     assert one(moves=[["B", "C3"], ["W", "pass"], ["B", "pass"]], maxVisits=6)["moveInfos"]
 
 
-def test_hashes_tell_positions_apart_and_the_second_not_their_symmetries() -> None:
+def test_hashes_distinguish_positions_and_the_second_not_their_symmetries() -> None:
     def hashes(name: str, color: int = WHITE) -> tuple[str, str]:
         game = Game(5)
         game.play(BLACK, parse_vertex(name, 5, 5))

@@ -18,7 +18,7 @@ from tests.json_analysis.talk import (
     answers,
     equipment,
     query,
-    told,
+    reported,
 )
 from tests.search.fakes import FakeEvaluator
 
@@ -53,7 +53,7 @@ def test_a_quick_query_is_answered_before_a_long_one_that_came_first() -> None:
     assert {each["id"] for each in conversation.end()} == {"t", "long"}
 
 
-def test_what_is_terminated_tells_what_it_has_or_that_it_has_nothing() -> None:
+def test_what_is_terminated_reports_what_it_has_or_that_it_has_nothing() -> None:
     conversation = Conversation(equipment(threads=1))
     conversation.send(query(id="long", maxVisits=ENDLESS, reportDuringSearchEvery=0.01))
     assert conversation.receive()["isDuringSearch"] is True
@@ -99,9 +99,9 @@ def test_a_session_that_quits_at_once_does_not_wait() -> None:
     assert all(each["isDuringSearch"] for each in conversation.end())
 
 
-def test_a_failed_search_is_told_and_the_next_one_works() -> None:
+def test_a_failed_search_is_reported_and_the_next_one_works() -> None:
     equipped = equipment(FakeEvaluator(fail_at=1), threads=1)
-    first, second = told(b"".join(b"%s\n" % _line(name) for name in ("a", "b")), equipped)
+    first, second = reported(b"".join(b"%s\n" % _line(name) for name in ("a", "b")), equipped)
     assert first == {"error": "made to fail", "id": "a"}
     assert second["rootInfo"]["visits"] == 4
 
@@ -152,7 +152,7 @@ def test_every_query_ends_exactly_once_whatever_is_terminated_meanwhile(seed: in
     assert sorted(found) == sorted([*asked, *echoed, "last"])
 
 
-def test_the_version_and_the_models_are_told() -> None:
+def test_the_version_and_the_models_are_reported() -> None:
     version, models = answers({"id": "v", "action": "query_version"}, {"id": "m", "action": "query_models"})
     assert version.keys() == {"id", "action", "version", "git_hash"}
     assert models == {"id": "m", "action": "query_models", "models": []}

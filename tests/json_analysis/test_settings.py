@@ -106,15 +106,15 @@ def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp
         found = {(each["id"], "error" in each): each for each in (json.loads(program.stdout.readline()) for _ in lines)}
         program.stdin.close()
         assert program.stdout.read() == ""
-        told = program.stderr.read()
+        reported = program.stderr.read()
     assert program.returncode == 0
     assert found["q", False]["rootInfo"]["visits"] == 2
     assert found["q", True]["field"] == "boardXSize"
-    assert "ready to begin handling requests: 2 positions at a time" in told
-    assert "not used: logDir logFile homeDataDir" in told
+    assert "ready to begin handling requests: 2 positions at a time" in reported
+    assert "not used: logDir logFile homeDataDir" in reported
 
 
-def test_a_network_that_is_not_there_is_told_on_stderr_and_the_program_ends() -> None:
+def test_a_network_that_is_not_there_is_reported_on_stderr_and_the_program_ends() -> None:
     done = subprocess.run(
         start("-model", "absent.bin.gz"), input="", capture_output=True, text=True, timeout=240, check=False
     )
@@ -123,7 +123,7 @@ def test_a_network_that_is_not_there_is_told_on_stderr_and_the_program_ends() ->
     assert "Traceback" not in done.stderr
 
 
-def test_a_benchmark_tells_both_ways(tmp_path: Path) -> None:
+def test_a_benchmark_reports_both_ways(tmp_path: Path) -> None:
     file = tmp_path / "queries.jsonl"
     file.write_text("\n".join(json.dumps(query(moves=[["B", name]], maxVisits=2)) for name in ("A1", "B2", "C3")))
     done = subprocess.run(start("--benchmark", str(file)), capture_output=True, text=True, timeout=240, check=False)

@@ -84,7 +84,7 @@ def test_settings_without_an_end_are_no_clock(settings: TimeSettings) -> None:
         ("absolute:60", "time_left", None),
     ],
 )
-def test_the_best_command_that_a_program_lists_tells_the_clock(text: str, listed: str, command: str | None) -> None:
+def test_the_best_command_that_a_program_lists_sends_the_clock(text: str, listed: str, command: str | None) -> None:
     assert settings_command(parse_clock(text), listed.split()) == command
 
 
@@ -216,7 +216,7 @@ def test_the_clock_knows_the_share_used_and_the_least_left(
 
 
 @pytest.mark.parametrize(
-    ("text", "fractions", "spent", "told"),
+    ("text", "fractions", "spent", "reported"),
     [
         ("absolute:60", False, 0.4, "time_left white 59 0"),
         ("absolute:60", True, 0.4, "time_left white 59.60 0"),
@@ -229,8 +229,10 @@ def test_the_clock_knows_the_share_used_and_the_least_left(
         ("fischer:10+1", True, 2.25, "time_left white 8.75 0"),
     ],
 )
-def test_time_left_tells_stones_periods_and_whole_seconds(text: str, fractions: bool, spent: float, told: str) -> None:
+def test_time_left_has_stones_periods_and_whole_seconds(
+    text: str, fractions: bool, spent: float, reported: str
+) -> None:
     left = clock(text)
     if spent:
         left.spend(spent)
-    assert left.command("white", fractions=fractions) == told
+    assert left.command("white", fractions=fractions) == reported

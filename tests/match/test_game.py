@@ -130,22 +130,22 @@ def test_the_referee_follows_the_game_and_its_failure_is_nobodys_loss(tmp_path: 
     log = tmp_path / "referee.log"
     record = only_game(fake("C3"), fake("B2"), referee=fake(score="B+9", log=log))
     assert (record.result, record.scored_by) == ("B+9", "referee")
-    told = log.read_text().splitlines()
-    assert told[3:6] == ["boardsize 5", "komi 0.5", "clear_board"]
-    assert told[6:10] == ["play black C3", "play white B2", "play black pass", "play white pass"]
+    reported = log.read_text().splitlines()
+    assert reported[3:6] == ["boardsize 5", "komi 0.5", "clear_board"]
+    assert reported[6:10] == ["play black C3", "play white B2", "play black pass", "play white pass"]
     refusing = only_game(fake("C3"), fake("B2"), referee=fake(score="B+9", refuse="play"))
     assert (refusing.reason, refusing.scored_by) == ("passes", "arbiter")
 
 
-def test_programs_are_told_size_komi_rules_time_in_this_order(tmp_path: Path) -> None:
+def test_programs_receive_size_komi_rules_time_in_this_order(tmp_path: Path) -> None:
     log = tmp_path / "black.log"
     black = fake("!slow:0.3:C3", log=log, also="time_settings time_left kata-set-rules kgs-rules")
     only_game(black, fake("B2", also="kgs-rules"), rules="chinese", time=parse_clock("absolute:60"), width=7)
-    told = log.read_text().splitlines()
-    assert told[:3] == ["name", "version", "list_commands"]
+    reported = log.read_text().splitlines()
+    assert reported[:3] == ["name", "version", "list_commands"]
     warm_up = ["boardsize 7 5", "time_settings 0 1 1", "genmove black", "time_settings 60 0 0"]
     game = ["boardsize 7 5", "komi 0.5", "kata-set-rules chinese", "clear_board", "time_settings 60 0 0"]
-    assert told[3:] == [
+    assert reported[3:] == [
         *warm_up,
         *game,
         "time_left black 60 0",
@@ -217,7 +217,7 @@ def test_a_flag_that_falls_is_recorded_with_the_time_that_it_took() -> None:
 
 
 @pytest.mark.parametrize(
-    ("clock", "also", "told"),
+    ("clock", "also", "reported"),
     [
         ("byoyomi:0+3x5", "kgs-time_settings time_left", ["kgs-time_settings byoyomi 0 5 3", "time_left black 5 3"]),
         ("fischer:9+1", "kata-time_settings time_left", ["kata-time_settings fischer 9 1", "time_left black 9.00 0"]),
@@ -225,12 +225,14 @@ def test_a_flag_that_falls_is_recorded_with_the_time_that_it_took() -> None:
         ("canadian:9+5/20", "time_settings time_left", ["time_settings 9 20 5", "time_left black 9 0"]),
     ],
 )
-def test_the_clock_is_told_in_the_programs_own_words(tmp_path: Path, clock: str, also: str, told: list[str]) -> None:
+def test_the_clock_is_sent_in_the_programs_own_words(
+    tmp_path: Path, clock: str, also: str, reported: list[str]
+) -> None:
     log = tmp_path / "log"
     only_game(fake(log=log, also=also), fake(also="kata-time_settings"), time=parse_clock(clock))
     lines = log.read_text().splitlines()
     game = lines[lines.index("clear_board") + 1 :]
-    assert game == [*told, "genmove black", "play white pass", "quit"]
+    assert game == [*reported, "genmove black", "play white pass", "quit"]
 
 
 @pytest.mark.parametrize("clock", ["byoyomi:10+3x5", "fischer:10+1"])

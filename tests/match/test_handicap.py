@@ -15,7 +15,7 @@ from tests.match.test_tournament import GNUGO
 NINE = {"width": 9, "height": 9}
 
 
-def told(log: Path) -> list[str]:
+def reported(log: Path) -> list[str]:
     """Return what a program heard from the board's clearing on."""
     lines = log.read_text().splitlines()
     return lines[lines.index("clear_board") + 1 :]
@@ -34,8 +34,8 @@ def test_programs_hear_of_the_stones_in_the_first_way_that_they_list(
     black, white = tmp_path / "black.log", tmp_path / "white.log"
     players = fake("pass", log=black, also=also), fake("E5", log=white, also=also)
     run_match(fast(*players, handicap=2, **NINE))
-    assert told(white)[: len(words) + 2] == [*words, "genmove white", "play black pass"]
-    assert told(black)[: len(words) + 2] == [*words, "play white E5", "genmove black"]
+    assert reported(white)[: len(words) + 2] == [*words, "genmove white", "play black pass"]
+    assert reported(black)[: len(words) + 2] == [*words, "play white E5", "genmove black"]
 
 
 @pytest.mark.skipif(not GNUGO.exists(), reason=f"no GNU Go at {GNUGO}")
@@ -78,7 +78,7 @@ def test_the_referee_sets_the_stones_too(tmp_path: Path) -> None:
     log = tmp_path / "referee.log"
     referee = fake(score="W+1", log=log, also="set_free_handicap")
     run_match(fast(fake(), fake(), referee=referee, handicap=2, **NINE))
-    assert told(log)[0] == "set_free_handicap G7 C3"
+    assert reported(log)[0] == "set_free_handicap G7 C3"
 
 
 @pytest.mark.parametrize(("number", "size"), [(1, 9), (10, 9), (-2, 9), (5, 8), (2, 5)])

@@ -124,7 +124,7 @@ def test_sources_that_hold_nothing_are_errors(tmp_path: Path) -> None:
         book(tmp_path / "absent.sgf")
 
 
-def test_too_few_openings_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_too_few_openings_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path, COMMON)
     assert len(book(tmp_path, count=2).openings) == 1
     assert "1 different openings for 2 pairs of games" in caplog.text

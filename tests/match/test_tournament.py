@@ -91,8 +91,8 @@ def test_programs_stay_for_all_games_and_start_each_from_an_empty_board(tmp_path
     log = tmp_path / "log"
     result = run_match(fast(fake("C3", log=log), fake("C4"), games=3))
     assert [record.reason for record in result.records] == ["passes"] * 3
-    told = log.read_text().split()
-    assert (told.count("name"), told.count("clear_board"), told.count("quit")) == (1, 3, 1)
+    reported = log.read_text().split()
+    assert (reported.count("name"), reported.count("clear_board"), reported.count("quit")) == (1, 3, 1)
 
 
 def test_every_finished_game_has_a_line_and_a_record(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_each_opening_is_played_by_every_pairing_with_both_colors() -> None:
         fast("a", "b", games=3, openings=book("C3 B2"))
 
 
-def test_opening_moves_are_told_to_both_programs_and_the_referee_and_stand_in_the_record(tmp_path: Path) -> None:
+def test_opening_moves_are_sent_to_both_programs_and_the_referee_and_stand_in_the_record(tmp_path: Path) -> None:
     logs = {name: tmp_path / name for name in ("black", "white", "referee")}
     settings = fast(
         fake("C1", log=logs["black"]),
@@ -265,12 +265,12 @@ def test_opening_moves_are_told_to_both_programs_and_the_referee_and_stand_in_th
     assert [(record.opening, record.reason, record.result) for record in result.records] == [
         ("o0", "passes", "B+1")
     ] * 2
-    told = {name: log.read_text().splitlines() for name, log in logs.items()}
+    reported = {name: log.read_text().splitlines() for name, log in logs.items()}
     start = ["play black C3", "play white B2", "play black D4"]
-    for lines_of_one in told.values():
+    for lines_of_one in reported.values():
         place = lines_of_one.index("clear_board")
         assert lines_of_one[place + 1 : place + 4] == start
-    assert "genmove white" in told["white"]
+    assert "genmove white" in reported["white"]
     game = load_sgf(tmp_path / "match" / result.records[0].sgf)
     assert [format_vertex(move.vertex, 5, 5) for move in game.moves] == ["C3", "B2", "D4", "C5", "C1", "pass", "pass"]
     assert "Opening: 3 moves of o0" in (tmp_path / "match" / result.records[0].sgf).read_text()
@@ -339,8 +339,8 @@ def test_one_program_thinks_at_a_time(tmp_path: Path) -> None:
 def test_who_sits_a_game_out_is_asked_to_end_its_thoughts(tmp_path: Path) -> None:
     log = tmp_path / "log"
     run_match(fast(fake("resign", log=log), fake(), fake()))
-    told = log.read_text().splitlines()
-    assert told[told.index("genmove black") + 1] == "name"
+    reported = log.read_text().splitlines()
+    assert reported[reported.index("genmove black") + 1] == "name"
 
 
 def test_a_failing_program_loses_its_game_and_the_others_go_on(tmp_path: Path) -> None:

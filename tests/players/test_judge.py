@@ -52,13 +52,13 @@ def test_an_analysis_after_a_pass_knows_what_another_pass_comes_to(rules: Rules)
     game.play(BLACK, PASS)
     counted = final_score(game, [parse_vertex("B6", 7, 7)])
     assert counted != final_score(game)
-    thinker, told, only_pass = player(), [], {WHITE: all_but([PASS], 1, 7, 7)}
+    thinker, reported, only_pass = player(), [], {WHITE: all_but([PASS], 1, 7, 7)}
 
     def watch(search: Search, _: SearchStats) -> None:
-        told[:] = [float(search.tree.nodes[after_move(search.tree, PASS)]["lead"])]
+        reported[:] = [float(search.tree.nodes[after_move(search.tree, PASS)]["lead"])]
 
     for _ in range(2):
         thinker.analyze(game, WHITE, AnalysisRequest(Limits(visits=50), only_pass), watch)
-        assert told == [counted]
+        assert reported == [counted]
         thinker.genmove(game, WHITE, Limits(visits=300))
     thinker.close()

@@ -175,7 +175,7 @@ def test_a_new_game_begins_without_what_was_searched_before() -> None:
     assert found[1] == 1
 
 
-def test_pondering_ends_when_told_and_its_visits_serve_the_next_move() -> None:
+def test_pondering_ends_at_stop_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
     thinker.warm_up(7, 7)
 
@@ -207,20 +207,20 @@ def test_pondering_has_a_limit_of_its_own_and_ends_with_the_game(clock: FakeCloc
     assert evaluator.calls == calls
 
 
-def test_an_analysis_is_told_as_it_goes_avoids_what_it_shall_and_plays_nothing() -> None:
+def test_an_analysis_is_reported_as_it_goes_avoids_what_it_shall_and_plays_nothing() -> None:
     thinker, game = player(), Game(5)
-    center, told = parse_vertex("C3", 5, 5), []
+    center, reported = parse_vertex("C3", 5, 5), []
 
     def watch(search: Search, stats: SearchStats) -> None:
-        told.append(stats.visits)
+        reported.append(stats.visits)
 
     request = AnalysisRequest(Limits(visits=400), {BLACK: {center: 1, PASS: 9}})
     thinker.analyze(game, BLACK, request, watch)
     tree = thinker.search.tree
     visited = tree.edge_vertex[ROOT, : len(links_of(tree, ROOT))].tolist()
     thinker.close()
-    assert told == sorted(told)
-    assert told[-1] >= 400
+    assert reported == sorted(reported)
+    assert reported[-1] >= 400
     assert visited
     assert not {center, PASS} & set(visited)
     assert game.move_number == 0
@@ -299,7 +299,7 @@ def test_other_parameters_serve_the_next_search() -> None:
     thinker.close()
 
 
-def test_a_search_without_limits_ends_when_it_is_told_to() -> None:
+def test_a_search_without_limits_ends_at_stop() -> None:
     thinker = player()
 
     def watch(search: Search, stats: SearchStats) -> None:

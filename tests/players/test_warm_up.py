@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_no_move_and_no_score_needs_a_kernel_that_the_warm_up_did_not_load(network: tuple[Path, ...]) -> None:
     command = [sys.executable, "-m", "tests.players.games_after_warm_up", *network]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}
-    told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300)
-    kernels = json.loads(told.stdout)
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    kernels = json.loads(result.stdout)
     assert len(kernels["before"]) > 15
     assert kernels["after"] == []

@@ -14,7 +14,7 @@ def vertices(*names: str) -> tuple[int, ...]:
     return tuple(parse_vertex(name, SIZE, SIZE) for name in names)
 
 
-def test_katago_tells_moves_with_variations_the_root_and_who_owns_what() -> None:
+def test_katago_reports_moves_with_variations_the_root_and_who_owns_what() -> None:
     owned = " ".join(["-0.5"] * SIZE * SIZE)
     answer = parse_analysis(
         "info move A1 visits 9 winrate 0.5 order 0 pv A1\n"
@@ -32,7 +32,7 @@ def test_katago_tells_moves_with_variations_the_root_and_who_owns_what() -> None
     assert answer.ownership is not None and answer.ownership.tolist() == [-0.5] * SIZE * SIZE
 
 
-def test_leela_zero_tells_winrates_in_ten_thousandths() -> None:
+def test_leela_zero_reports_winrates_in_ten_thousandths() -> None:
     answer = parse_analysis("info move A1 visits 3 winrate 6250 prior 100 lcb 6000 order 0 pv A1 C3", SIZE, SIZE)
     assert answer is not None
     assert answer.candidates == (Candidate(*vertices("A1"), 3, 0.625, None, vertices("A1", "C3")),)

@@ -30,7 +30,7 @@ def said(log: Path) -> list[str]:
     return [line for line in log.read_text(encoding="utf-8").splitlines() if line not in ("list_commands", "quit")]
 
 
-def test_a_game_that_goes_on_is_told_from_where_it_was(tmp_path: Path) -> None:
+def test_a_game_that_goes_on_is_sent_from_where_it_was(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(follower(log)) as program:
         for moves in ("C3", "C3 D3 B2", "C3 D3 B2"):
@@ -40,7 +40,7 @@ def test_a_game_that_goes_on_is_told_from_where_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", ["C3 E5", "C3", ""])
-def test_another_game_is_told_whole(other: str, tmp_path: Path) -> None:
+def test_another_game_is_sent_whole(other: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(follower(log)) as program:
         program.follow(game_of("C3 D3", SIZE))
@@ -48,7 +48,7 @@ def test_another_game_is_told_whole(other: str, tmp_path: Path) -> None:
     assert said(log).count("clear_board") == 2
 
 
-def test_a_move_of_the_programs_own_is_not_told(tmp_path: Path) -> None:
+def test_a_move_of_the_programs_own_is_not_sent(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(follower(log)) as program:
         program.follow(game_of("C3", SIZE))
@@ -62,7 +62,7 @@ def test_a_move_of_the_programs_own_is_not_told(tmp_path: Path) -> None:
     assert [line for line in said(log) if "A1" in line] == ["play white A1"]
 
 
-def test_a_refusal_is_told_and_everything_is_said_again(tmp_path: Path) -> None:
+def test_a_refusal_is_reported_and_everything_is_sent_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(follower(log, "--refuse", "play")) as program:
         assert program.follow(Game(SIZE))
@@ -97,17 +97,17 @@ def test_the_first_of_some_commands_that_a_program_lists(tmp_path: Path) -> None
         (JAPANESE, "", None),
     ],
 )
-def test_rules_are_told_in_a_way_that_is_listed(rules: Rules, listed: str, command: str | None) -> None:
+def test_rules_are_sent_by_a_command_that_is_listed(rules: Rules, listed: str, command: str | None) -> None:
     assert rules_command(rules, listed.split()) == command
 
 
-def test_rules_without_a_name_are_told_by_their_fields() -> None:
+def test_rules_without_a_name_are_sent_by_their_fields() -> None:
     command = rules_command(TROMP_TAYLOR.with_field("hasButton", True), ["kata-set-rules"])
     assert command is not None
     assert command.startswith('kata-set-rules {"')
 
 
-def test_boards_are_told_with_one_number_where_they_are_square() -> None:
+def test_square_boards_are_sent_with_one_number() -> None:
     assert (size_command(9, 9), size_command(13, 9)) == ("boardsize 9", "boardsize 13 9")
 
 

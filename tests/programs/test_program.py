@@ -149,17 +149,17 @@ def test_killing_wakes_a_waiting_ask(started: list[Program]) -> None:
     killer.join()
 
 
-def test_an_analysis_is_told_line_by_line_until_it_is_interrupted(started: list[Program]) -> None:
+def test_an_analysis_is_reported_line_by_line_until_it_is_interrupted(started: list[Program]) -> None:
     program = Program(analyst())
     started.append(program)
     lines: list[str] = []
 
-    def told(line: str) -> None:
+    def reported(line: str) -> None:
         lines.append(line)
         if len(lines) == 5:
             program.interrupt(10)
 
-    assert program.watch("kata-analyze", told).ok
+    assert program.watch("kata-analyze", reported).ok
     assert len(lines) >= 5
     assert lines[0] == ""
     assert all(line.startswith("info move A1 visits") for line in lines[1:])

@@ -77,16 +77,16 @@ def finished_games(most: int, only: str) -> Iterator[tuple[str, str, Iterator[Fi
 def judge(engine: Controller, others: list[Controller], finished: FinishedGame, name: str, rules: str) -> Outcome:
     """Ask an engine for score and dead stones of one game, and others whether the reference can be right."""
     set_up(engine, finished)
-    told: Opinion = opinion(engine, finished)
-    agrees = told.score == finished.score and finished.dead in (None, told.dead)
+    found: Opinion = opinion(engine, finished)
+    agrees = found.score == finished.score and finished.dead in (None, found.dead)
     confirmed = True if finished.dead is not None else None
     if others and finished.dead is None:
         confirmed = False
         for other in others:
             set_up(other, finished)
             confirmed = confirmed or opinion(other, finished).literal == finished.score
-    dead = names(finished.game, told.dead)
-    return Outcome(name, finished.name, rules, told.score, finished.score, told.literal, dead, agrees, confirmed)
+    dead = names(finished.game, found.dead)
+    return Outcome(name, finished.name, rules, found.score, finished.score, found.literal, dead, agrees, confirmed)
 
 
 def outcomes(engine: Controller, others: list[Controller], most: int, only: str, out: Path | None) -> Iterator[Outcome]:

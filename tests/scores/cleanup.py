@@ -22,7 +22,7 @@ from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.conformity.driver import Controller
 from tests.scores.count import literal_score, neutral_points
 from tests.scores.games import FinishedGame, by_area, golden_games, names, recorded_games
-from tests.scores.opinions import opinion, set_up, told
+from tests.scores.opinions import opinion, reply_to, set_up
 from tests.shared import SHARED
 
 _MOST_MOVES_PER_POINT = 2
@@ -81,10 +81,10 @@ def _usable(
 def clean_up(engine: Controller, finished: FinishedGame, dead: frozenset[int]) -> CleanUp:
     """Let the engine clean up for both colors, first for the one that is to move."""
     set_up(engine, finished)
-    told(engine, "final_status_list dead")
+    reply_to(engine, "final_status_list dead")
     game = finished.game.copy()
     while game.moves and game.moves[-1].vertex == PASS:
-        told(engine, "undo")
+        reply_to(engine, "undo")
         game.undo()
     start, ended = game.move_number, True
     for color in (game.to_play, opponent(game.to_play)):
@@ -105,9 +105,9 @@ def _until_it_passes(engine: Controller, game: Game, color: int) -> bool:
     """Let the engine clean up for a color, and return False if it does not come to an end."""
     for _ in range(_MOST_MOVES_PER_POINT * game.width * game.height):
         if game.to_play != color:
-            told(engine, f"play {color_name(game.to_play)} pass")
+            reply_to(engine, f"play {color_name(game.to_play)} pass")
             game.play(game.to_play, PASS)
-        answer = told(engine, f"kgs-genmove_cleanup {color_name(color)}")
+        answer = reply_to(engine, f"kgs-genmove_cleanup {color_name(color)}")
         game.play(color, parse_vertex(answer, game.width, game.height))
         if game.moves[-1].vertex == PASS:
             return True

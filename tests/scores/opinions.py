@@ -27,7 +27,7 @@ class Opinion:
     literal: float
 
 
-def told(program: Controller, command: str) -> str:
+def reply_to(program: Controller, command: str) -> str:
     """Return the text of a reply that must be no error."""
     reply = program.ask(command, _PATIENCE)
     if not reply.startswith("="):
@@ -38,19 +38,20 @@ def told(program: Controller, command: str) -> str:
 def set_up(program: Controller, finished: FinishedGame) -> None:
     """Lead a program to the final position; only Keima and KataGo have to know the rules by name."""
     for command in finished.commands:
-        if not command.startswith(_OPTIONAL) or told(program, f"known_command {command.split()[0]}") == "true":
-            told(program, command)
+        if not command.startswith(_OPTIONAL) or reply_to(program, f"known_command {command.split()[0]}") == "true":
+            reply_to(program, command)
 
 
 def opinion(program: Controller, finished: FinishedGame) -> Opinion:
     """Ask a program that stands at the final position."""
     game = finished.game
-    score = parse_score(told(program, "final_score"))
+    score = parse_score(reply_to(program, "final_score"))
     if score is None:
         raise RuntimeError(f"{finished.name}: no score")
     dead, seki = (
         frozenset(
-            parse_vertex(name, game.width, game.height) for name in told(program, f"final_status_list {fate}").split()
+            parse_vertex(name, game.width, game.height)
+            for name in reply_to(program, f"final_status_list {fate}").split()
         )
         for fate in ("dead", "seki")
     )

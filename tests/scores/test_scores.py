@@ -52,9 +52,9 @@ def test_the_slow_count_takes_dead_stones_off_and_counts_what_is_left(rules: Rul
 
 @pytest.mark.parametrize(("seki", "expected"), [("", 2 - 1), ("C1", -1), ("C1 E1", 0)])
 def test_the_slow_count_gives_nothing_beside_a_seki_under_japanese_rules_alone(seki: str, expected: int) -> None:
-    told = [parse_vertex(name, 6, 1) for name in seki.split()]
-    assert literal_score(game_from_diagram(SEKI, rules=JAPANESE, komi=0), (), told) == expected
-    assert literal_score(game_from_diagram(SEKI, rules=CHINESE, komi=0), (), told) == 3 - 2
+    reported = [parse_vertex(name, 6, 1) for name in seki.split()]
+    assert literal_score(game_from_diagram(SEKI, rules=JAPANESE, komi=0), (), reported) == expected
+    assert literal_score(game_from_diagram(SEKI, rules=CHINESE, komi=0), (), reported) == 3 - 2
 
 
 def test_a_record_is_left_out_for_what_it_says_and_the_reason_is_counted(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_binary_numbers_may_contain_anything(tmp_path: Path) -> None:
     [(3, "katago-v3"), (4, "katago-v3"), (5, "katago-v4"), (6, "katago-v5"), (7, "katago-v6")]
     + [(version, "katago-v7") for version in range(8, 18)],
 )
-def test_the_version_tells_the_inputs(version: int, encoder: str, tmp_path: Path) -> None:
+def test_the_version_determines_the_inputs(version: int, encoder: str, tmp_path: Path) -> None:
     assert read(KatagoFile(version, binary=True).data, tmp_path).encoder == encoder
 
 
@@ -139,7 +139,7 @@ def test_a_network_that_wants_other_pass_alive_chains_names_another_encoder(tmp_
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_version_tells_what_the_outputs_mean(version: int, tmp_path: Path) -> None:
+def test_the_version_determines_what_the_outputs_mean(version: int, tmp_path: Path) -> None:
     spec = read(KatagoFile(version, binary=True).data, tmp_path)
     policy, value = spec.policy, spec.value
     assert isinstance(policy, PolicyHead)

@@ -122,9 +122,9 @@ def test_a_written_network_computes_the_same(name: str, tmp_path: Path) -> None:
     else:
         assert np.allclose(chances, softmax(given["result"]), rtol=1e-4)
     assert value_of(form).scales == value_of(spec).scales
-    told = dict(zip(form.scores, found["score"], strict=True))
+    reported = dict(zip(form.scores, found["score"], strict=True))
     for meaning, number in zip(spec.scores, given["score"], strict=True):
-        assert np.isclose(told[meaning], number, rtol=1e-4, atol=1e-5)
+        assert np.isclose(reported[meaning], number, rtol=1e-4, atol=1e-5)
     owned = given["ownership"] if spec.has_ownership else np.zeros(12)
     assert np.allclose(found["ownership"], owned, rtol=1e-4, atol=1e-5)
 
@@ -136,11 +136,11 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 def test_lead_and_mean_stand_for_each_other(tmp_path: Path) -> None:
     scales = Scales(mean=10.0, lead=5.0)
-    for told, other, factor in ((Score.LEAD, Score.MEAN, 0.5), (Score.MEAN, Score.LEAD, 2.0)):
-        form = katago_form(with_scores(made(), told, scales=scales))
+    for reported, other, factor in ((Score.LEAD, Score.MEAN, 0.5), (Score.MEAN, Score.LEAD, 2.0)):
+        form = katago_form(with_scores(made(), reported, scales=scales))
         score = value_of(form).score
         assert score is not None
-        columns = score.weight[:, [form.scores.index(told), form.scores.index(other)]]
+        columns = score.weight[:, [form.scores.index(reported), form.scores.index(other)]]
         assert columns.any()
         assert np.allclose(columns[:, 0] * factor, columns[:, 1])
 
