@@ -37,10 +37,10 @@ from engine.vertex import MAX_SIZE, NO_POINT, PASS, array_length
 
 ILLEGAL = -1
 Journal: TypeAlias = NDArray[np.int16] | None
-"""Where moves that are taken back note what they change, see `engine.board.undo`; None for moves played for good."""
+"""Records the changes of moves that will be taken back, see `engine.board.undo`; None for moves that stay."""
 point_at = kernel(vertices.point_at)
 row_column = kernel(vertices.row_column)
-"""The conversions of `engine.vertex`, for kernels."""
+"""The conversions of `engine.vertex`, compiled for kernels."""
 
 
 def _zobrist_words() -> NDArray[np.int16]:
@@ -105,9 +105,9 @@ def is_liberty_of(board: Board, point: int, head: int, color: int, stride: int) 
 
 @kernel
 def _change(board: Board, row: int, place: int, value: int, journal: Journal, used: int) -> int:
-    """Change one cell, noting its old value if there is a journal; return the journal's entries in use.
+    """Change one cell and record its old value if there is a journal; return the number of journal entries in use.
 
-    Numba removes the branch where the journal is None: moves that are played for good pay nothing for it.
+    Numba removes the branch where the journal is None, so moves that stay pay nothing for it.
     """
     if journal is not None:
         journal[used, 0] = row
@@ -120,10 +120,10 @@ def _change(board: Board, row: int, place: int, value: int, journal: Journal, us
 
 @kernel
 def _merge(board: Board, head: int, other: int, journal: Journal, used: int) -> int:
-    """Join two distinct chains of one color; return the journal's entries in use.
+    """Join two distinct chains of one color; return the number of journal entries in use.
 
-    The smaller chain is walked. Its stones are renamed as they go, so that a liberty which two of
-    them share is counted once: the first makes it a liberty of the joined chain.
+    Walks the smaller chain and renames its stones one by one, so a liberty shared by two of them counts once: the first
+    stone makes it a liberty of the joined chain.
     """
     if board[SIZE, head] < board[SIZE, other]:
         head, other = other, head
@@ -141,6 +141,7 @@ def _merge(board: Board, head: int, other: int, journal: Journal, used: int) -> 
             break
     used = _change(board, LIBERTIES, head, liberties, journal, used)
     used = _change(board, SIZE, head, board[SIZE, head] + board[SIZE, other], journal, used)
+    # Exchanging the successors of two stones joins two circular lists.
     after_head, after_other = board[NEXT, head], board[NEXT, other]
     used = _change(board, NEXT, head, after_other, journal, used)
     return _change(board, NEXT, other, after_head, journal, used)
@@ -171,7 +172,7 @@ def _take_empty(board: Board, point: int) -> None:
 
 @kernel
 def _add(board: Board, point: int, color: int, journal: Journal, used: int) -> int:
-    """Put a stone on an empty point, joining and crowding chains; return the journal's entries in use."""
+    """Put a stone on an empty point, join chains and take liberties; return the number of journal entries in use."""
     stride = board[HEADER, STRIDE]
     if journal is None:
         _take_empty(board, point)
@@ -194,6 +195,7 @@ def _add(board: Board, point: int, color: int, journal: Journal, used: int) -> i
                 seen2, seen1, seen0 = seen1, seen0, head
                 friends += neighbor_color == color
     used = _change(board, LIBERTIES, point, liberties, journal, used)
+    # A stone that joins no chain skips the second pass over its neighbors.
     if friends > 0:
         for direction in range(4):
             neighbor = point + neighbor_offset(direction, stride)
@@ -204,16 +206,16 @@ def _add(board: Board, point: int, color: int, journal: Journal, used: int) -> i
 
 @kernel
 def add_stone(board: Board, point: int, color: int) -> None:
-    """Put a stone on an empty point, joining and crowding chains.
+    """Put a stone on an empty point, join own chains and take liberties.
 
-    Captures nothing: chains without liberties may result, also its own.
+    Captures nothing: chains without liberties may remain, even its own.
     """
     _add(board, point, color, None, 0)
 
 
 @kernel
 def _remove(board: Board, head: int, journal: Journal, used: int) -> int:
-    """Take a whole chain off the board; return the journal's entries in use."""
+    """Remove a whole chain from the board; return the number of journal entries in use."""
     stride = board[HEADER, STRIDE]
     color = board[COLOR, head]
     count = board[HEADER, EMPTY_COUNT]
@@ -244,7 +246,7 @@ def _remove(board: Board, head: int, journal: Journal, used: int) -> int:
 
 @kernel
 def remove_chain(board: Board, head: int) -> int:
-    """Take a whole chain off the board and return how many stones it had."""
+    """Remove a whole chain from the board and return its size."""
     _remove(board, head, None, 0)
     return board[SIZE, head]
 
@@ -277,10 +279,10 @@ def is_legal(board: Board, vertex: int, color: int, suicide: bool) -> bool:
 
 @kernel
 def put_stone(board: Board, point: int, color: int, journal: Journal, used: int) -> int:
-    """Play a legal stone: capture and note the simple ko point; return the journal's entries in use.
+    """Play a legal stone: capture and set the simple ko point; return the number of journal entries in use.
 
-    With a journal, see `engine.board.undo`, only what reading asks for is kept up to date: not the hash, the list of
-    empty points and the prisoners. Does not check legality, nor hand the turn over.
+    With a journal (see `engine.board.undo`), only what reading needs is updated: not the hash, the list of empty points
+    and the prisoners. Does not check legality and does not change the side to move.
     """
     stride = board[HEADER, STRIDE]
     enemy = 3 - color
@@ -295,8 +297,10 @@ def put_stone(board: Board, point: int, color: int, journal: Journal, used: int)
     head = board[HEAD, point]
     if captured == 1 and board[SIZE, head] == 1 and board[LIBERTIES, head] == 1:
         ko = last_captured
+    # A suicide, which `is_legal` has refused where the rules forbid it.
     elif captured == 0 and board[LIBERTIES, head] == 0:
         used = _remove(board, head, journal, used)
+    # Usually unchanged, and each change costs a journal entry.
     if board[HEADER, KO_POINT] != ko:
         used = _change(board, HEADER, KO_POINT, ko, journal, used)
     return used
@@ -304,9 +308,9 @@ def put_stone(board: Board, point: int, color: int, journal: Journal, used: int)
 
 @kernel
 def place(board: Board, point: int, color: int) -> int:
-    """Play a legal stone: capture, note the simple ko point, hand the turn over.
+    """Play a legal stone: capture, set the simple ko point, change the side to move.
 
-    Returns the number of enemy stones captured. Does not check legality.
+    Returns the number of captured stones. Does not check legality.
     """
     enemy = 3 - color
     before = board[HEADER, CAPTURED_BLACK + enemy - 1]
