@@ -33,8 +33,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What the engine thinks of a position, in Black's view."""
+class Estimate:
+    """The engine's evaluation of a position, from Black's point of view."""
 
     winrate: float
     lead: float | None = None
@@ -62,8 +62,8 @@ class Shown:
 
 
 @dataclass
-class Wishes:
-    """What a page may switch on: the engine's candidates, who will own what, a look at every position."""
+class Switches:
+    """What a page can switch on: the engine's candidates, expected ownership, a review of every position."""
 
     analysis: bool = False
     territory: bool = False
@@ -71,7 +71,7 @@ class Wishes:
 
     @property
     def need_analysis(self) -> bool:
-        """True if the engine is to think about any position shown."""
+        """True if the engine should analyze every position shown."""
         return self.analysis or self.territory
 
 
@@ -89,7 +89,7 @@ class Facts:
 
     game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
     after a result. has_levels: whether the engine plays at a level that it is told.
-    opinions: by the number of moves before the position. note: what a record that was opened says of it.
+    estimates: by the number of moves before the position. note: what a record that was opened says of it.
     reviewed: so many positions.
     ways: all that were tried of this game, the first is the game itself. way: which of them the line is.
     """
@@ -104,8 +104,8 @@ class Facts:
     has_levels: bool
     busy: Kind | None
     shown: Shown
-    wishes: Wishes
-    opinions: dict[int, Opinion] = field(default_factory=dict)
+    switches: Switches
+    estimates: dict[int, Estimate] = field(default_factory=dict)
     note: str = ""
     reviewed: int = 0
     ways: tuple[Way, ...] = (Way(0, None),)

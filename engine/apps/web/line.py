@@ -1,6 +1,6 @@
 """A line of moves and the position of it that is shown."""
 
-from engine.apps.web.facts import Opinion, Way
+from engine.apps.web.facts import Estimate, Way
 from engine.errors import IllegalMove
 from engine.game import Game, Move
 
@@ -8,7 +8,7 @@ from engine.game import Game, Move
 class Line:
     """One way that a game went: its moves, of which those up to the position shown have been played on `game`.
 
-    opinions, notes, reviewed: by the number of moves before a position. notes: what a record says of it.
+    estimates, notes, reviewed: by the number of moves before a position. notes: what a record says of it.
     began: how many moves it took over from another way.
     """
 
@@ -17,7 +17,7 @@ class Line:
         self.game = game
         self.moves = list(game.moves if moves is None else moves)
         self.result: str | None = None
-        self.opinions: dict[int, Opinion] = {}
+        self.estimates: dict[int, Estimate] = {}
         self.notes: dict[int, str] = {}
         self.reviewed: set[int] = set()
         self.began = began
@@ -74,14 +74,14 @@ class Line:
 
     def _other(self) -> "Line":
         other = Line(self.game.copy(), self.game.move_number)
-        other.opinions, other.notes, other.reviewed = dict(self.opinions), dict(self.notes), set(self.reviewed)
+        other.estimates, other.notes, other.reviewed = dict(self.estimates), dict(self.notes), set(self.reviewed)
         return other
 
     def _shorten(self, known: int) -> None:
         """Make the position shown the last one; what is known is of this line up to a number of moves."""
         self.moves = list(self.game.moves)
         self.result = None
-        self.opinions = {number: each for number, each in self.opinions.items() if number <= known}
+        self.estimates = {number: each for number, each in self.estimates.items() if number <= known}
         self.notes = {number: each for number, each in self.notes.items() if number <= known}
         self.reviewed = {number for number in self.reviewed if number <= known}
 

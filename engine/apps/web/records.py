@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import chain, count, takewhile
 from pathlib import Path
 
-from engine.apps.web.facts import Opinion
+from engine.apps.web.facts import Estimate
 from engine.apps.web.line import Line
 from engine.apps.web.settings import GameSettings, Sitting
 from engine.color import BLACK, WHITE
@@ -22,7 +22,7 @@ from engine.support.files import write_atomically
 MOST_WAYS = 100
 """Variations of a record that are read; a file may have thousands."""
 # The numbers of digits are bounded because others write comments, too: 400 digits would be infinity.
-_OPINION = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
+_ESTIMATE = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
 
 
 def read_ways(text: bytes) -> tuple[Record, list[Line]]:
@@ -77,20 +77,20 @@ def _add_moves(tree: dict[tuple[int, Move], int], moves: list[Move]) -> int:
 def _add_comments(line: Line, record: Record, before: int) -> None:
     """Copy a record's comments into a line, apart from what the engine wrote there about the position."""
     for number, comment in record.comments.items():
-        opinion = _OPINION.search(comment)
-        if opinion is not None:
-            lead = None if opinion["lead"] is None else float(opinion["lead"])
-            line.opinions[number - before] = Opinion(float(opinion["winrate"]) / 100, lead)
-        if note := comment[: opinion.start() if opinion else None]:
+        estimate = _ESTIMATE.search(comment)
+        if estimate is not None:
+            lead = None if estimate["lead"] is None else float(estimate["lead"])
+            line.estimates[number - before] = Estimate(float(estimate["winrate"]) / 100, lead)
+        if note := comment[: estimate.start() if estimate else None]:
             line.notes[number - before] = note
 
 
 def _comments(line: Line) -> dict[int, str]:
     """Return what is said of positions: by the record that they came from, and by the engine."""
     said = {number: [note] for number, note in line.notes.items()}
-    for number, opinion in line.opinions.items():
-        lead = "" if opinion.lead is None else f", {opinion.lead:+.1f}"
-        said.setdefault(number, []).append(f"Black {opinion.winrate:.1%}{lead}")
+    for number, estimate in line.estimates.items():
+        lead = "" if estimate.lead is None else f", {estimate.lead:+.1f}"
+        said.setdefault(number, []).append(f"Black {estimate.winrate:.1%}{lead}")
     return {number: "\n".join(each) for number, each in said.items()}
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.apps.web.facts import Count, Facts, Kind, Opinion, Shown, Task, Wishes
+from engine.apps.web.facts import Count, Estimate, Facts, Kind, Shown, Switches, Task
 from engine.apps.web.line import Line
 from engine.apps.web.records import GameFile, read_ways, write_ways
 from engine.apps.web.settings import GameSettings, Sitting, read_settings, recorded
@@ -34,7 +34,7 @@ class Table:
         self._folder = folder
         self._interrupt: Callable[[], None] = lambda: None
         self._engine, self._has_levels = "engine", False
-        self._wishes = Wishes()
+        self._switches = Switches()
         self._version = self._ticket = self._visitors = 0
         self._is_closed = False
         self._begin(settings, [Line(settings.new_game())])
@@ -137,11 +137,11 @@ class Table:
             self._settings = settings
             self._turn_over()
 
-    def _wish(self, fields: dict[str, Any]) -> None:
-        known = [each.name for each in dataclasses.fields(Wishes)]
+    def _switch(self, fields: dict[str, Any]) -> None:
+        known = [each.name for each in dataclasses.fields(Switches)]
         if unknown := [name for name in fields if name not in known]:
             raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
-        self._wishes = replace(self._wishes, **{name: bool(on) for name, on in fields.items()})
+        self._switches = replace(self._switches, **{name: bool(on) for name, on in fields.items()})
         self._is_paused = False
         self._drop_unwanted()
 
@@ -238,10 +238,10 @@ class Table:
         is_over = self._game.is_over
         if not is_over and not self._line.is_review and self._settings.sittings[self._game.to_play] is Sitting.ENGINE:
             return Kind.MOVE
-        if self._wishes.review and self._line.unreviewed:
+        if self._switches.review and self._line.unreviewed:
             return Kind.REVIEW
         is_seen = self._visitors > 0  # an analysis without end is for somebody who looks at it
-        return Kind.ANALYSIS if is_seen and self._wishes.need_analysis and not is_over else None
+        return Kind.ANALYSIS if is_seen and self._switches.need_analysis and not is_over else None
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether nothing has happened that makes a task's result useless."""
@@ -265,7 +265,7 @@ class Table:
         if winrate is None:
             return
         is_black = task.game.to_play == BLACK
-        self._line.opinions[task.game.move_number] = Opinion(
+        self._line.estimates[task.game.move_number] = Estimate(
             winrate if is_black else 1 - winrate, None if lead is None else for_color(lead, task.game.to_play)
         )
 
@@ -377,8 +377,8 @@ class Table:
                 self._has_levels,
                 self._taken.kind if self._taken and self._taken.ticket == self._ticket else None,
                 replace(self._shown),
-                self._wishes,
-                dict(self._line.opinions),
+                self._switches,
+                dict(self._line.estimates),
                 self._line.notes.get(self._game.move_number, ""),
                 len(self._line.reviewed),
                 tuple(line.way for line in self._ways),
@@ -411,6 +411,6 @@ COMMANDS: dict[str, Callable[[Table, dict[str, Any]], None]] = {
     "go": Table._go,
     "way": Table._way,
     "sit": Table._sit,
-    "wish": Table._wish,
+    "switch": Table._switch,
     "count": Table._count,
 }

@@ -22,9 +22,9 @@ _LEAST_SHARE = 0.01
 
 
 def view(facts: Facts) -> dict[str, Any]:
-    """Return what a page shows. Winrates are in [0, 1]; those of `opinions` are Black's, others the side to move's."""
+    """Return what a page shows. Winrates are in [0, 1]; those of `estimates` are Black's, others the side to move's."""
     game, settings, answer = facts.game, facts.settings, facts.shown.answer
-    candidates = _candidates(answer) if answer is not None and facts.wishes.analysis else []
+    candidates = _candidates(answer) if answer is not None and facts.switches.analysis else []
     sittings = {color_name(color): sitting for color, sitting in settings.sittings.items()}
     return {
         "version": facts.version,
@@ -57,23 +57,23 @@ def view(facts: Facts) -> dict[str, Any]:
         "score": None if facts.shown.count is None else facts.shown.count.score,
         "error": facts.shown.error,
         "busy": facts.busy,
-        "wishes": asdict(facts.wishes),
+        "switches": asdict(facts.switches),
         "note": facts.note,
         "reviewed": facts.reviewed,
         "ways": [{"number": way.began + 1, "move": way.move and _named(way.move, game)} for way in facts.ways],
         "way": facts.way,
         "mistakes": _mistakes(facts),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
-        "opinions": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.opinions.items())},
+        "estimates": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.estimates.items())},
     }
 
 
 def _ownership(facts: Facts) -> Sequence[float] | None:
-    """Return whose the points are, in Black's view: as they were counted, else as the engine expects, if wished."""
+    """Return the owners of the points, Black's view: as counted, else as the engine expects, if switched on."""
     count, answer = facts.shown.count, facts.shown.answer
     if count is not None:
         return count.owners or None
-    if answer is None or answer.ownership is None or not facts.wishes.territory:
+    if answer is None or answer.ownership is None or not facts.switches.territory:
         return None
     return [for_color(float(each), facts.game.to_play) for each in answer.ownership]
 
@@ -83,10 +83,10 @@ def _named(move: Move, game: Game) -> str:
 
 
 def _mistakes(facts: Facts) -> list[dict[str, Any]]:
-    """Return the moves that cost their player most, by the engine's opinions before and after them."""
+    """Return the moves that cost their player most, by the engine's estimates before and after them."""
     lost: list[dict[str, Any]] = []
     for number, move in enumerate(facts.line, 1):
-        before, after = (facts.opinions.get(each) for each in (number - 1, number))
+        before, after = (facts.estimates.get(each) for each in (number - 1, number))
         if before is None or after is None:
             continue
         points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)

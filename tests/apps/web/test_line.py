@@ -108,8 +108,8 @@ def test_a_record_comes_back_as_it_was_in_its_own_encoding() -> None:
     root = "SZ[9]CA[Shift_JIS]DT[1985-03-07]EV[棋聖戦]PW[坂田栄寿]C[九段表]"
     at.open(f"(;{root};B[ee]C[one\nBlack 54.3%, -1.5];W[cc]C[Black 9.0%])".encode("shift_jis"))
     assert (facts(at).settings.people[WHITE], facts(at).note) == ("坂田栄寿", "")
-    assert {number: each.lead for number, each in facts(at).opinions.items()} == {1: -1.5, 2: None}
-    assert [each.winrate for each in facts(at).opinions.values()] == pytest.approx([0.543, 0.09])
+    assert {number: each.lead for number, each in facts(at).estimates.items()} == {1: -1.5, 2: None}
+    assert [each.winrate for each in facts(at).estimates.values()] == pytest.approx([0.543, 0.09])
     at.command("go", {"to": 1})
     assert facts(at).note == "one"
     at.command("go", {"to": 0})
@@ -150,15 +150,15 @@ def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
     assert not at.is_wanted(asked)
 
 
-def test_opinions_of_another_way_are_forgotten() -> None:
+def test_estimates_of_another_way_are_forgotten() -> None:
     at = table(PEOPLE)
     moves(at, "C3", "D3")
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     for number in (2, 1):
         at.command("go", {"to": number})
         at.thinks(task(at), answer())
     moves(at, "E5")
-    assert list(facts(at).opinions) == [1]
+    assert list(facts(at).estimates) == [1]
 
 
 def test_a_game_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None:
@@ -172,9 +172,9 @@ def test_a_game_that_cannot_be_saved_goes_on_and_says_so(tmp_path: Path) -> None
 def test_a_review_looks_at_every_position_once_and_leaves_the_one_shown_alone() -> None:
     at = table(PEOPLE)
     moves(at, "C3", "D3")
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     shown = task(at)
-    at.command("wish", {"review": True})
+    at.command("switch", {"review": True})
     assert not at.is_wanted(shown)
     seen = []
     while wanted(at) is Kind.REVIEW:
@@ -185,7 +185,7 @@ def test_a_review_looks_at_every_position_once_and_leaves_the_one_shown_alone() 
         assert facts(at).game.move_number == 2
         assert facts(at).shown.answer is None
     assert seen == [0, 1, 2]
-    assert (facts(at).reviewed, sorted(facts(at).opinions)) == (3, [0, 1, 2])
+    assert (facts(at).reviewed, sorted(facts(at).estimates)) == (3, [0, 1, 2])
     assert task(at).kind is Kind.ANALYSIS
     at.command("undo", {})
     moves(at, "E5")
@@ -195,17 +195,17 @@ def test_a_review_looks_at_every_position_once_and_leaves_the_one_shown_alone() 
 def test_a_look_elsewhere_does_not_begin_the_review_anew() -> None:
     at = table(PEOPLE)
     moves(at, "C3")
-    at.command("wish", {"review": True})
+    at.command("switch", {"review": True})
     at.finished(task(at))
     at.command("go", {"to": 0})
     assert task(at).game.move_number == 1
-    at.command("wish", {"review": False})
+    at.command("switch", {"review": False})
     assert wanted(at) is None
 
 
 def test_another_way_leads_back_to_the_game_that_it_left() -> None:
     at = table(PEOPLE)
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     moves(at, "C3", "D3")
     at.thinks(task(at), answer(0.75))
     at.command("resign", {})
@@ -213,12 +213,12 @@ def test_another_way_leads_back_to_the_game_that_it_left() -> None:
     moves(at, "E5", "E4")
     at.command("go", {"to": 2})
     moves(at, "A1")
-    assert (facts(at).way, facts(at).result, len(facts(at).line), list(facts(at).opinions)) == (2, None, 3, [])
+    assert (facts(at).way, facts(at).result, len(facts(at).line), list(facts(at).estimates)) == (2, None, 3, [])
     assert facts(at).ways == (Way(0, Move(BLACK, vertex("C3"))), way(1, "E5"), way(2, "A1"))
     at.command("way", {"to": 0})
     now = facts(at)
     assert [move.vertex for move in now.line] == [vertex("C3"), vertex("D3")]
-    assert (now.game.move_number, now.result, now.way, list(now.opinions)) == (1, "W+R", 0, [2])
+    assert (now.game.move_number, now.result, now.way, list(now.estimates)) == (1, "W+R", 0, [2])
     at.command("way", {"to": 1})
     assert [move.vertex for move in facts(at).line] == [vertex("C3"), vertex("E5"), vertex("E4")]
 

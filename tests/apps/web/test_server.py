@@ -104,12 +104,12 @@ def test_a_page_that_is_closed_looks_no_more() -> None:
     with served() as (table, port):
         heard = events(port)
         next(heard)
-        table.command("wish", {"analysis": True})
+        table.command("switch", {"analysis": True})
         assert table.wanted() is Kind.ANALYSIS
         heard.close()
 
         def is_given_up() -> bool:
-            table.command("wish", {"territory": True})  # only what is written to a page shows that it is closed
+            table.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
             return table.wanted() is None
 
         wait_until(is_given_up)
@@ -167,7 +167,7 @@ def test_connections_beyond_the_limit_are_refused_and_leave_room_when_they_end(m
         pages.pop().close()
 
         def is_admitted() -> bool:
-            table.command("wish", {"territory": True})  # only what is written to a page shows that it is closed
+            table.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
             return ask(port, "GET", "/")[0] == 200
 
         wait_until(is_admitted)
@@ -211,8 +211,8 @@ def test_a_comment_with_a_percentage_of_400_digits_is_a_comment() -> None:
     with served() as (table, port):
         record = f"(;SZ[5];B[aa]C[Black {'9' * 400}.0%])"
         assert ask(port, "POST", "/game.sgf", record)[0] == 200
-        assert table.facts().opinions == {}
-        assert next(events(port))["opinions"] == {}
+        assert table.facts().estimates == {}
+        assert next(events(port))["estimates"] == {}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_comment_with_a_percentage_of_400_digits_is_a_comment() -> None:
 def test_a_host_on_the_network_is_known_by_address_and_name(name: str, status: int) -> None:
     with served("0.0.0.0") as (_, port):
         host = f"{name}:{port}"
-        assert ask(port, "POST", "/do/wish", "{}", Host=host, Origin=f"http://{host}")[0] == status
+        assert ask(port, "POST", "/do/switch", "{}", Host=host, Origin=f"http://{host}")[0] == status
         assert ask(port, "GET", "/", Host=f"{socket.gethostname()}:{port}")[0] == 200
 
 
@@ -231,7 +231,7 @@ def test_no_answer_waits_for_an_acknowledgement(monkeypatch: pytest.MonkeyPatch)
     original = socket.socket.setsockopt
     monkeypatch.setattr(socket.socket, "setsockopt", lambda self, *what: options.append(what) or original(self, *what))
     with served() as (_, port):
-        assert ask(port, "POST", "/do/wish", "{}")[2] == b"{}"
+        assert ask(port, "POST", "/do/switch", "{}")[2] == b"{}"
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, True) in options
 
 
@@ -257,11 +257,11 @@ def test_the_record_comes_as_a_file() -> None:
     assert load_sgf(content).moves == ((BLACK, parse_vertex("C3", SIZE, SIZE)),)
 
 
-def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() -> None:
+def test_the_view_shows_candidates_and_territory_only_where_they_are_switched_on() -> None:
     table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
     table.enter()
     table.command("play", {"move": "C3"})
-    table.command("wish", {"analysis": True})
+    table.command("switch", {"analysis": True})
     task = table.next_task()
     assert task is not None
     corner = parse_vertex("A1", SIZE, SIZE)
@@ -270,8 +270,8 @@ def test_the_view_shows_candidates_and_territory_only_where_they_are_wished() ->
     shown = view(table.facts())
     assert shown["candidates"] == [{"move": "A1", "winrate": 0.25, "lead": -2.0, "visits": 12345, "pv": ["A1", "pass"]}]
     assert ">12k<" in shown["board"] and 'opacity="0.4"' not in shown["board"]
-    assert shown["opinions"] == {"1": [0.75, 2.0]}
-    table.command("wish", {"analysis": False, "territory": True})
+    assert shown["estimates"] == {"1": [0.75, 2.0]}
+    table.command("switch", {"analysis": False, "territory": True})
     shown = view(table.facts())
     assert shown["candidates"] == []
     # White's view was told, and White is to own everything.
@@ -282,7 +282,7 @@ def test_the_view_names_the_moves_that_lost_most() -> None:
     table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
     for move in ("C3", "D3", "B2"):
         table.command("play", {"move": move})
-    table.command("wish", {"review": True})
+    table.command("switch", {"review": True})
     corner = parse_vertex("A1", SIZE, SIZE)
     # Of the side to move: Black's first move loses a fifth of the games, White's two fifths, the last one nothing much.
     for winrate, lead in ((0.75, 3.0), (0.45, 1.0), (0.95, 9.0), (0.06, -9.5)):
@@ -309,7 +309,7 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
             ask(port, "POST", "/do/play", '{"move": "C3"}')
             answered = next(now for now in heard if now["moves"] == 2)
             assert answered["engine"].startswith("Keima")
-            assert 0 <= answered["opinions"]["1"][0] <= 1
+            assert 0 <= answered["estimates"]["1"][0] <= 1
             ask(port, "POST", "/do/sit", '{"white": "person"}')
             for _ in range(2):
                 ask(port, "POST", "/do/play", '{"move": "pass"}')

@@ -122,39 +122,39 @@ def test_the_engine_resigns() -> None:
 
 def test_an_analysis_goes_on_until_nobody_wants_it() -> None:
     at = table(PEOPLE)
-    at.command("wish", {"territory": True})
+    at.command("switch", {"territory": True})
     asked = task(at)
     assert asked.kind is Kind.ANALYSIS
     at.thinks(asked, answer())
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     assert at.is_wanted(asked)
     assert facts(at).shown.answer is not None
-    at.command("wish", {"territory": False, "analysis": False})
+    at.command("switch", {"territory": False, "analysis": False})
     assert not at.is_wanted(asked)
     assert wanted(at) is None
 
 
 def test_an_analysis_that_ended_by_itself_is_not_asked_for_again_and_again() -> None:
     at = table(PEOPLE)
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     at.finished(task(at))
     assert wanted(at) is None
     moves(at, "C3")
     assert wanted(at) is Kind.ANALYSIS
 
 
-def test_opinions_are_blacks_and_are_kept_along_the_line() -> None:
+def test_estimates_are_blacks_and_are_kept_along_the_line() -> None:
     at = table(PEOPLE)
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     at.thinks(task(at), answer(0.75))
     moves(at, "C3")
     at.thinks(task(at), answer(0.75))
-    assert {number: (each.winrate, each.lead) for number, each in facts(at).opinions.items()} == {
+    assert {number: (each.winrate, each.lead) for number, each in facts(at).estimates.items()} == {
         0: (0.75, 1.5),
         1: (0.25, -1.5),
     }
     at.command("undo", {})
-    assert list(facts(at).opinions) == [0]
+    assert list(facts(at).estimates) == [0]
 
 
 def test_a_failure_is_told_and_the_engine_rests_until_it_is_asked_again() -> None:
@@ -192,7 +192,7 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("new", {"size": 1}, "expected a size from 2 to 25, or two as in 13x9, got 1"),
         ("new", {"size": "big"}, "expected a size from 2 to 25.*got 'big'"),
         ("new", {"komi": "much"}, "komi: expected a number from -400 to 400, got 'much'"),
-        ("wish", {"tea": True}, "expected analysis, territory, review, got tea"),
+        ("switch", {"tea": True}, "expected analysis, territory, review, got tea"),
         ("new", {"komi": "nan"}, "komi: expected a number from -400 to 400, got 'nan'"),
         ("new", {"komi": 0.3}, "expected a komi of whole or half points"),
         ("new", {"rules": "chess"}, "chess"),
@@ -246,7 +246,7 @@ def test_a_pass_is_a_move() -> None:
 
 def test_an_analysis_that_nobody_looks_at_ends_and_begins_again_for_the_next_who_comes() -> None:
     at = table(PEOPLE)
-    at.command("wish", {"analysis": True})
+    at.command("switch", {"analysis": True})
     asked = task(at)
     at.enter()
     at.leave()

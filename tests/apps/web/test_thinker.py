@@ -104,26 +104,26 @@ def test_what_a_program_thinks_of_its_move_is_kept() -> None:
     with closing(Seated()) as seated:
         seated.play("C3")
         now = seated.until(lambda now: len(now.line) == 2)
-    assert now.opinions[1].winrate == pytest.approx(0.4)
-    assert now.opinions[1].lead == -1.5
+    assert now.estimates[1].winrate == pytest.approx(0.4)
+    assert now.estimates[1].lead == -1.5
 
 
 def test_an_analysis_is_shown_until_a_move_interrupts_it() -> None:
     with closing(Seated()) as seated:
-        seated.table.command("wish", {"analysis": True})
+        seated.table.command("switch", {"analysis": True})
         seated.until(lambda now: now.shown.answer is not None and now.shown.answer.candidates[0].visits > 3)
         seated.table.command("play", {"move": "C3"})
         now = seated.until(
             lambda now: len(now.line) == 2 and now.busy is Kind.ANALYSIS and now.shown.answer is not None
         )
         assert now.shown.error is None
-        seated.table.command("wish", {"analysis": False})
+        seated.table.command("switch", {"analysis": False})
         seated.until(lambda now: now.busy is None)
 
 
 def test_a_program_that_does_not_analyse_says_so() -> None:
     with closing(Seated("--command", "name")) as seated:
-        seated.table.command("wish", {"analysis": True})
+        seated.table.command("switch", {"analysis": True})
         now = seated.until(lambda now: now.shown.error is not None)
     assert "neither kata-analyze nor lz-analyze" in str(now.shown.error)
 
@@ -250,7 +250,7 @@ def test_whatever_pages_ask_at_the_same_time_the_engine_still_plays_after_it(see
     points = [f"{column}{row}" for column in "ABCDE" for row in range(1, 6)]
     choices: list[tuple[str, Callable[[], dict[str, Any]]]] = [
         ("play", lambda: {"move": generator.choice(points)}),
-        ("wish", lambda: {generator.choice(["analysis", "territory"]): generator.random() < 0.7}),
+        ("switch", lambda: {generator.choice(["analysis", "territory"]): generator.random() < 0.7}),
         ("go", lambda: {"to": generator.randrange(6)}),
         ("sit", lambda: {generator.choice(["black", "white"]): generator.choice(["person", "engine"])}),
         *[(name, dict) for name in ("undo", "count", "resign", "new")],
@@ -283,10 +283,10 @@ def test_a_game_is_reviewed_from_its_start_to_its_end(tmp_path: Path) -> None:
         for move in ("C3", "D3", "pass", "pass"):
             seated.table.command("play", {"move": move})
         seated.until(lambda now: now.result is not None)
-        seated.table.command("wish", {"review": True})
+        seated.table.command("switch", {"review": True})
         now = seated.until(lambda now: now.reviewed == 5)
     # The engine is always content with the side to move; a finished game is not analysed.
-    assert [each.winrate for each in now.opinions.values()] == pytest.approx([0.6, 0.4, 0.6, 0.4])
+    assert [each.winrate for each in now.estimates.values()] == pytest.approx([0.6, 0.4, 0.6, 0.4])
     assert now.shown.error is None
     assert sum(line.startswith("kata-analyze") for line in said(log)) == 4
 

@@ -5,11 +5,11 @@ const UNIT = 40;
 const EDGE = 1.5;
 const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 const SVG = "http://www.w3.org/2000/svg";
-const WISHES = ["analysis", "territory", "review"];
+const SWITCHES = ["analysis", "territory", "review"];
 const at = (id) => document.getElementById(id);
 let table = null;
 
-function tell(name, fields = {}) {
+function send(name, fields = {}) {
   return post(`/do/${name}`, JSON.stringify(fields));
 }
 
@@ -105,12 +105,12 @@ function show(facts) {
   at("pass").disabled = !facts.may_play;
   at("undo").disabled = facts.moves === 0;
   at("resign").disabled = facts.result !== null;
-  for (const name of WISHES) at(name).checked = facts.wishes[name];
+  for (const name of SWITCHES) at(name).checked = facts.switches[name];
   for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
   showWays();
   showLevel();
-  showOpinions();
+  showEstimates();
   showCandidates();
   showMistakes();
   if (!at("rules").options.length) fillNewGame();
@@ -160,11 +160,11 @@ function statusText() {
   return parts.join(" · ");
 }
 
-function showOpinions() {
+function showEstimates() {
   const graph = at("graph");
   const last = Math.max(table.moves, 20);
   const x = (number) => (400 * number) / last;
-  const known = Object.entries(table.opinions).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
+  const known = Object.entries(table.estimates).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
   const drawn = [element("line", {x1: 0, x2: 400, y1: 50, y2: 50, stroke: "#888", "stroke-dasharray": "4 4"})];
   if (known.length) {
     const line = known.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join("L");
@@ -175,8 +175,8 @@ function showOpinions() {
   }
   drawn.push(element("line", {x1: x(table.shown), x2: x(table.shown), y1: 0, y2: 100, stroke: "#c0392b", "vector-effect": "non-scaling-stroke"}));
   graph.replaceChildren(...drawn);
-  const now = table.opinions[table.shown] ?? table.opinions[table.shown - 1];
-  at("opinion").textContent = now ? `Black wins ${(100 * now[0]).toFixed(1)} %${now[1] === null ? "" : `, ${leadText(now[1])}`}` : "";
+  const now = table.estimates[table.shown] ?? table.estimates[table.shown - 1];
+  at("estimate").textContent = now ? `Black wins ${(100 * now[0]).toFixed(1)} %${now[1] === null ? "" : `, ${leadText(now[1])}`}` : "";
 }
 
 function leadText(lead) {
@@ -210,7 +210,7 @@ function showMistakes() {
   const cells = ({number, move, winrate, points}) => [
     String(number), move, `${(100 * winrate).toFixed(1)} %`, points === null ? "" : points.toFixed(1),
   ];
-  fillRows("mistakes", table.wishes.review ? table.mistakes : [], cells, ({number}) => ({number}));
+  fillRows("mistakes", table.switches.review ? table.mistakes : [], cells, ({number}) => ({number}));
 }
 
 function fillNewGame() {
@@ -227,7 +227,7 @@ function fillNewGame() {
 
 at("board").addEventListener("click", (event) => {
   const move = table && pointUnder(event);
-  if (move && table.may_play) tell("play", {move});
+  if (move && table.may_play) send("play", {move});
 });
 at("board").addEventListener("pointermove", (event) => {
   const move = table && table.may_play && event.pointerType === "mouse" ? pointUnder(event) : null;
@@ -239,28 +239,28 @@ const steps = {
   start: () => 0, back: () => Math.max(0, table.shown - 1), on: () => table.shown + 1, end: () => table.moves,
 };
 for (const button of document.querySelectorAll("[data-to]")) {
-  button.addEventListener("click", () => tell("go", {to: steps[button.dataset.to]()}));
+  button.addEventListener("click", () => send("go", {to: steps[button.dataset.to]()}));
 }
-at("pass").addEventListener("click", () => tell("play", {move: "pass"}));
-at("undo").addEventListener("click", () => tell("undo"));
-at("resign").addEventListener("click", () => confirm("Resign this game?") && tell("resign"));
-at("way").addEventListener("change", () => { tell("way", {to: Number(at("way").value)}); at("way").blur(); });
-at("count").addEventListener("click", () => tell("count"));
-for (const name of WISHES) {
-  at(name).addEventListener("change", () => tell("wish", {[name]: at(name).checked}));
+at("pass").addEventListener("click", () => send("play", {move: "pass"}));
+at("undo").addEventListener("click", () => send("undo"));
+at("resign").addEventListener("click", () => confirm("Resign this game?") && send("resign"));
+at("way").addEventListener("change", () => { send("way", {to: Number(at("way").value)}); at("way").blur(); });
+at("count").addEventListener("click", () => send("count"));
+for (const name of SWITCHES) {
+  at(name).addEventListener("change", () => send("switch", {[name]: at(name).checked}));
 }
 for (const color of ["black", "white"]) {
-  at(`engine-${color}`).addEventListener("change", (event) => tell("sit", {[color]: event.target.checked ? "engine" : "person"}));
+  at(`engine-${color}`).addEventListener("change", (event) => send("sit", {[color]: event.target.checked ? "engine" : "person"}));
 }
-at("level").addEventListener("change", () => { tell("sit", {level: at("level").value}); at("level").blur(); });
-at("seconds").addEventListener("change", () => tell("sit", {seconds: at("seconds").value}));
+at("level").addEventListener("change", () => { send("sit", {level: at("level").value}); at("level").blur(); });
+at("seconds").addEventListener("change", () => send("sit", {seconds: at("seconds").value}));
 at("graph").addEventListener("click", (event) => {
   const box = at("graph").getBoundingClientRect();
-  tell("go", {to: Math.round((Math.max(table.moves, 20) * (event.clientX - box.left)) / box.width)});
+  send("go", {to: Math.round((Math.max(table.moves, 20) * (event.clientX - box.left)) / box.width)});
 });
 at("mistakes").tBodies[0].addEventListener("click", (event) => {
   const row = event.target.closest("tr");
-  if (row) tell("go", {to: Number(row.dataset.number) - 1});
+  if (row) send("go", {to: Number(row.dataset.number) - 1});
 });
 const body = at("candidates").tBodies[0];
 body.addEventListener("mouseover", (event) => {
@@ -271,12 +271,12 @@ body.addEventListener("mouseleave", () => drawOver([]));
 // An analysis may change the row while it is pressed: the move that was there then is meant.
 let pressed = null;
 body.addEventListener("pointerdown", (event) => { pressed = event.target.closest("tr")?.dataset.move; });
-body.addEventListener("click", () => pressed && table.may_play && tell("play", {move: pressed}));
+body.addEventListener("click", () => pressed && table.may_play && send("play", {move: pressed}));
 at("new").addEventListener("submit", (event) => {
   event.preventDefault();
   const mine = {black: ["black"], white: ["white"], both: ["black", "white"], none: []}[at("you").value];
   const sitting = (color) => (mine.includes(color) ? "person" : "engine");
-  tell("new", {
+  send("new", {
     size: at("size").value, komi: at("komi").valueAsNumber, handicap: at("handicap").valueAsNumber,
     rules: at("rules").value, black: sitting("black"), white: sitting("white"),
   });
@@ -290,12 +290,12 @@ addEventListener("keydown", (event) => {
   if (!table || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("select, input:not([type=checkbox])")) return;
   const keys = {
-    ArrowLeft: () => tell("go", {to: steps.back()}), ArrowRight: () => tell("go", {to: steps.on()}),
-    Home: () => tell("go", {to: 0}), End: () => tell("go", {to: table.moves}),
-    a: () => tell("wish", {analysis: !table.wishes.analysis}), t: () => tell("wish", {territory: !table.wishes.territory}),
-    r: () => tell("wish", {review: !table.wishes.review}),
-    b: () => table.way !== 0 && tell("way", {to: 0}),
-    u: () => tell("undo"), p: () => table.may_play && tell("play", {move: "pass"}),
+    ArrowLeft: () => send("go", {to: steps.back()}), ArrowRight: () => send("go", {to: steps.on()}),
+    Home: () => send("go", {to: 0}), End: () => send("go", {to: table.moves}),
+    a: () => send("switch", {analysis: !table.switches.analysis}), t: () => send("switch", {territory: !table.switches.territory}),
+    r: () => send("switch", {review: !table.switches.review}),
+    b: () => table.way !== 0 && send("way", {to: 0}),
+    u: () => send("undo"), p: () => table.may_play && send("play", {move: "pass"}),
   };
   if (keys[event.key]) {
     event.preventDefault();
