@@ -44,7 +44,7 @@ def compare(
 ) -> Comparison:
     """Analyze the tasks one by one and `threads` at a time, in turns, after one round that does not count.
 
-    tasks: makes them anew; nobody is told what is found. forget: makes the evaluator forget what it evaluated.
+    tasks: creates them; their reports are ignored. forget: clears the evaluator's cache.
     """
     ways: tuple[list[Way], list[Way]] = ([], [])
     for number in range(rounds + 1):

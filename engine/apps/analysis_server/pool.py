@@ -107,7 +107,7 @@ class AnalysisPool:
         while (task := self._next_task()) is not None:
             try:
                 self._analyze(search, task)
-            except Exception as error:  # noqa: BLE001 - told as the answer of the task
+            except Exception as error:  # noqa: BLE001 - reported as the task's answer
                 _LOG.exception("an analysis failed")
                 task.on_report(task, Report(None, failure=f"{error}" or repr(error)))
                 search.close()
@@ -138,7 +138,7 @@ class AnalysisPool:
         return None if self._searching < 2 else max(1, self._appetite // self._searching)
 
     def _analyze(self, search: Search, task: Task) -> None:
-        """Search one position and tell what was found."""
+        """Search one position and report the result."""
         if task.given_up.is_set():
             task.on_report(task, Report(None))
             return

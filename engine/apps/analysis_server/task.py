@@ -1,4 +1,4 @@
-"""One position to analyze: what is asked for, and what is told of it. Plain data; searches nothing."""
+"""A position to analyze and the reports about it. Plain data; does not search."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ Avoided = Mapping[int, Mapping[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is told of a position.
+    """The result of searching a position.
 
     analysis: None if it was given up before there was one. root: row 0 is what the evaluator said of the position,
     in the view of the side to move. is_final: nothing follows. failure: why there is no analysis, "" if it was
@@ -32,7 +32,7 @@ class Report:
 class Task:
     """One position to analyze.
 
-    game: not changed, and must not be. color: the side to move. view: the color whose chances are told.
+    game: not changed, and must not be. color: the side to move. view: the color whose point of view is reported.
     visits, seconds: when the search ends, None for no such limit; without any it ends when it is given up.
     priority: higher ones come first, earlier ones among equals. report_every, first_report: seconds between
     reports, and before the first; None for a final one only.

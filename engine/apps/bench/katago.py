@@ -14,7 +14,7 @@ from engine.search.bench_positions import Searched
 from engine.support.command_line import joined, startable
 
 _FIRST_VISITS = 150
-"""Visits of each position in the first run, whose speed says how many the next ones take."""
+"""Visits of each position in the first run, whose speed determines the visits of the next ones."""
 _FEWEST_VISITS = 50
 _RESULT = re.compile(r"numSearchThreads = +(\d+):[^\r\n]*?visits/s = ([\d.]+) nnEvals/s = ([\d.]+)")
 
@@ -40,7 +40,7 @@ class KataGo:
         self._threads, self._visits = [cores, 2 * cores], _FIRST_VISITS
 
     def speed(self, seconds: float) -> Speed:
-        """Return its speed in searches of about so many seconds, one from each position.
+        """Return its speed in searches of about `seconds` seconds, one from each position.
 
         Raises GoError where the command gives no result.
         """

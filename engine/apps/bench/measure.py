@@ -41,12 +41,12 @@ class Rival(Protocol):
     """Another program on the same network and positions."""
 
     def speed(self, seconds: float) -> Speed:
-        """Return its speed in searches of about so many seconds."""
+        """Return its speed in searches of about `seconds` seconds."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What memory to measure: the engine's after a move of so many visits on a board."""
+    """The memory to measure: the engine's after one move with `visits` visits on a board."""
 
     visits: int
     size: Size
@@ -144,7 +144,7 @@ def _startup(player: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, 
 
 
 def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
-    """Return the engine's memory, None where the system does not tell."""
+    """Return the engine's memory, None if the system does not report it."""
     size = name_of(memory.size)
     found = resident_mib([*player, "--size", size, "--visits", str(memory.visits)])
     if found is None:
@@ -200,14 +200,14 @@ def measure_board(
     for (backend, precision), sample in samples.items():
         search = searches[backend, precision]
         batch = raw[backend, precision].nearest(search.batch())
-        told = {
+        measured = {
             "evaluations_per_s": {str(each): round(median(rates)) for each, rates in sample.evaluations.items()},
             "visits_per_s": round(median(sample.visits)),
             "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.alike)},
             "search_share": search.shares(),
             "bytes_per_node": search.bytes_per_node,
         }
-        for key, value in told.items():
+        for key, value in measured.items():
             figures[key][name].setdefault(backend, {})[precision] = value
     if rivals:
         _compare(figures["katago"], name, rivals, samples)

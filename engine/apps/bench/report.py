@@ -43,10 +43,10 @@ def print_table(figures: Mapping[str, Any]) -> None:
 
 
 def _pairs(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:
-    """Return what is told of each backend and precision."""
+    """Yield the measurements of each backend and precision."""
     for backend, precisions in backends.items():
-        for precision, told in precisions.items():
-            yield backend, precision, told
+        for precision, measured in precisions.items():
+            yield backend, precision, measured
 
 
 def _title(backend: str, precision: str) -> str:
@@ -56,16 +56,16 @@ def _title(backend: str, precision: str) -> str:
 def _add_search_rows(table: "Table", figures: Mapping[str, Any], size: str, backend: str, precision: str) -> None:
     """Add the figures of the searches over one evaluator."""
 
-    def told(key: str) -> Any:
+    def value(key: str) -> Any:
         return figures[key][size][backend][precision]
 
     what = _title(backend, precision)
-    table.add_row(f"{what}: visits/s", size, f"{told('visits_per_s'):,}")
-    ratio = told("visits_over_evaluations")
+    table.add_row(f"{what}: visits/s", size, f"{value('visits_per_s'):,}")
+    ratio = value("visits_over_evaluations")
     table.add_row(f"{what}: visits/s over evaluations/s", size, f"{ratio['ratio']} (batch {ratio['batch']})")
-    shares = told("search_share").items()
+    shares = value("search_share").items()
     table.add_row(f"{what}: time", size, ", ".join(f"{step} {share:.1%}" for step, share in shares))
-    table.add_row(f"{what}: tree node", size, f"{told('bytes_per_node'):,} bytes")
+    table.add_row(f"{what}: tree node", size, f"{value('bytes_per_node'):,} bytes")
 
 
 def _add_katago_rows(table: "Table", katago: Mapping[str, Any]) -> None:

@@ -59,7 +59,7 @@ def seconds_to_reply(player: Sequence[str], command: str, **environment: str) ->
 def resident_mib(command: Sequence[str]) -> dict[str, float] | None:
     """Return the memory that an engine holds after its first move, and the most that it held, in MiB.
 
-    command: starts it with all options. None where the system does not tell: it is Linux that does.
+    command: starts it with all options. None if the system does not report it; Linux does.
     """
     with _engine(command) as process:
         _ask(process, "genmove b")

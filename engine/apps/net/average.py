@@ -51,8 +51,8 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
         total = sum(weight * part[place].astype(np.float64) for weight, part in zip(weights, parts, strict=True))
         return np.asarray(total, dtype=np.float32)
 
-    told = ", ".join(f"{weight:.3g} {each.name}" for weight, each in zip(weights, networks, strict=True))
-    provenance = {"made by": f"keima {__version__} net average", "average of": told}
+    sources = ", ".join(f"{weight:.3g} {each.name}" for weight, each in zip(weights, networks, strict=True))
+    provenance = {"made by": f"keima {__version__} net average", "average of": sources}
     return replace(from_json(to_json(first), mean), name=name, provenance=provenance)
 
 

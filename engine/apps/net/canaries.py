@@ -27,11 +27,11 @@ _EVEN, _EVEN_LEAD = (0.1, 0.9), 8.0
 _WON, _WON_LEAD = 0.9, 15.0
 _FOUND = 0.3
 _STEADY = 0.25
-"""Winrate that turning the board may make for a network that was never told of symmetry."""
+"""Winrate that turning the board may make for a network that was not trained on symmetries."""
 _EXACT, _ROUGH = 1e-4, 0.03
 """What equal inputs may differ by in fp32, and in 16 bits, where a row may be rounded with others."""
 _COLORBLIND = ("katago", "liberties", "oneplane")
-"""Encoders whose inputs do not tell the colors of the sides."""
+"""Encoders whose inputs do not show the colors of the sides."""
 _RACE_BLACK = "A4 B4 C4 D4 E4 A2 B2 C2 D2 E2 G3"
 _RACE_WHITE = "A3 B3 C3 D3 E3 A1 B1 C1 D1 E1 F1 G1 G2"
 _RACE_POINT = "F3"

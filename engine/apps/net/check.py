@@ -39,7 +39,7 @@ _REFERENCE = "torch-cpu-fp32"
 _SHOWN = 10
 """Lines about records that differ."""
 _DEFAULT_PROFILE = "rank_1d"
-"""Whom a human network imitates in the checks unless told otherwise."""
+"""The default profile of human networks in the checks."""
 
 
 def cli_check(

@@ -1,4 +1,4 @@
-"""Compares what an evaluator says of golden positions with what the network's own engine said of them.
+"""Compares an evaluator's outputs for golden positions with those of the network's own engine.
 
 Owns the tolerances. Two kinds of files: "nn" holds the numbers of KataGo's kata-raw-nn, "lz" Leela
 Zero's winrates and policies in thousandths, rounded down.
@@ -63,7 +63,7 @@ ROUGH: Mapping[str, Tolerance] = {
 }
 """What 16-bit arithmetic may differ by before something is wrong."""
 DEEP_BLOCKS, DEEP_FACTOR = 15, 5.0
-"""Networks of so many blocks round more often, and by so much more."""
+"""Networks with at least this many blocks round more often, and their tolerance grows by this factor."""
 _NN_FIELDS: Mapping[str, tuple[str, ...]] = {
     "winrate": ("whiteWin", "whiteLoss", "noResult"),
     "lead": ("whiteLead",),
@@ -131,7 +131,7 @@ class Comparison:
 
 
 def tolerances_for(blocks: int, precision: str) -> Mapping[str, Tolerance]:
-    """Return the tolerances for a network of so many blocks."""
+    """Return the tolerances for a network with `blocks` blocks."""
     if precision != "fp32":
         return ROUGH
     factor = DEEP_FACTOR if blocks >= DEEP_BLOCKS else 1.0

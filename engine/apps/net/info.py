@@ -1,4 +1,4 @@
-"""`keima net info`: everything that a network file tells of itself, as JSON, as tables, or as a drawing.
+"""`keima net info`: everything that a network file contains about itself, as JSON, as tables, or as a drawing.
 
 Imports numpy, and nothing that could evaluate the network: any file is explained on any machine.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _SIDES = (9, 13, 19)
-"""Boards that the work of an evaluation is told for."""
+"""Board sizes for which the work of an evaluation is reported."""
 _PLAIN_WIDTH = 1000
 """Columns into a pipe: no line of a table is folded there."""
 _INDENT = "  "
@@ -97,7 +97,7 @@ def input_lines(spec: NetSpec) -> list[str]:
 
 
 def _sides(spec: NetSpec) -> list[int]:
-    """Return the boards to tell figures for: the usual ones that the network knows, or its largest."""
+    """Return the board sizes to report: the usual ones that the network knows, or its largest."""
     smallest, largest = spec.board_sizes
     return [side for side in _SIDES if smallest <= side <= largest] or [largest]
 

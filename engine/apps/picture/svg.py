@@ -54,7 +54,7 @@ def picture(
 ) -> str:
     """Return the present position of a game as an SVG document.
 
-    numbered_from: the first move whose stone carries its number; what such numbers cannot show is told below the board.
+    numbered_from: the first move whose stone carries its number; other numbered moves are listed below the board.
     earlier: moves that were played before the game's first one, which is move 1 without any.
     ownership: [area] in policy order, 1 Black's, -1 White's. dead: vertices.
     """
@@ -84,7 +84,7 @@ def _numbered(game: Game, first: int, earlier: int) -> list[tuple[int, int]]:
 
 
 def _notes(game: Game, moves: list[tuple[int, int]]) -> list[str]:
-    """Return lines that tell moves by their numbers."""
+    """Return lines that list moves by their numbers."""
     lines: list[str] = []
     for number, vertex in moves:
         place = "pass" if vertex == PASS else f"at {format_vertex(vertex, game.width, game.height)}"
