@@ -27,7 +27,7 @@ from engine.search.params import SearchParams
 from engine.support.elo import elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
-from engine.train.workers import become_worker, shared_out
+from engine.train.worker_processes import become_worker, divide_threads
 
 CHUNK = 40
 """Games of one part in a row; even, because every opening is played with both colors."""
@@ -124,7 +124,7 @@ def main() -> int:
     lines = whole_lines(options.out)
     if any({key: json.loads(line)[key] for key in how} != how for line in lines):
         parser.error(f"{options.out} holds matches of another network, board or number of visits")
-    processes, threads = shared_out(0, options.processes)
+    processes, threads = divide_threads(0, options.processes)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _start, (options.net, threads)) as pool:
         waiting = [

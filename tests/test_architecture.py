@@ -26,7 +26,7 @@ LAYERS = [
     {"engine.match"},
     {"engine.settings"},
     {"engine.api"},
-    {"engine.train.toml_settings", "engine.train.workers"},
+    {"engine.train.toml_settings", "engine.train.worker_processes"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},
@@ -38,7 +38,7 @@ LAYERS = [
     {"keima"},
 ]
 """Rooms from the lowest to the highest: each imports only from its own and from those before it."""
-TRAINS_WITH_TORCH = {"network", "loss", "feeding", "optimizing", "gathering", "checkpoint", "devices", "metrics"}
+TRAINS_WITH_TORCH = {"network", "loss", "device_batch", "learner", "step_metrics", "checkpoint", "devices", "metrics"}
 TRAINS_WITH_TORCH |= {"train", "bench"}
 NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"

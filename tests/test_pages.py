@@ -14,14 +14,14 @@ from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.search.params import SearchParams
 from engine.train.data.batches import WindowSource
+from engine.train.data.record_shards import make_shards
 from engine.train.data.replay import Window
-from engine.train.data.sampling import make_shards
 from gtp.commands import HANDLERS
 from gtp.session import serve
 from gtp.state import GtpState, SessionConfig
 from keima import make_player
 from tests.test_architecture import TREES, imports
-from tests.train.made_up import ENCODER, tiny_config
+from tests.train.random_data import ENCODER, tiny_config
 from tests.walks import Function, Step, called_by, kernels_below, walk_of
 from weights import native
 

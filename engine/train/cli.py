@@ -50,7 +50,7 @@ def run(**options: Any) -> None:
     On several GPUs: torchrun --nproc-per-node N -m keima train run ...
     """
     with one_line_errors():
-        from engine.train.learning.running import cli_run
+        from engine.train.learning.train_commands import cli_run
 
         sys.exit(cli_run(options, sys.stdout, sys.stderr))
 
@@ -74,6 +74,6 @@ def plot(run: Path, out: Path | None, window: int) -> None:
 def bench(**options: Any) -> None:
     """Measure the samples per second of training, next to what the machine's matrix products would allow."""
     with one_line_errors():
-        from engine.train.learning.running import cli_bench
+        from engine.train.learning.train_commands import cli_bench
 
         sys.exit(cli_bench(options, sys.stdout))

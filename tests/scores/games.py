@@ -17,7 +17,7 @@ from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_sgfl
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, Rules, preset_name
 from engine.train.data.final_scoring import Ending, recorded_result
-from engine.train.data.heldout import game_hash
+from engine.train.data.held_out import game_hash
 from engine.vertex import PASS, format_vertex, parse_vertex
 
 _LEAST_SIZE = 7

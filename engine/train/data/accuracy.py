@@ -22,17 +22,17 @@ from engine.evaluation.positions import PositionBatch
 from engine.records.sgf import load_sgf
 from engine.rules import Rules
 from engine.train.data.final_scoring import FinalJudge
-from engine.train.data.heldout import game_hash
+from engine.train.data.held_out import game_hash
 from engine.train.data.records import (
     PlayedPosition,
     RecordOptions,
     Source,
     Tally,
     drawn_plies,
-    opened,
+    filter_split,
+    iterate_sources,
     play_record,
     reason_of,
-    wanted,
 )
 from engine.train.data.targets import FinalResult
 from engine.vertex import policy_index
@@ -121,60 +121,60 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Queued:
     position: PlayedPosition
     result: FinalResult | None
 
 
-class _Asker:
+class _EvaluationQueue:
     """Evaluates positions of one board size and rules at a time and notes what came of it."""
 
     def __init__(self, evaluator: Evaluator, rows: _Rows) -> None:
         attributes = evaluator.attributes
         self._evaluator, self._rows = evaluator, rows
         self._size = min(attributes.max_batch, max(_LEAST_BATCH, attributes.preferred_batch * attributes.concurrent))
-        self._waiting: dict[tuple[int, int, Rules], list[_Asked]] = {}
+        self._waiting: dict[tuple[int, int, Rules], list[_Queued]] = {}
         self._buffers: dict[tuple[int, int], tuple[PositionBatch, Evaluation]] = {}
 
-    def add(self, asked: _Asked) -> None:
+    def add(self, queued: _Queued) -> None:
         """Take a position; evaluate when there are enough of its kind."""
-        game = asked.position.game
+        game = queued.position.game
         kind = game.width, game.height, game.rules
         waiting = self._waiting.setdefault(kind, [])
-        waiting.append(asked)
+        waiting.append(queued)
         if len(waiting) == self._size:
             self._evaluate(self._waiting.pop(kind))
 
     def finish(self) -> None:
         """Evaluate what waits."""
-        for asked in self._waiting.values():
-            self._evaluate(asked)
+        for queued in self._waiting.values():
+            self._evaluate(queued)
         self._waiting.clear()
 
-    def _evaluate(self, batch: Sequence[_Asked]) -> None:
+    def _evaluate(self, batch: Sequence[_Queued]) -> None:
         game = batch[0].position.game
         size = game.width, game.height
         if size not in self._buffers:
             self._buffers[size] = PositionBatch(self._size, *size), Evaluation(self._size, *size)
         positions, out = self._buffers[size]
-        for row, asked in enumerate(batch):
-            write_position(asked.position.game, asked.position.move.color, positions, row)
+        for row, queued in enumerate(batch):
+            write_position(queued.position.game, queued.position.move.color, positions, row)
         self._evaluator.evaluate(positions, len(batch), out)
-        for row, asked in enumerate(batch):
-            self._note(asked, out, row)
+        for row, queued in enumerate(batch):
+            self._note(queued, out, row)
 
-    def _note(self, asked: _Asked, out: Evaluation, row: int) -> None:
-        game, (color, vertex) = asked.position.game, asked.position.move
+    def _note(self, queued: _Queued, out: Evaluation, row: int) -> None:
+        game, (color, vertex) = queued.position.game, queued.position.move
         policy = out.policy[row]
         chance = float(policy[policy_index(vertex, game.width, game.height)])
         # Moves thought exactly as likely share the places between them: the middle one counts.
         rank = float(np.count_nonzero(policy > chance) + (np.count_nonzero(policy == chance) - 1) / 2)
         result = owner_error = owner_right = score_error = np.nan
         attributes = self._evaluator.attributes
-        if asked.result is not None and asked.result.winner is not None:
-            winner = asked.result.winner
+        if queued.result is not None and queued.result.winner is not None:
+            winner = queued.result.winner
             result = 0.0 if winner == EMPTY else 1.0 if winner == color else -1.0
-            targets = asked.result.targets(color)
+            targets = queued.result.targets(color)
             if targets["ownership"] is not None and attributes.has_ownership:
                 owner, expected = targets["ownership"], out.ownership[row]
                 owner_error = float(np.mean(np.abs(owner - expected)))
@@ -192,7 +192,7 @@ def held_out_records(sources: Iterable[Path], games: int | None, seed: int, *, h
     held_out: False takes all records instead. Files that cannot be read are left out.
     """
     options = RecordOptions(held_out=True if held_out else None)
-    found = list(wanted(opened(sources, Tally()), options))
+    found = list(filter_split(iterate_sources(sources, Tally()), options))
     order = np.random.default_rng(seed).permutation(len(found))
     return [found[place] for place in order[:games]]
 
@@ -215,7 +215,7 @@ def accuracy_of(
     report: is told games and positions so far. Raises GoError where no record gives a position.
     """
     begun, tally, rows, judge = monotonic(), Tally(), _Rows(), FinalJudge()
-    asker = _Asker(evaluator, rows)
+    queue = _EvaluationQueue(evaluator, rows)
     for name, data in records:
         try:
             record = load_sgf(data, name=name)
@@ -230,11 +230,11 @@ def accuracy_of(
             tally.skip(reason_of(error), str(error))
             continue
         for position in played.positions:
-            asker.add(_Asked(position, played.result))
+            queue.add(_Queued(position, played.result))
         tally.games += bool(played.positions)
         if report is not None:
             report(tally.games, len(rows))
-    asker.finish()
+    queue.finish()
     if len(rows) == 0:
         reasons = "; ".join(f"{count} {reason}" for reason, count in tally.skipped.items())
         raise GoError(f"no position in {len(records)} records: {reasons}")

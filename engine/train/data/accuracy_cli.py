@@ -96,7 +96,7 @@ def samples_command(**options: Any) -> None:
     """Turn game records into shards of samples, and print positions a second."""
     with one_line_errors():
         from engine.support.files import claimed
-        from engine.train.data.sampling import make_shards
+        from engine.train.data.record_shards import make_shards
 
         with claimed(options["out"]):
             make_shards(**options)

@@ -110,7 +110,7 @@ class WindowSource:
         self._generator.bit_generator.state = state
 
 
-class Union:
+class WindowUnion:
     """Several windows as one: each is drawn from in proportion to its samples."""
 
     def __init__(self, windows: Sequence[SizedWindow]) -> None:
@@ -136,7 +136,7 @@ def as_source(data: Source | Iterable[tuple[Any, ...]]) -> Source:
     return data if isinstance(data, Source) else IteratorSource(data)
 
 
-class Prefetched:
+class Prefetcher:
     """Draws batches in a thread, `depth` ahead, so that reading and turning them overlaps the computing.
 
     state: the source's after the batch that `next` returned last. Use as a context manager.
@@ -148,7 +148,7 @@ class Prefetched:
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
 
-    def __enter__(self) -> "Prefetched":
+    def __enter__(self) -> "Prefetcher":
         self._thread.start()
         return self
 

@@ -26,10 +26,10 @@ from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
-from engine.train.data.heldout import game_hash, is_held_out
+from engine.train.data.held_out import game_hash, is_held_out
 from engine.train.data.samples import Samples, SampleWriter, empty_samples
 from engine.train.data.targets import FinalResult, one_hot
-from engine.train.workers import become_worker
+from engine.train.worker_processes import become_worker
 from engine.vertex import PASS
 
 Source = tuple[str, bytes]
@@ -279,7 +279,7 @@ def read_samples(
     tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.
     """
     counted = Tally() if tally is None else tally
-    tasks = tasks_of(wanted(opened(sources, counted), options), options.seed)
+    tasks = tasks_of(filter_split(iterate_sources(sources, counted), options), options.seed)
     for samples, part in read_tasks(tasks, options, processes):
         counted.add(part)
         yield from samples
@@ -316,14 +316,14 @@ def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) ->
                 future.cancel()
 
 
-def wanted(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source]:
+def filter_split(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source]:
     """Yield the records on the wanted side of the split."""
     for name, data in sources:
         if options.held_out is None or is_held_out(data) == options.held_out:
             yield name, data
 
 
-def opened(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
+def iterate_sources(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
     """Yield the records of files, folders and archives, records as they are. What cannot be read is counted."""
     for source in sources:
         if isinstance(source, tuple):

@@ -18,29 +18,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GoError
-from engine.train.data.heldout import HELD_OUT
-from engine.train.data.mixing import mixed_records
+from engine.train.data.held_out import HELD_OUT
+from engine.train.data.mixed_records import mixed_records
 from engine.train.data.records import (
     TASKS_AHEAD,
     RecordOptions,
     Tally,
     Task,
+    filter_split,
     read_tasks,
     tasks_of,
-    wanted,
 )
 from engine.train.data.samples import (
     SUFFIX,
     BadSamples,
     Samples,
+    apply_symmetries,
     arrays_of,
     empty_samples,
     random_symmetries,
     read_shard,
     shard_info,
-    turned,
 )
-from engine.train.workers import usable_processes
+from engine.train.worker_processes import usable_processes
 
 Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
 """Samples, what the window calls them, and the weights that undo a sampling that is not uniform, None for 1."""
@@ -179,7 +179,7 @@ class Window:
             rows = generator.choice(group.count, batch_size, replace=batch_size > group.count)
         samples, numbers = self._gather(group, rows)
         if self._symmetries:
-            samples = turned(samples, random_symmetries(samples, generator))
+            samples = apply_symmetries(samples, random_symmetries(samples, generator))
         return samples, numbers, importance
 
     def _gather(self, group: "_Group", rows: NDArray[np.int64]) -> tuple[Samples, NDArray[np.int64]]:
@@ -340,8 +340,8 @@ def _epochs(
         if epoch > in_flight + 1 and tally.positions == 0:
             raise BadSamples(f"no position to train on in {', '.join(map(str, sources))}: {dict(tally.skipped)}")
         records = mixed_records(sources, mixing, tally)
-        yield from tasks_of(wanted(records, options), int(mixing.integers(1 << 62)))
+        yield from tasks_of(filter_split(records, options), int(mixing.integers(1 << 62)))
 
 
 def _turned_batch(samples: Samples, generator: np.random.Generator) -> tuple[Samples, None, None]:
-    return turned(samples, random_symmetries(samples, generator)), None, None
+    return apply_symmetries(samples, random_symmetries(samples, generator)), None, None

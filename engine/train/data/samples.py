@@ -172,7 +172,7 @@ def unpacked(samples: Samples) -> NDArray[np.float32]:
     return planes[:, :count] - planes[:, count:]
 
 
-def turned(samples: Samples, symmetry: NDArray[np.integer[Any]]) -> Samples:
+def apply_symmetries(samples: Samples, symmetry: NDArray[np.integer[Any]]) -> Samples:
     """Return samples seen through symmetries, one each: planes, policy, reply and ownership together.
 
     symmetry: [B], numbered as in `engine.symmetry`. Raises ValueError on one that does not map the board to itself.

@@ -1,6 +1,6 @@
 """Self-play: many games at once in one process, whose leaves fill the evaluator's batches together.
 
-`engine.train.games.selfplay_crew` has several such processes play.
+`engine.train.games.selfplay_workers` has several such processes play.
 
 The games of one board size and rule set share a forest and are divided into groups. While one group's leaves are
 evaluated, those of another are brought into its trees, its finished searches become moves, and its next leaves are
@@ -23,7 +23,7 @@ from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.search.forest import Forest, ForestSlot
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
 from engine.train.games.selfplay_settings import SelfplaySettings

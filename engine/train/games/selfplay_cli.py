@@ -43,7 +43,7 @@ def selfplay(**options: Any) -> None:
 
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
-    from engine.train.games.selfplay_crew import Crew
+    from engine.train.games.selfplay_workers import SelfplayWorkers
 
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
@@ -54,11 +54,11 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
         claimed(options["out"]),
         stopping() as stop,
         ProgressBar(stderr) as bar,
-        Crew(options["processes"] or 0, threads) as crew,
+        SelfplayWorkers(options["processes"] or 0, threads) as workers,
     ):
         if options["measures"]:
             rates.append(raw_rate(network, threads, settings))
-        stats = crew.play(
+        stats = workers.play(
             settings,
             network.evaluator,
             options["out"],
@@ -111,7 +111,7 @@ def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
     """Return the network that the options name. Raises GoError or WeightsError."""
     from engine.evaluators.factory import check_profile
     from engine.evaluators.finding import find_network
-    from engine.train.teaching.identity import identified
+    from engine.train.teaching.network_identity import network_identity
     from weights.registry import load
 
     named = network_named(options["net"])
@@ -119,7 +119,7 @@ def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
         file = find_network(named)
         name, read = file.name, partial(load, file)
         check_profile(read(), options["profile"])
-        identity = identified(file, options["profile"])
+        identity = network_identity(file, options["profile"])
     else:
         read = partial(_random_network, options["blocks"], options["channels"], encoder, options["seed"])
         name = identity = read().name

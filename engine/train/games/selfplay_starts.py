@@ -15,7 +15,7 @@ from engine.game import Game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.rules import Rules, parse_rules
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 
 _LATEST = 0.8

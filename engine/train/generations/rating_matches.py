@@ -22,11 +22,11 @@ from engine.search.params import SearchParams
 from engine.support.command_line import joined
 from engine.support.installation import this_program
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
-from engine.train.generations.config import ZeroConfig
 from engine.train.generations.gate import DRAW, LOSS, WIN
 from engine.train.generations.rating import MatchLine, generation_of, gnugo_level, player_of, rollout_visits
 from engine.train.generations.zero import Stopped
-from engine.train.workers import shared_out
+from engine.train.generations.zero_config import ZeroConfig
+from engine.train.worker_processes import divide_threads
 
 _GTP_KOMI = 7.5
 _GTP_RULES = "chinese"
@@ -103,7 +103,7 @@ class RatingMatches:
         engine = [*this_program(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
         engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
         # Networks that learn from nothing are small: six games took 24 s with one on each of two cores, 28 s else.
-        games, threads = shared_out(self.config.evaluator.threads, 0)
+        games, threads = divide_threads(self.config.evaluator.threads, 0)
         engine += ["--threads", str(threads)]
         settings = MatchSettings(
             (

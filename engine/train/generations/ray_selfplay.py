@@ -18,8 +18,8 @@ from engine.train.data.samples import SUFFIX, read_shard, shard_info, write_shar
 from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_store import RECORDS, Store
-from engine.train.games.switching import SwitchingEvaluator
-from engine.train.generations.config import EvaluatorSettings
+from engine.train.games.switching_evaluator import SwitchingEvaluator
+from engine.train.generations.zero_config import EvaluatorSettings
 from weights.registry import load
 
 _RECORD, _GAMES = "record", "games"
@@ -54,7 +54,7 @@ class SelfplayPlaying:
         self.unsent: dict[int, str] = {}
         self._read = 0
 
-    def take_over(self, network: bytes, generation: int) -> None:
+    def set_network(self, network: bytes, generation: int) -> None:
         """Play with this network file from now on, also in running games."""
         with TemporaryDirectory(prefix="keima-network-") as folder:
             path = Path(folder) / f"gen-{generation:04d}{SUFFIX}"

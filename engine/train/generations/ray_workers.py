@@ -4,7 +4,7 @@ Every worker plays without a pause, also while the network trains; a new network
 Finished games go to a collector beside the trainer, which answers when they are on the disk: only then does the
 worker forget them. So a worker, or a machine, can come and go at any time, and takes only its running games along.
 
-Ray's part is the actors; what they play is a `Playing`, made in the worker. Ray is imported where it is needed.
+Ray's part is the actors; what they play is a `WorkerPlayer`, made in the worker. Ray is imported where it is needed.
 Source of the scheme, one trainer and many independent players: P. Moritz et al., "Ray: A Distributed Framework for
 Emerging AI Applications", OSDI 2018; the games change networks as in KataGo (Wu 2019, section 2).
 """
@@ -31,10 +31,10 @@ _REACH_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
 
 
-class Playing(Protocol):
-    """Plays in a worker. `take_over` may come at any time, also while `play` runs in another thread."""
+class WorkerPlayer(Protocol):
+    """Plays in a worker. `set_network` may come at any time, also while `play` runs in another thread."""
 
-    def take_over(self, network: bytes, generation: int) -> None:
+    def set_network(self, network: bytes, generation: int) -> None:
         """Play with this network file from now on."""
 
     def play(self, folder: Path, stop: threading.Event) -> None:
@@ -44,7 +44,7 @@ class Playing(Protocol):
         """Yield what is finished, and the file that holds it; the worker removes it when it is sent."""
 
 
-MakePlaying = Callable[[int], Playing]
+MakeWorkerPlayer = Callable[[int], WorkerPlayer]
 """Makes what a worker plays, from the worker's number, which serves as a seed. It is sent to the workers."""
 
 
@@ -75,9 +75,9 @@ class Collector:
 class Worker:
     """One process on some machine that plays."""
 
-    def __init__(self, number: int, make: MakePlaying, collector: Any) -> None:
+    def __init__(self, number: int, make: MakeWorkerPlayer, collector: Any) -> None:
         self._name = f"{number:06d}-{uuid.uuid4().hex[:12]}"
-        self._playing = make(number)
+        self._player = make(number)
         self._collector = collector
         self._generation = -1
         self._sent = 0
@@ -94,7 +94,7 @@ class Worker:
 
         def play() -> None:
             try:
-                self._playing.play(folder, stop)
+                self._player.play(folder, stop)
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that sends
                 failures.append(error)
 
@@ -119,20 +119,20 @@ class Worker:
         newer = ray.get(self._collector.newer.remote(self._generation))
         if newer is not None:
             network, self._generation = newer
-            self._playing.take_over(network, self._generation)
+            self._player.set_network(network, self._generation)
         return self._generation >= 0
 
     def _send(self, folder: Path) -> None:
         """Send what is finished, and forget it when the collector has it."""
         import ray
 
-        for content, path in self._playing.finished(folder):
+        for content, path in self._player.finished(folder):
             ray.get(self._collector.add.remote(f"{self._name}-{self._sent:09d}", content))
             self._sent += 1
             path.unlink()
 
 
-class Fleet:
+class RayWorkers:
     """As many workers as the cluster has room for, from now until `close`; use as a context manager.
 
     spool: folder for what they send. address: of a Ray cluster, "auto" for the one that runs on this machine,
@@ -140,7 +140,7 @@ class Fleet:
     cluster at the address.
     """
 
-    def __init__(self, address: str, make: MakePlaying, spool: Path, cores: float = 1) -> None:
+    def __init__(self, address: str, make: MakeWorkerPlayer, spool: Path, cores: float = 1) -> None:
         ray = _ray()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
@@ -161,7 +161,7 @@ class Fleet:
         self.lost = 0
         self.failure: Exception | None = None
 
-    def __enter__(self) -> "Fleet":
+    def __enter__(self) -> "RayWorkers":
         self._watch.start()
         return self
 

@@ -1,6 +1,6 @@
 """The loop that learns from nothing: self-play, training, the gate and rating, generation after generation.
 
-It decides what comes next and writes down that it is done; how the steps are done is `Work`'s, so that one machine
+It decides what comes next and writes down that it is done; how the steps are done is `Steps`'s, so that one machine
 and many are the same to it. A run can end at any moment, also by kill -9: the next one begins with the step that was
 not finished, and every step goes on from what it finds in the run folder.
 
@@ -30,7 +30,7 @@ class Stopped(Exception):
     """A step that ended before it was done because the run is to stop; it goes on in the next sitting."""
 
 
-class Work(Protocol):
+class Steps(Protocol):
     """The steps of a generation. Each goes on from what the run folder holds, and raises Stopped when told to stop."""
 
     def selfplay(self, state: State) -> Figures:
@@ -69,7 +69,7 @@ class Run:
         self.state = read_state(folder / "state.json")
         self.clock = Clock(folder / "clock.json")
 
-    def go_on(self, work: Work, bounds: Bounds, stop: threading.Event, report: Report | None = None) -> State:
+    def go_on(self, steps: Steps, bounds: Bounds, stop: threading.Event, report: Report | None = None) -> State:
         """Do step after step until a bound is reached or `stop` is set, and return the state then.
 
         stop: is set when the hours are over, too; a step that can be cut short ends then and goes on next time.
@@ -81,7 +81,7 @@ class Run:
             while not stop.is_set() and not bounds.reached(self.state, self.clock.hours):
                 start = time.monotonic()
                 with self.clock.running(self.state.step):
-                    figures, best = self._do(work)
+                    figures, best = self._do(steps)
                 figures = {**figures, "sitting_seconds": round(time.monotonic() - start, 3), "hours": self.clock.hours}
                 add_step(self.folder / "steps.jsonl", self.state, figures)
                 done, self.state = self.state, self.state.after_step(best)
@@ -94,19 +94,19 @@ class Run:
             ended.set()
         return self.state
 
-    def _do(self, work: Work) -> tuple[Figures, int | None]:
+    def _do(self, steps: Steps) -> tuple[Figures, int | None]:
         """Do the step that is next; return its figures, and the new best generation if there is one."""
         state = self.state
         if state.step == "selfplay":
-            return work.selfplay(state), None
+            return steps.selfplay(state), None
         if state.step == "train":
-            return work.train(state), None
+            return steps.train(state), None
         if state.step == "gate":
-            outcome = work.gate(state)
+            outcome = steps.gate(state)
             share = round(outcome.share.value, 4) if outcome.games else None
             figures = {"games": outcome.games, "share": share, "ended": outcome.ended, "promoted": outcome.promoted}
             return figures, state.generation if outcome.promoted else None
-        return work.rate(state), None
+        return steps.rate(state), None
 
     def _stop_after(self, hours: float, stop: threading.Event, ended: threading.Event) -> None:
         """Set `stop` when the steps have taken so many hours; the time between steps, of reports, does not count."""

@@ -18,10 +18,10 @@ from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
 
 if TYPE_CHECKING:
-    from engine.train.games.selfplay_crew import Crew
-    from engine.train.generations.config import ZeroConfig
-    from engine.train.generations.ray_workers import Fleet
+    from engine.train.games.selfplay_workers import SelfplayWorkers
+    from engine.train.generations.ray_workers import RayWorkers
     from engine.train.generations.zero import Figures, Run
+    from engine.train.generations.zero_config import ZeroConfig
     from engine.train.generations.zero_state import State
 
 SPINS = "5000"
@@ -51,7 +51,7 @@ def zero(
         if status:
             _show_status(run, sys.stdout)
             return
-        from engine.train.generations.config import config_of_run
+        from engine.train.generations.zero_config import config_of_run
 
         config = config_of_run(run, preset, settings, hours, generations)
         if address is not None and config.run.komi_gain:
@@ -63,7 +63,7 @@ def zero(
 def _show_status(run: Path, stdout: IO[str]) -> None:
     from rich.console import Console
 
-    from engine.train.generations.config import require_run
+    from engine.train.generations.zero_config import require_run
     from engine.train.generations.zero_report import read_progress, tables
 
     require_run(run)
@@ -78,9 +78,9 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     The configuration is kept once the first network could be made of it.
     """
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
-    from engine.train.generations.config import keep_config
     from engine.train.generations.zero import Bounds, Run
-    from engine.train.generations.zero_work import LocalWork, make_first_network
+    from engine.train.generations.zero_config import keep_config
+    from engine.train.generations.zero_steps import LocalSteps, make_first_network
 
     run = Run(folder)
     make_first_network(folder, config)
@@ -90,8 +90,8 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         return _complete(run, stderr)
     with (
         stopping() as stop,
-        _crew(config, address) as crew,
-        open_fleet(folder, config, address) as fleet,
+        _workers(config, address) as workers,
+        open_ray_workers(folder, config, address) as ray_workers,
         ProgressBar(stderr) as bar,
     ):
 
@@ -102,8 +102,8 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
         def note(text: str) -> None:
             bar.update(f"generation {run.state.generation}, {run.state.step}: {text}")
 
-        work = LocalWork(folder, config, stop, note, lambda: run.clock.hours, crew, fleet)
-        run.go_on(work, bounds, stop, report)
+        steps = LocalSteps(folder, config, stop, note, lambda: run.clock.hours, workers, ray_workers)
+        run.go_on(steps, bounds, stop, report)
     write_reports(folder, stderr)
     return _complete(run, stderr) if bounds.reached(run.state, run.clock.hours) else INTERRUPTED
 
@@ -115,25 +115,27 @@ def _complete(run: "Run", stderr: IO[str]) -> int:
     return 0
 
 
-def _crew(config: "ZeroConfig", address: str | None) -> "Crew":
+def _workers(config: "ZeroConfig", address: str | None) -> "SelfplayWorkers":
     """Return the processes that play, those of a Ray cluster not counted."""
-    from engine.train.games.selfplay_crew import Crew
+    from engine.train.games.selfplay_workers import SelfplayWorkers
 
-    return Crew(config.evaluator.processes if address is None else 1, config.evaluator.threads)
+    return SelfplayWorkers(config.evaluator.processes if address is None else 1, config.evaluator.threads)
 
 
 @contextmanager
-def open_fleet(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["Fleet | None"]:
+def open_ray_workers(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["RayWorkers | None"]:
     """Yield the workers of a Ray cluster, or None where this process plays."""
     if address is None:
         yield None
         return
     from engine.train.generations.ray_selfplay import MakeSelfplay
-    from engine.train.generations.ray_workers import Fleet
+    from engine.train.generations.ray_workers import RayWorkers
 
     evaluator = replace(config.evaluator, threads=config.evaluator.threads or 1)
-    with Fleet(address, MakeSelfplay(config.selfplay, evaluator), folder / "spool", evaluator.threads) as fleet:
-        yield fleet
+    with RayWorkers(
+        address, MakeSelfplay(config.selfplay, evaluator), folder / "spool", evaluator.threads
+    ) as ray_workers:
+        yield ray_workers
 
 
 def write_reports(folder: Path, stderr: IO[str]) -> None:

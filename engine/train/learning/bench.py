@@ -21,10 +21,10 @@ from engine.nets.spec import NetSpec
 from engine.nets.summary import multiply_adds
 from engine.train.data.batches import Batch
 from engine.train.data.samples import Samples, empty_samples
+from engine.train.learning.device_batch import to_device
 from engine.train.learning.devices import Devices
-from engine.train.learning.feeding import fed
+from engine.train.learning.learner import Learner
 from engine.train.learning.loss import loss
-from engine.train.learning.optimizing import Learner
 from engine.train.learning.train_config import Precision, TrainConfig
 
 _PASSES = 3
@@ -109,7 +109,7 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
     batch = Batch(_random_samples(spec.encoder, case))
 
     def step() -> None:
-        inputs, targets = fed(batch, spec, devices.device)
+        inputs, targets = to_device(batch, spec, devices.device)
         with devices.autocast():
             predictions = computed(*inputs)
         result = loss(predictions, targets, spec, config)

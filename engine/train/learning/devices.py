@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from engine.native.processor import instruction_sets
-from engine.train.learning.feeding import TrainingError
+from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.train_config import TrainConfig
 
 FAST_BF16 = {"amx-bf16", "avx512bf16"}

@@ -10,10 +10,10 @@ from engine import __version__
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
 from engine.train.learning.checkpoint import save_checkpoint
-from engine.train.learning.feeding import TrainingError
+from engine.train.learning.device_batch import TrainingError
+from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec
-from engine.train.learning.optimizing import Learner
 from engine.train.learning.train_config import FIXED, TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
 from weights import native

@@ -19,15 +19,15 @@ import torch
 from torch import nn
 
 from engine.nets.spec import NetSpec
-from engine.train.data.batches import Prefetched, Source, as_source
+from engine.train.data.batches import Prefetcher, Source, as_source
 from engine.train.learning.checkpoint import newest_checkpoint
+from engine.train.learning.device_batch import TrainingError, to_device
 from engine.train.learning.devices import Devices
-from engine.train.learning.feeding import TrainingError, fed
-from engine.train.learning.gathering import Gathered
+from engine.train.learning.learner import Learner, policy_change
 from engine.train.learning.loss import loss
 from engine.train.learning.metrics import MetricsLog
-from engine.train.learning.optimizing import Learner, policy_change
 from engine.train.learning.run_folder import NET_FILE, open_run, save_run, write_run_config
+from engine.train.learning.step_metrics import StepMetrics
 from engine.train.learning.train_config import TrainConfig
 from weights import native
 
@@ -92,7 +92,7 @@ def train(
         net, optimizer, schedule = learner.net, learner.optimizer, learner.schedule
         computed = devices.parallel(cast(nn.Module, torch.compile(net, dynamic=False)) if config.compile else net)
         log = MetricsLog(run, step) if devices.main else None
-        gathered, figures = Gathered(spec), dict[str, float]()
+        metrics, figures = StepMetrics(spec), dict[str, float]()
         begun, saved_at, over = time.monotonic() - seconds, None if checkpoint is None else step, False
         trained: NetSpec | None = None
 
@@ -100,7 +100,7 @@ def train(
             state = {"step": step, "samples": samples, "seconds": seconds, "data": devices.gathered(drawn)}
             return save_run(run, config, learner, state) if devices.main else learner.average.net.to_spec()
 
-        with Prefetched(source, config.prefetch) as batches:
+        with Prefetcher(source, config.prefetch) as batches:
             while step < config.steps and not over:
                 # A batch, and the learning rate of its step.
                 waited = time.perf_counter()
@@ -112,7 +112,7 @@ def train(
                 learner.set_rate(rate)
 
                 # Forward, backward, step.
-                inputs, targets = fed(batch, spec, devices.device)
+                inputs, targets = to_device(batch, spec, devices.device)
                 with devices.autocast():
                     predictions = computed(*inputs)
                 result = loss(predictions, targets, spec, config)
@@ -126,14 +126,14 @@ def train(
                 if batch.indices is not None:
                     source.update(batch.indices, result.per_sample.cpu().numpy())
                 step, samples, drawn = step + 1, samples + devices.world * len(batch.samples), batches.state
-                gathered.add(predictions, targets, result, norm, devices.world * len(batch.samples), waited)
+                metrics.add(predictions, targets, result, norm, devices.world * len(batch.samples), waited)
 
                 # Say how it goes, see whether it is over, keep what was learned.
                 if devices.world == 1 or step % _ASKED_EVERY == 0:
                     seconds = devices.largest(time.monotonic() - begun)
                     over = devices.largest(float(stop is not None and stop.is_set())) > 0 or seconds >= limit
                 if step % config.log_every == 0 or step == config.steps:
-                    figures = gathered.take() | {"learning_rate": rate}
+                    figures = metrics.take() | {"learning_rate": rate}
                     if not math.isfinite(figures["gradient_norm"]):
                         raise TrainingError(f"{run}: the gradient is not finite at step {step}; lower learning_rate")
                     if log is not None:

@@ -21,8 +21,8 @@ from engine.errors import GoError
 from engine.support.run_folder import RunFolder
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.teaching.hints import ShapingSettings
-from engine.train.teaching.labelling import Mixture, Position, SampleMaker, asked, batches
-from engine.train.teaching.teacher import Asked, Labels, Teacher
+from engine.train.teaching.labelling import Mixture, Position, SampleMaker, batches, teacher_batch
+from engine.train.teaching.teacher import Labels, Teacher, TeacherBatch
 
 FORMAT = {"format": "keima-distill", "version": 1}
 CHUNK_POSITIONS = 4096
@@ -161,7 +161,7 @@ class Distiller:
                 if chunk.games == 0 or self._stop.is_set():
                     break
                 self._store.add(chunk, parts)
-                self._tell(Chunk())
+                self._report_progress(Chunk())
         finally:
             worker.shutdown(cancel_futures=True)
         return self._store.total
@@ -173,7 +173,7 @@ class Distiller:
     def _label_chunk(self, games: Iterator[SourceGame], worker: ThreadPoolExecutor) -> tuple[Chunk, list[Samples]]:
         chunk, begun = Chunk(), time.monotonic()
         parts: dict[tuple[int, int], list[Samples]] = {}
-        running: deque[tuple[list[Position], Asked, Future[Labels]]] = deque()
+        running: deque[tuple[list[Position], TeacherBatch, Future[Labels]]] = deque()
 
         def collect() -> None:
             batch, question, labels = running.popleft()
@@ -183,10 +183,10 @@ class Distiller:
             parts.setdefault((samples.width, samples.height), []).append(samples)
             chunk.positions += len(batch)
             chunk.masked += len(batch) - len(samples)
-            self._tell(chunk)
+            self._report_progress(chunk)
 
         for batch in batches(self._draw(games, chunk, begun), self._teacher.batch):
-            question = asked(batch)
+            question = teacher_batch(batch)
             running.append((batch, question, worker.submit(self._teacher.label, question, self._stop)))
             if len(running) == _IN_FLIGHT:
                 collect()
@@ -225,7 +225,7 @@ class Distiller:
             raise GoError("of a board that the teacher does not know")
         return found
 
-    def _tell(self, chunk: Chunk) -> None:
+    def _report_progress(self, chunk: Chunk) -> None:
         total = Chunk(**asdict(self._store.total))
         total.add(chunk)
         seconds = time.monotonic() - self._begun

@@ -116,7 +116,7 @@ def _network(options: dict[str, Any]) -> "Teacher":
     from engine.evaluators.cache import CachedEvaluator
     from engine.evaluators.factory import Computing, open_network
     from engine.search.params import SearchParams
-    from engine.train.teaching.identity import identified
+    from engine.train.teaching.network_identity import network_identity
     from engine.train.teaching.teacher import NetworkTeacher, SearchTeacher
 
     visits, symmetries, profile = options["visits"], options["symmetries"], options["profile"]
@@ -124,7 +124,7 @@ def _network(options: dict[str, Any]) -> "Teacher":
         _refuse_given("--visits", "symmetries")
     network = open_network(options["teacher"], Computing.of(options), profile)
     facts, evaluator = network.facts, network.evaluator
-    called = f"{identified(Path(facts.file), profile)} {facts.precision}"
+    called = f"{network_identity(Path(facts.file), profile)} {facts.precision}"
     if visits is None:
         return NetworkTeacher(evaluator, f"{called}, {symmetries} symmetries", symmetries, facts.board_sizes)
     called = f"{called}, {visits} visits"
@@ -146,7 +146,7 @@ def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterat
     from functools import partial
 
     from engine.records.sgf_source import iterate_records
-    from engine.train.data.heldout import is_held_out
+    from engine.train.data.held_out import is_held_out
     from engine.train.teaching.distill import SourceGame
     from engine.train.teaching.labelling import GameReader
 

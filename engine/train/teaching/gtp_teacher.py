@@ -19,7 +19,16 @@ from engine.programs.answers import AnalysisAnswer, parse_analysis, parse_move, 
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.programs.views import View, ask_for_movers, for_mover, shown_view
-from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Asked, Labels, TeacherError, no_labels
+from engine.train.teaching.teacher import (
+    OUTCOME,
+    OWNERSHIP,
+    POLICY,
+    SCORE,
+    Labels,
+    TeacherBatch,
+    TeacherError,
+    no_labels,
+)
 from engine.vertex import PASS, policy_index
 
 log = logging.getLogger(__name__)
@@ -42,7 +51,7 @@ class GtpProgram:
         self._visits = visits
         self._follower = Follower(command, seconds)
         self._ask = self._follower.ask
-        self._told_view: View | None = None
+        self._reported_view: View | None = None
         self._views: dict[tuple[int, int], View | None] = {}
         self.failures = 0
 
@@ -60,17 +69,17 @@ class GtpProgram:
         try:
             self._follower.start()
             if self._visits is not None:
-                self._tell_visits(self._visits)
+                self._set_visits(self._visits)
         except (ProgramFailure, TeacherError):
             self._follower.kill()
             raise
 
-    def _tell_visits(self, visits: int) -> None:
+    def _set_visits(self, visits: int) -> None:
         follower = self._follower
         searches = follower.first_listed(*_SEARCHES) is not None and follower.lists("kata-set-param")
         if not (searches and self._ask(f"kata-set-param maxVisits {visits}").ok):
             raise TeacherError(f"no teacher: {follower.command!r} does not take {visits} visits by kata-set-param")
-        self._told_view, self._views = ask_for_movers(follower), {}
+        self._reported_view, self._views = ask_for_movers(follower), {}
 
     def count_failure(self, game: Game, failure: ProgramFailure) -> None:
         """Count a failure in a row. Raises TeacherError when the program counts as lost by it."""
@@ -106,9 +115,9 @@ class GtpProgram:
     def _view(self, game: Game) -> View | None:
         """Return whose figures an analysis of a game tells, None if that cannot be known."""
         size = game.width, game.height
-        if self._told_view is None and size not in self._views:
+        if self._reported_view is None and size not in self._views:
             self._views[size] = shown_view(self._winrate, game)
-        return self._told_view or self._views[size]
+        return self._reported_view or self._views[size]
 
     def _winrate(self, game: Game) -> float | None:
         answer = self._analysis(game) if self._follower.follow(game) else None
@@ -206,17 +215,17 @@ class GtpTeacher:
         self._programs[0].begin()
         self._workers = ThreadPoolExecutor(programs, thread_name_prefix="teacher")
 
-    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
+    def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
         """Return what the programs say; positions at which one fails stay unknown.
 
         Neighbors go to the same program, which then only has to be told the moves between them.
         """
         if any(program.failures >= PATIENCE for program in self._programs):
             raise TeacherError(f"the teacher failed {PATIENCE} times in a row")
-        labels = no_labels(len(asked.games), asked.positions.width * asked.positions.height)
-        shares = np.array_split(np.arange(len(asked.games)), len(self._programs))
+        labels = no_labels(len(batch.games), batch.positions.width * batch.positions.height)
+        shares = np.array_split(np.arange(len(batch.games)), len(self._programs))
         jobs = zip(self._programs, shares, strict=True)
-        running = [self._workers.submit(_label_all, job[0], asked.games, job[1].tolist(), labels, stop) for job in jobs]
+        running = [self._workers.submit(_label_all, job[0], batch.games, job[1].tolist(), labels, stop) for job in jobs]
         for each in running:
             each.result()
         return labels

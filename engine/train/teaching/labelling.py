@@ -16,12 +16,12 @@ from engine.game import Game
 from engine.records.sgf import Record, load_sgf
 from engine.rules import Rules
 from engine.train.data.final_scoring import FinalJudge
-from engine.train.data.heldout import game_hash
+from engine.train.data.held_out import game_hash
 from engine.train.data.records import drawn_plies, play_record
 from engine.train.data.samples import OWNERSHIP_SCALE, Samples, empty_samples, packed_inputs
 from engine.train.data.targets import FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
-from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Asked, Labels
+from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 
 _POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = range(5)
 """Columns of `Samples.weights`."""
@@ -86,13 +86,13 @@ def batches(positions: Iterable[Position], size: int) -> Iterator[list[Position]
     yield from waiting.values()
 
 
-def asked(positions: Sequence[Position]) -> Asked:
+def teacher_batch(positions: Sequence[Position]) -> TeacherBatch:
     """Return positions of one kind as a teacher reads them."""
     width, height, _ = positions[0].kind
     batch = PositionBatch(len(positions), width, height)
     for row, position in enumerate(positions):
         write_position(position.game, position.game.to_play, batch, row)
-    return Asked([position.game for position in positions], batch)
+    return TeacherBatch([position.game for position in positions], batch)
 
 
 class SampleMaker:
@@ -103,7 +103,9 @@ class SampleMaker:
         empty_samples(encoder, 2, 2)
         self._format = ENCODERS[encoder]
 
-    def samples(self, positions: Sequence[Position], question: Asked, labels: Labels, mixture: Mixture) -> Samples:
+    def samples(
+        self, positions: Sequence[Position], question: TeacherBatch, labels: Labels, mixture: Mixture
+    ) -> Samples:
         """Return the samples of labelled positions; those of which no policy is known are left out."""
         width, height, _ = positions[0].kind
         samples = empty_samples(self._format.name, width, height, len(positions))
@@ -115,7 +117,7 @@ class SampleMaker:
         useful = samples.weights[:, _POLICY] > 0
         return samples if useful.all() else samples[useful]
 
-    def _encode(self, question: Asked, samples: Samples) -> None:
+    def _encode(self, question: TeacherBatch, samples: Samples) -> None:
         count = len(samples)
         planes = np.zeros((count, self._format.planes, samples.height, samples.width), dtype=np.float32)
         scratch = self._format.new_scratch(samples.width, samples.height)

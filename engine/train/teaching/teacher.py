@@ -35,7 +35,7 @@ class TeacherError(GoError):
     """A teacher that cannot be had, or that fails again and again; one line for the user."""
 
 
-class Asked(NamedTuple):
+class TeacherBatch(NamedTuple):
     """Positions of one size and one rule set.
 
     games: at the position in question, their side to move to be asked; row i of `positions` holds game i.
@@ -83,7 +83,7 @@ class Teacher(Protocol):
     batch: int
     board_sizes: tuple[int, int] | None
 
-    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
+    def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
         """Return the labels of positions; once `stop` is set, further ones stay unknown.
 
         Raises TeacherError when there will be none any more.
@@ -105,9 +105,9 @@ class NetworkTeacher:
         self._evaluator = evaluator
         self._symmetries = symmetries
 
-    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
+    def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
         """Return the network's policy, outcome and, where it knows them, score and ownership."""
-        positions, count = asked.positions, len(asked.games)
+        positions, count = batch.positions, len(batch.games)
         out = Evaluation(count, positions.width, positions.height)
         labels = no_labels(count, positions.width * positions.height)
         attributes = self._evaluator.attributes
@@ -150,11 +150,11 @@ class SearchTeacher:
         self._search = Search(evaluator, replace(params, prunes_symmetric_moves=False))
         self._visits = visits
 
-    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
+    def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
         """Return what a search of each position found, each as if it were the first."""
-        positions = asked.positions
-        labels = no_labels(len(asked.games), positions.width * positions.height)
-        for row, game in enumerate(asked.games):
+        positions = batch.positions
+        labels = no_labels(len(batch.games), positions.width * positions.height)
+        for row, game in enumerate(batch.games):
             if stop is not None and stop.is_set():
                 break
             self._search.forget()

@@ -21,7 +21,7 @@ from engine.records.sgf_writer import write_game
 from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.data.records import Source
 from engine.train.data.replay import Window
 from engine.train.data.samples import BadSamples, read_shard, shard_info

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from engine.train.data.batches import Batch, IteratorSource, Prefetched, WindowSource, as_source
-from tests.train.made_up import MadeUpSource, made_up_samples
+from engine.train.data.batches import Batch, IteratorSource, Prefetcher, WindowSource, as_source
+from tests.train.random_data import MadeUpSource, learnable_samples
 
 
 class Window:
     """A window that remembers what it is told."""
 
     def __init__(self) -> None:
-        self.samples, self.told = made_up_samples(16, 1), list[int]()
+        self.samples, self.told = learnable_samples(16, 1), list[int]()
 
     def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[object, ...]:
         indices = generator.integers(16, size=batch_size)
@@ -30,7 +30,7 @@ def indices_of(batch: Batch | None) -> list[int]:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_batches_come_in_order_with_the_state_after_each(depth: int) -> None:
     plain = MadeUpSource(seed=5)
-    with Prefetched(MadeUpSource(seed=5), depth) as ahead:
+    with Prefetcher(MadeUpSource(seed=5), depth) as ahead:
         assert ahead.state == plain.state()
         for _ in range(5):
             assert indices_of(ahead.next()) == indices_of(plain.draw())
@@ -55,14 +55,14 @@ def test_losses_reach_the_window() -> None:
 
 
 def test_the_end_of_an_iterator_is_no_error_and_stays_the_end() -> None:
-    source = as_source(iter([(made_up_samples(2, 1), None, None)]))
+    source = as_source(iter([(learnable_samples(2, 1), None, None)]))
     assert isinstance(source, IteratorSource)
-    with Prefetched(source, 2) as ahead:
+    with Prefetcher(source, 2) as ahead:
         assert ahead.next() is not None
         assert ahead.next() is None
         assert ahead.next() is None
 
 
 def test_leaving_does_not_wait_for_a_source_that_is_never_asked() -> None:
-    with Prefetched(MadeUpSource(), 1) as ahead:
+    with Prefetcher(MadeUpSource(), 1) as ahead:
         assert ahead.next() is not None

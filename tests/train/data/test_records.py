@@ -12,7 +12,7 @@ from engine.game import Game
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR
-from engine.train.data.heldout import game_hash, is_held_out
+from engine.train.data.held_out import game_hash, is_held_out
 from engine.train.data.records import RecordOptions, Source, Tally, komi_of, read_samples, rules_of
 from engine.train.data.samples import BadSamples, Samples, SampleWriter, arrays_of, concatenate
 from engine.vertex import PASS, from_policy_index

@@ -7,16 +7,16 @@ import pytest
 
 from engine.errors import GoError
 from engine.records.sgf_writer import write_game
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.data.records import RecordOptions, Tally, read_samples
 from engine.train.data.replay import ShuffleBuffer, Window, stream, window_size
 from engine.train.data.samples import (
     BadSamples,
     Samples,
+    apply_symmetries,
     arrays_of,
     concatenate,
     empty_samples,
-    turned,
     unpacked,
     write_shard,
 )
@@ -230,7 +230,7 @@ def test_a_stream_draws_other_positions_in_each_epoch_and_turns_them(tmp_path: P
         for row in range(len(samples)):
             key = int(samples.game[row]), int(samples.ply[row])
             one = samples[row : row + 1]
-            eight = {turned(one, np.array([symmetry])).planes.tobytes() for symmetry in range(8)}
+            eight = {apply_symmetries(one, np.array([symmetry])).planes.tobytes() for symmetry in range(8)}
             assert seen.get(key, set()) <= eight
 
 

@@ -19,11 +19,11 @@ from engine.train.data.samples import (
     BadSamples,
     Samples,
     SampleWriter,
+    apply_symmetries,
     arrays_of,
     concatenate,
     read_shard,
     shard_info,
-    turned,
     unpacked,
     write_shard,
 )
@@ -126,21 +126,21 @@ def test_turning_back_gives_the_same_samples(symmetry: int, size: tuple[int, int
     samples = samples_of("agz", *size)
     each = np.full(len(samples), symmetry if size[0] == size[1] else symmetry % 4)
     back = np.full(len(samples), inverse(int(each[0])))
-    assert same(turned(turned(samples, each), back), samples)
+    assert same(apply_symmetries(apply_symmetries(samples, each), back), samples)
 
 
 def test_the_policy_turns_with_the_stones() -> None:
     """The position after the move, turned, shows the move where the turned policy has it."""
     samples = samples_of("agz", 5, 5, moves=20)
     symmetry = np.arange(len(samples)) % 8
-    seen = turned(samples, symmetry)
+    seen = apply_symmetries(samples, symmetry)
     for row in range(len(samples) - 1):
         move = from_policy_index(int(samples.policy[row].argmax()), 5, 5)
         mapped = policy_index(map_vertex(move, int(symmetry[row]), 5, 5), 5, 5)
         assert seen.policy[row].argmax() == mapped
         if move != PASS:
-            before = turned(samples[row : row + 1], symmetry[row : row + 1])
-            after = turned(samples[row + 1 : row + 2], symmetry[row : row + 1])
+            before = apply_symmetries(samples[row : row + 1], symmetry[row : row + 1])
+            after = apply_symmetries(samples[row + 1 : row + 2], symmetry[row : row + 1])
             own_before, enemy_after = unpacked(before)[0, 0].ravel(), unpacked(after)[0, 8].ravel()
             assert enemy_after[mapped] == 1 and own_before[mapped] == 0
     assert np.array_equal(seen.policy[:, -1], samples.policy[:, -1])
@@ -150,7 +150,7 @@ def test_the_policy_turns_with_the_stones() -> None:
 def test_turning_a_board_that_is_not_square_on_its_side_is_refused() -> None:
     samples = samples_of("agz", 4, 6)
     with pytest.raises(ValueError, match="symmetry 4 does not map a 4x6 board"):
-        turned(samples, np.full(len(samples), 4))
+        apply_symmetries(samples, np.full(len(samples), 4))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
 
 
 def fake(threads: int) -> Evaluator:
-    """Open what a process of a crew evaluates by."""
+    """Open what a process of a workers evaluates by."""
     return FakeEvaluator()
 
 

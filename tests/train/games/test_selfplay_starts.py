@@ -10,7 +10,7 @@ from engine.color import WHITE
 from engine.errors import GoError
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Deal, Kind, Starts
 from tests.positions import random_game

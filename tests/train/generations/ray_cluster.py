@@ -43,7 +43,7 @@ class Numbers:
         self._generation = -1
         self._node = os.environ.get("RAY_NODE_ID", "")
 
-    def take_over(self, network: bytes, generation: int) -> None:
+    def set_network(self, network: bytes, generation: int) -> None:
         assert network == f"network {generation}".encode()
         self._generation = generation
 

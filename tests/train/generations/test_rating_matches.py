@@ -17,9 +17,9 @@ from engine.match.store import GameRecord
 from engine.nets.random import random_spec
 from engine.search.params import SearchParams
 from engine.train.games.arena import ArenaSettings, GameResult
-from engine.train.generations.config import read_config
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.zero import Stopped
+from engine.train.generations.zero_config import read_config
 from tests.match.players import fake
 from weights import native
 

@@ -14,8 +14,8 @@ from engine.support.files import whole_lines
 from engine.train.data.samples import read_shard, shard_info, write_shard
 from engine.train.games.selfplay import decisive
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.generations.config import EvaluatorSettings
 from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, SelfplayPlaying
+from engine.train.generations.zero_config import EvaluatorSettings
 from engine.train.generations.zero_state import read_steps
 from tests.train.generations.zero_runs import PATIENCE, start
 from weights import native
@@ -33,12 +33,12 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     native.write(random_spec(1, 8, ENCODERS["katago-v7"], 1), folder / "net")
     network = (folder / "net").read_bytes()
     playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
-    playing.take_over(network, 0)
+    playing.set_network(network, 0)
     stop = threading.Event()
     thread = threading.Thread(target=playing.play, args=(folder, stop))
     thread.start()
     sent = _sent(playing, folder, thread)
-    playing.take_over(network, 1)
+    playing.set_network(network, 1)
     sent += _sent(playing, folder, thread) + _sent(playing, folder, thread)
     stop.set()
     thread.join()

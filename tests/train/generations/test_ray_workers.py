@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.errors import GoError
-from engine.train.generations.ray_workers import Collector, Fleet
+from engine.train.generations.ray_workers import Collector, RayWorkers
 from tests.train.generations.ray_cluster import MakeBroken, MakeNumbers, cluster
 from tests.waiting import wait_until
 
@@ -42,19 +42,19 @@ def test_a_node_that_is_killed_takes_only_its_running_games_along(tmp_path: Path
     pytest.importorskip("ray")
     spool, diary = tmp_path / "spool", tmp_path / "diary"
     diary.mkdir()
-    with cluster(3) as nodes, Fleet(nodes.address, MakeNumbers(diary), spool) as fleet:
-        fleet.publish(b"network 0", 0)
+    with cluster(3) as nodes, RayWorkers(nodes.address, MakeNumbers(diary), spool) as ray_workers:
+        ray_workers.publish(b"network 0", 0)
         wait_until(lambda: len({game["who"] for game in games(spool)}) == 3)
-        fleet.publish(b"network 1", 1)
+        ray_workers.publish(b"network 1", 1)
         wait_until(lambda: len({game["who"] for game in games(spool) if game["generation"] == 1}) == 3)
 
         first = {game["who"] for game in games(spool)}
         killed_at = time.time()
         nodes.remove_node(nodes.computers[0], allow_graceful=False)
-        wait_until(lambda: fleet.lost == 1)
+        wait_until(lambda: ray_workers.lost == 1)
         nodes.add_node(num_cpus=1, object_store_memory=80 * 2**20)  # another one comes
         wait_until(lambda: len({game["who"] for game in games(spool)} - first) == 1)
-        fleet.check()
+        ray_workers.check()
     arrived = {(game["who"], game["number"]) for game in games(spool)}
     assert len(arrived) == len(games(spool)), "a game came twice"
     notes = {path.name: [line.split() for line in path.read_text().splitlines()] for path in diary.iterdir()}
@@ -71,15 +71,15 @@ def test_a_node_that_is_killed_takes_only_its_running_games_along(tmp_path: Path
 @pytest.mark.filterwarnings("ignore")
 def test_play_that_fails_by_itself_is_an_error_and_no_lost_node(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    with cluster(1) as nodes, Fleet(nodes.address, MakeBroken(tmp_path), tmp_path / "spool") as fleet:
-        fleet.publish(b"network 0", 0)
-        wait_until(lambda: fleet.failure is not None)
+    with cluster(1) as nodes, RayWorkers(nodes.address, MakeBroken(tmp_path), tmp_path / "spool") as ray_workers:
+        ray_workers.publish(b"network 0", 0)
+        wait_until(lambda: ray_workers.failure is not None)
         with pytest.raises(GoError, match="two and two are five"):
-            fleet.check()
+            ray_workers.check()
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_address_without_a_cluster_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     with pytest.raises(GoError, match=r"no Ray cluster at '127\.0\.0\.1:9'"):
-        Fleet("127.0.0.1:9", MakeNumbers(tmp_path), tmp_path)
+        RayWorkers("127.0.0.1:9", MakeNumbers(tmp_path), tmp_path)

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from engine.train.data.samples import read_shard
-from engine.train.generations.config import ZeroConfig, read_config
 from engine.train.generations.gate import read_gates
 from engine.train.generations.zero import Stopped
-from engine.train.generations.zero_cli import open_fleet, zero
+from engine.train.generations.zero_cli import open_ray_workers, zero
+from engine.train.generations.zero_config import ZeroConfig, read_config
 from engine.train.generations.zero_state import State, read_state, read_steps
-from engine.train.generations.zero_work import black_win_rate
+from engine.train.generations.zero_steps import black_win_rate
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
 
 pytest.importorskip("torch")
@@ -144,7 +144,7 @@ def test_a_run_that_reaches_its_hours_is_complete(
             assert self._stop.wait(20)
             raise Stopped
 
-    monkeypatch.setattr("engine.train.generations.zero_work.LocalWork", Idle)
+    monkeypatch.setattr("engine.train.generations.zero_steps.LocalSteps", Idle)
     words = [str(tmp_path), "--preset", "tiny", "--set", "train.channels=8", "--hours", "0.00003"]
     result = CliRunner().invoke(zero, words)
     assert result.exit_code == 0, result.output
@@ -172,10 +172,10 @@ def test_a_worker_computes_on_the_cores_that_it_takes(
 ) -> None:
     taken: list[Any] = []
     monkeypatch.setattr(
-        "engine.train.generations.ray_workers.Fleet",
+        "engine.train.generations.ray_workers.RayWorkers",
         lambda address, make, spool, cores: taken.append((make.evaluator.threads, cores)) or nullcontext(),
     )
-    with open_fleet(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
+    with open_ray_workers(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
         assert taken == [(cores, cores)]
 
 

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 import engine.train.learning.devices as devices
-from engine.train.learning.feeding import TrainingError
+from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.train_config import TrainConfig
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import ValueKind
-from tests.train.made_up import made_up_samples, tiny_config
+from tests.train.random_data import learnable_samples, tiny_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.train.data.batches import Batch  # noqa: E402
-from engine.train.learning.feeding import fed  # noqa: E402
+from engine.train.learning.device_batch import to_device  # noqa: E402
 from engine.train.learning.loss import (  # noqa: E402
     Targets,
     cross_entropy,
@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 
 def predicted(count: int = 6) -> tuple[Predictions, Targets]:
     net = TrainableNet(SPEC).eval()
-    inputs, targets = fed(Batch(made_up_samples(count, 3)), SPEC, CPU)
+    inputs, targets = to_device(Batch(learnable_samples(count, 3)), SPEC, CPU)
     return net(*inputs), targets
 
 
@@ -125,8 +125,8 @@ def test_fed_planes_are_the_samples_planes() -> None:
     from engine.train.data.samples import unpacked
 
     for encoder in ("katago-v7", "liberties"):
-        samples = made_up_samples(3, 1, encoder)
-        (planes, globals_), targets = fed(Batch(samples), default_spec(1, 4, encoder=encoder), CPU)
+        samples = learnable_samples(3, 1, encoder)
+        (planes, globals_), targets = to_device(Batch(samples), default_spec(1, 4, encoder=encoder), CPU)
         np.testing.assert_array_equal(planes.numpy(), unpacked(samples))
         assert planes.is_contiguous(memory_format=torch.channels_last)
         np.testing.assert_array_equal(globals_.numpy(), samples.globals)

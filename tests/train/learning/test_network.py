@@ -7,7 +7,7 @@ import pytest
 
 from engine.nets.spec import AttentionBlock, NetSpec, Score, ValueHead, ValueKind, WeightsError, tensors
 from tests.nets.examples import EXAMPLES, stirred
-from tests.train.made_up import differing
+from tests.train.random_data import differing
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

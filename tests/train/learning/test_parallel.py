@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import tensors
-from tests.train.made_up import MadeUpSource, figures_of, made_up_samples, tiny_config
+from tests.train.random_data import MadeUpSource, figures_of, learnable_samples, tiny_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -22,7 +22,7 @@ class Share:
     """Every process's share of the same batches."""
 
     def __init__(self, rank: int, world: int) -> None:
-        samples = made_up_samples(8 * STEPS, 1)
+        samples = learnable_samples(8 * STEPS, 1)
         samples = samples.with_arrays({"weights": np.ones_like(samples.weights)})
         self.batches = iter([(samples[step * 8 : step * 8 + 8][rank::world], None, None) for step in range(STEPS)])
 

@@ -9,11 +9,11 @@ import pytest
 
 from engine.nets.spec import NetSpec, Score, tensors
 from tests.nets.examples import stirred
-from tests.train.made_up import ENCODER, MadeUpSource, differing, figures_of, made_up_samples, tiny_config
+from tests.train.random_data import ENCODER, MadeUpSource, differing, figures_of, learnable_samples, tiny_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from engine.train.learning.feeding import TrainingError  # noqa: E402
+from engine.train.learning.device_batch import TrainingError  # noqa: E402
 from engine.train.learning.network import agz_spec, default_spec  # noqa: E402
 from engine.train.learning.run_folder import NET_FILE, START_FILE  # noqa: E402
 from engine.train.learning.train import Progress, train  # noqa: E402
@@ -119,7 +119,7 @@ def test_the_kl_schedule_changes_the_learning_rate(tmp_path: Path) -> None:
 
 
 def test_training_ends_where_the_data_end(tmp_path: Path) -> None:
-    batches = [(made_up_samples(8, seed), None, None) for seed in range(3)]
+    batches = [(learnable_samples(8, seed), None, None) for seed in range(3)]
     result = train(tiny_config(), iter(batches), tmp_path)
     assert (result.step, result.finished) == (3, False)
     assert (tmp_path / NET_FILE).exists()
@@ -128,8 +128,8 @@ def test_training_ends_where_the_data_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "text"),
     [
-        (made_up_samples(8, 1, "oneplane"), "samples of encoder oneplane, but keima-b2c8 reads liberties"),
-        (made_up_samples(8, 1, size=7), "samples of a 7x7 board, but keima-b2c8 is for sides from 5 to 6"),
+        (learnable_samples(8, 1, "oneplane"), "samples of encoder oneplane, but keima-b2c8 reads liberties"),
+        (learnable_samples(8, 1, size=7), "samples of a 7x7 board, but keima-b2c8 is for sides from 5 to 6"),
     ],
 )
 def test_samples_that_do_not_fit_are_refused(tmp_path: Path, samples: object, text: str) -> None:
@@ -139,7 +139,7 @@ def test_samples_that_do_not_fit_are_refused(tmp_path: Path, samples: object, te
 
 def test_an_error_of_the_source_is_raised_where_its_batch_was_due(tmp_path: Path) -> None:
     def batches():  # type: ignore[no-untyped-def]
-        yield made_up_samples(8, 1), None, None
+        yield learnable_samples(8, 1), None, None
         raise ZeroDivisionError("no shard")
 
     with pytest.raises(ZeroDivisionError, match="no shard"):
@@ -159,7 +159,7 @@ def test_a_run_goes_on_only_with_what_it_began_with(tmp_path: Path) -> None:
 def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint(tmp_path: Path) -> None:
     train(tiny_config(steps=2), MadeUpSource(), tmp_path)
     kept = native.read(tmp_path / NET_FILE)
-    samples = made_up_samples(64, 1)
+    samples = learnable_samples(64, 1)
     broken = samples.with_arrays({"score": np.full(64, np.inf, np.float32)})
     with pytest.raises(TrainingError, match="not finite"):
         train(tiny_config(steps=20), MadeUpSource(samples=broken), tmp_path)

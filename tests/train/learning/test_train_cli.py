@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from engine.train.cli import train as command
 from engine.train.data.samples import write_shard
-from tests.train.made_up import ENCODER, figures_of, made_up_samples
+from tests.train.random_data import ENCODER, figures_of, learnable_samples
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -30,7 +30,7 @@ def samples(tmp_path: Path) -> Path:
     folder = tmp_path / "samples"
     for index in range(2):
         (folder / "5x5").mkdir(parents=True, exist_ok=True)
-        write_shard(folder / "5x5" / f"shard-{index}.safetensors", made_up_samples(40, index), {})
+        write_shard(folder / "5x5" / f"shard-{index}.safetensors", learnable_samples(40, index), {})
     return folder
 
 
@@ -48,7 +48,7 @@ def test_a_run_goes_on_with_the_same_command_and_more_steps(samples: Path, tmp_p
 
 def test_several_folders_are_drawn_from_by_their_losses(samples: Path, tmp_path: Path) -> None:
     (tmp_path / "more" / "7x7").mkdir(parents=True)
-    write_shard(tmp_path / "more" / "7x7" / "a.safetensors", made_up_samples(40, 5, size=7), {})
+    write_shard(tmp_path / "more" / "7x7" / "a.safetensors", learnable_samples(40, 5, size=7), {})
     folders = ["--samples", samples, "--samples", tmp_path / "more", "--prioritize", "0.6"]
     result = keima("run", tmp_path / "run", *folders, *SETTINGS, *FAST, "--steps", 6)
     assert result.exit_code == 0, result.output
@@ -57,7 +57,7 @@ def test_several_folders_are_drawn_from_by_their_losses(samples: Path, tmp_path:
 
 def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_path: Path) -> None:
     from engine.train.learning.network import default_spec
-    from tests.train.made_up import differing
+    from tests.train.random_data import differing
     from weights import native
 
     start = default_spec(1, 4, encoder=ENCODER)
@@ -158,7 +158,7 @@ def test_a_sample_costs_three_evaluations() -> None:
     from engine.nets.summary import multiply_adds
     from engine.train.learning.bench import Case, bench
     from engine.train.learning.network import default_spec
-    from tests.train.made_up import tiny_config
+    from tests.train.random_data import tiny_config
 
     spec = default_spec(1, 4, encoder=ENCODER)
     figures = bench(spec, [Case((5, 5), 4, "fp32")], tiny_config(), 1, 0.01)

@@ -23,16 +23,16 @@ from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.train.data.samples import OWNERSHIP_SCALE, Samples, packed, read_shard, shard_info
 from engine.train.data.targets import FinalResult, one_hot
 from engine.train.teaching.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame
-from engine.train.teaching.labelling import GameReader, Mixture, Position, SampleMaker, asked, batches
+from engine.train.teaching.labelling import GameReader, Mixture, Position, SampleMaker, batches, teacher_batch
 from engine.train.teaching.teacher import (
     OUTCOME,
     OWNERSHIP,
     POLICY,
     SCORE,
-    Asked,
     Labels,
     NetworkTeacher,
     SearchTeacher,
+    TeacherBatch,
     TeacherError,
     no_labels,
 )
@@ -57,15 +57,15 @@ class ScriptedTeacher:
         self.labelled = 0
         self.lasts = 10**9
 
-    def label(self, asked: Asked, stop: threading.Event | None = None) -> Labels:
-        count, area = len(asked.games), asked.positions.width * asked.positions.height
+    def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
+        count, area = len(batch.games), batch.positions.width * batch.positions.height
         if self.labelled + count > self.lasts:
             raise TeacherError("gone")
         self.labelled += count
         labels = no_labels(count, area)
-        labels.policy[np.arange(count), np.argmax(asked.positions.legal, axis=1)] = 1
+        labels.policy[np.arange(count), np.argmax(batch.positions.legal, axis=1)] = 1
         labels.outcome[:] = (0.25, 0.5, 0.25)
-        labels.score[:] = [game.move_number for game in asked.games]
+        labels.score[:] = [game.move_number for game in batch.games]
         labels.ownership[:] = 0.5
         labels.known[:, self.known] = True
         return labels
@@ -126,7 +126,7 @@ def test_what_the_teacher_knows_stands_before_the_record_and_the_rest_is_the_rec
     each = record(5, 6)
     owner = np.linspace(-1, 1, 25)
     found = positions_of(each, FinalResult(BLACK, 4.5, owner), 7)
-    question, maker = asked(found), SampleMaker(ENCODER)
+    question, maker = teacher_batch(found), SampleMaker(ENCODER)
     all_told = maker.samples(found, question, ScriptedTeacher().label(question), Mixture())
     assert np.allclose(all_told.outcome, (0.25, 0.5, 0.25))
     assert all_told.score.tolist() == list(range(6))
@@ -142,7 +142,7 @@ def test_what_the_teacher_knows_stands_before_the_record_and_the_rest_is_the_rec
 
 def test_the_policy_can_be_a_mixture_with_the_move_that_was_played() -> None:
     found = positions_of(record(5, 6), None, 7)
-    question, maker = asked(found), SampleMaker(ENCODER)
+    question, maker = teacher_batch(found), SampleMaker(ENCODER)
     labels = ScriptedTeacher().label(question)
     samples = maker.samples(found, question, labels, Mixture(own_move=0.25))
     for row, position in enumerate(found):
@@ -152,7 +152,7 @@ def test_the_policy_can_be_a_mixture_with_the_move_that_was_played() -> None:
 
 def test_a_teacher_without_a_policy_leaves_the_played_move_or_nothing() -> None:
     found = positions_of(record(5, 6), None, 7)
-    question, maker = asked(found), SampleMaker(ENCODER)
+    question, maker = teacher_batch(found), SampleMaker(ENCODER)
     labels = ScriptedTeacher([SCORE]).label(question)
     assert len(maker.samples(found, question, labels, Mixture())) == 0
     samples = maker.samples(found, question, labels, Mixture(own_move=0.25))
@@ -162,7 +162,7 @@ def test_a_teacher_without_a_policy_leaves_the_played_move_or_nothing() -> None:
 
 def test_a_score_shapes_the_outcome_only_where_the_teacher_has_no_winrate() -> None:
     found = positions_of(record(5, 6), FinalResult(BLACK), 7)
-    question, maker, mixture = asked(found), SampleMaker(ENCODER), Mixture(shaping=0.5)
+    question, maker, mixture = teacher_batch(found), SampleMaker(ENCODER), Mixture(shaping=0.5)
     scored = maker.samples(found, question, ScriptedTeacher([POLICY, SCORE]).label(question), mixture)
     assert scored.outcome[4].tolist() == pytest.approx([0.5 + 0.25 * (1 + np.tanh(0.2)), 0.25 * (1 - np.tanh(0.2)), 0])
     told = maker.samples(found, question, ScriptedTeacher().label(question), mixture)
@@ -278,7 +278,7 @@ def test_a_line_that_is_no_progress_is_named(tmp_path: Path) -> None:
 def test_a_network_averages_over_symmetries() -> None:
     evaluator = UniformEvaluator()
     game = random_game(1, 5, moves=8)
-    labels = NetworkTeacher(evaluator, "uniform", 8).label(asked([Position(game, PASS, None, None, 1)]))
+    labels = NetworkTeacher(evaluator, "uniform", 8).label(teacher_batch([Position(game, PASS, None, None, 1)]))
     assert labels.policy[0].sum() == pytest.approx(1)
     assert labels.outcome[0].tolist() == [0.5, 0.5, 0]
     assert labels.known[0].tolist() == [True, True, False, False]
@@ -296,7 +296,7 @@ def test_a_search_finds_the_capture_that_decides_the_game_and_says_who_wins() ->
         komi=0.5,
     )
     teacher = SearchTeacher(RolloutEvaluator(1), ROLLOUT_PARAMS, 200, "playouts")
-    labels = teacher.label(asked([Position(game, PASS, None, None, 1)]))
+    labels = teacher.label(teacher_batch([Position(game, PASS, None, None, 1)]))
     teacher.close()
     assert labels.policy[0].sum() == pytest.approx(1)
     assert labels.outcome[0, 0] > 0.6
@@ -305,7 +305,7 @@ def test_a_search_finds_the_capture_that_decides_the_game_and_says_who_wins() ->
 
 def test_a_search_without_scores_knows_none() -> None:
     teacher = SearchTeacher(UniformEvaluator(), SearchParams(), 20, "uniform")
-    labels = teacher.label(asked([Position(random_game(1, 5, moves=8), PASS, None, None, 1)]))
+    labels = teacher.label(teacher_batch([Position(random_game(1, 5, moves=8), PASS, None, None, 1)]))
     teacher.close()
     assert labels.known[0].tolist() == [True, True, False, False]
     with pytest.raises(ValueError, match="1 visits"):

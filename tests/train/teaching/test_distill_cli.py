@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
 from engine.records.sgf_writer import write_game
-from engine.train.data.heldout import is_held_out
+from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import read_shard
 from engine.train.teaching.distill_cli import distill
 from tests.positions import random_game

@@ -15,7 +15,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.programs.program import ProgramFailure
 from engine.train.teaching.gtp_teacher import PATIENCE, Advice, GtpProgram, GtpTeacher
-from engine.train.teaching.labelling import Position, asked
+from engine.train.teaching.labelling import Position, teacher_batch
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherError
 from engine.vertex import PASS, parse_vertex
 from tests.positions import game_of
@@ -46,7 +46,7 @@ def teaching(command: str, **options: int) -> Iterator[GtpTeacher]:
 
 def labels_of(command: str, games: list[Game], **options: int) -> Labels:
     with teaching(command, **options) as teacher:
-        return teacher.label(asked([Position(game, PASS, None, None, 1) for game in games]))
+        return teacher.label(teacher_batch([Position(game, PASS, None, None, 1) for game in games]))
 
 
 def test_a_network_answer_is_turned_to_the_side_to_move() -> None:
@@ -152,7 +152,7 @@ def test_a_program_that_keeps_crashing_is_no_teacher(tmp_path: Path) -> None:
 
 
 def test_a_lost_teacher_is_not_asked_again(tmp_path: Path) -> None:
-    question = asked([Position(game_after("C3"), PASS, None, None, 1)] * PATIENCE)
+    question = teacher_batch([Position(game_after("C3"), PASS, None, None, 1)] * PATIENCE)
     with teaching(fake("reg_genmove", "--crash", str(tmp_path / "count"), "99")) as teacher:
         for _ in range(2):
             with pytest.raises(TeacherError, match=f"failed {PATIENCE} times in a row"):
@@ -164,7 +164,7 @@ def test_positions_after_a_stop_stay_unknown() -> None:
     stop = threading.Event()
     stop.set()
     with teaching(fake("reg_genmove")) as teacher:
-        assert not teacher.label(asked([Position(game_after("C3"), PASS, None, None, 1)]), stop).known.any()
+        assert not teacher.label(teacher_batch([Position(game_after("C3"), PASS, None, None, 1)]), stop).known.any()
 
 
 def test_a_teacher_that_cannot_be_started_is_an_error_at_once() -> None:

@@ -5,7 +5,7 @@ import threading
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.uniform import UniformEvaluator
-from engine.train.games.switching import SwitchingEvaluator
+from engine.train.games.switching_evaluator import SwitchingEvaluator
 
 
 class Slow(UniformEvaluator):

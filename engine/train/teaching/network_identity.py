@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 
-def identified(file: Path, profile: str | None) -> str:
+def network_identity(file: Path, profile: str | None) -> str:
     """Return a network file's name with a digest of its bytes and whom it imitates. Raises OSError."""
     with file.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()[:16]

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.train.data.batches import Batch, Source, State
-from engine.train.data.limited import LimitedSource
+from engine.train.data.limited_source import LimitedSource
 from engine.train.data.samples import empty_samples
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.records.sgf import iterate_sgfl
-from engine.train.data.heldout import game_hash, is_held_out, move_text
+from engine.train.data.held_out import game_hash, is_held_out, move_text
 from tests.shared import require_shared
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.search.params import SearchParams, with_settings
-from engine.train.generations.config import (
+from engine.train.generations.zero_config import (
     ZeroConfig,
     config_of_run,
     keep_config,

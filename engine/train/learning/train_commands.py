@@ -14,18 +14,18 @@ from engine.nets.spec import NetSpec
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
-from engine.train.data.batches import IteratorSource, Source, Union, WindowSource
+from engine.train.data.batches import IteratorSource, Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.gathering import shown
 from engine.train.learning.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
+from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import SHAPE, TrainConfig
 from engine.train.toml_settings import from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
 
-_TOLD = ("loss", "accuracy", "value", "samples_per_s")
+_SHOWN_METRICS = ("loss", "accuracy", "value", "samples_per_s")
 _BENCH_BATCH = 64
 
 
@@ -47,15 +47,15 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
     with claimed(path if first else None), stopping() as stop, ProgressBar(stderr if first else None) as bar:
 
         def report(progress: Progress) -> None:
-            text = shown(progress.figures, *_TOLD)
+            text = format_metrics(progress.figures, *_SHOWN_METRICS)
             line = f"step {progress.step}/{progress.steps}: {text}"
             bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=line)
 
         bar.update("compiling and reading")
         result = train(config, data, path, start=start, report=report, stop=stop)
     if first:
-        told = shown(result.figures, "loss", "accuracy")
-        stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + told if told else ''}\n")
+        text = format_metrics(result.figures, "loss", "accuracy")
+        stdout.write(f"{path / NET_FILE}: step {result.step}{', ' + text if text else ''}\n")
     return INTERRUPTED if stop.is_set() else 0
 
 
@@ -99,7 +99,7 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
     seed = [config.seed, int(os.environ.get("RANK", "0")), newest.step if newest else 0]
     if options["samples"]:
         windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
-        return WindowSource(windows[0] if len(windows) == 1 else Union(windows), config.batch_size, seed)
+        return WindowSource(windows[0] if len(windows) == 1 else WindowUnion(windows), config.batch_size, seed)
     generator = np.random.default_rng(seed)
     return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
 

@@ -9,10 +9,10 @@ import click
 
 from engine.errors import GoError
 from engine.support.progress import ProgressBar
-from engine.train.data.heldout import HELD_OUT
-from engine.train.data.records import RecordOptions, Tally, opened, read_samples
+from engine.train.data.held_out import HELD_OUT
+from engine.train.data.records import RecordOptions, Tally, iterate_sources, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
-from engine.train.workers import usable_processes
+from engine.train.worker_processes import usable_processes
 
 
 class Shards:
@@ -74,7 +74,7 @@ def make_shards(
     provenance = {"records": " ".join(path.name for path in records), "seed": str(seed)}
     shards = Shards(out, shard, provenance | ({HELD_OUT: "yes"} if held_out else {}))
     tally = Tally()
-    sources = islice(opened(records, tally), games)
+    sources = islice(iterate_sources(records, tally), games)
     begun = monotonic()
     with ProgressBar(sys.stderr, games) as bar:
         for samples in read_samples(sources, options, processes=workers, tally=tally):

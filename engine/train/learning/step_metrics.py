@@ -14,7 +14,7 @@ from engine.train.learning.network import Predictions, result_kind
 _LEAST_VARIANCE = 1e-9
 
 
-class Gathered:
+class StepMetrics:
     """Gathers figures step by step; `take` returns their means and begins anew.
 
     loss and its parts by their names in `engine.train.learning.loss`; accuracy (top-1), entropy and kl (target to
@@ -77,7 +77,7 @@ def explained_variance(moments: list[float]) -> float:
     return 1.0 - rest / variance if variance > _LEAST_VARIANCE else math.nan
 
 
-def shown(figures: Mapping[str, float], *names: str) -> str:
+def format_metrics(figures: Mapping[str, float], *names: str) -> str:
     """Return some figures for a line of progress, those that are known."""
     known = [name for name in names if math.isfinite(figures.get(name, math.nan))]
     return ", ".join(f"{name.replace('_', ' ')} {figures[name]:.3g}" for name in known)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.train.data.mixing import mixed_records
+from engine.train.data.mixed_records import mixed_records
 from engine.train.data.records import Tally
 
 

@@ -12,7 +12,7 @@ def usable_processes() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def shared_out(threads: int, processes: int) -> tuple[int, int]:
+def divide_threads(threads: int, processes: int) -> tuple[int, int]:
     """Return how many processes there are, and how many threads each has; 0 stands for what keeps this machine busy."""
     threads = threads or usable_processes()
     processes = processes or threads

@@ -28,7 +28,7 @@ from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Deal
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.teaching.gtp_teacher import Advice
-from engine.train.workers import become_worker, shared_out
+from engine.train.worker_processes import become_worker, divide_threads
 
 MakeEvaluator = Callable[[int], Evaluator]
 """Opens what a process evaluates by, on so many threads. It is sent to the processes, so it must pickle."""
@@ -79,15 +79,15 @@ class _Failed:
     is_expected: bool
 
 
-class Crew:
+class SelfplayWorkers:
     """So many processes that wait for games to play; use as a context manager. A single one is this process itself.
 
     threads: that evaluate, in all processes together; 0 for all cores. processes: 0 for one for each thread.
-    A script that makes a crew of several must be guarded by `if __name__ == "__main__"`.
+    A script that starts several workers must be guarded by `if __name__ == "__main__"`.
     """
 
     def __init__(self, processes: int = 0, threads: int = 0) -> None:
-        processes, self._threads = shared_out(threads, processes)
+        processes, self._threads = divide_threads(threads, processes)
         self._processes: dict[Connection, Any] = {}
         if processes > 1:
             self._start(processes)
@@ -104,7 +104,7 @@ class Crew:
             there.close()
             self._processes[here] = process
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "SelfplayWorkers":
         return self
 
     def __exit__(
@@ -129,7 +129,8 @@ class Crew:
         """Play as `engine.train.games.selfplay.selfplay` does, and return the statistics of all processes.
 
         teacher: command of the program that each process asks for moves to explore.
-        Raises GoError as there, where there is no evaluator, and when a process dies; the crew is of no more use then.
+        Raises GoError as `selfplay` does, if no evaluator can be opened, and when a process dies; these workers
+        cannot be used after that.
         """
         if not self._processes:
             with closing(make_evaluator(self._threads)) as evaluator, _advising(teacher) as adviser:

@@ -13,7 +13,7 @@ SIZE, AREA = 5, 25
 ENCODER = "liberties"
 
 
-def made_up_samples(count: int, seed: int, encoder: str = ENCODER, size: int = SIZE) -> Samples:
+def learnable_samples(count: int, seed: int, encoder: str = ENCODER, size: int = SIZE) -> Samples:
     """Return random positions whose targets can be learned: the move is where the first plane is densest."""
     generator = np.random.default_rng(seed)
     empty = empty_samples(encoder, size, size, count)
@@ -42,7 +42,7 @@ class MadeUpSource:
     """Random batches of one set of samples; remembers the losses that it is told."""
 
     def __init__(self, batch_size: int = 8, seed: int = 0, samples: Samples | None = None) -> None:
-        self.samples = made_up_samples(64, 1) if samples is None else samples
+        self.samples = learnable_samples(64, 1) if samples is None else samples
         self._batch_size, self._generator = batch_size, np.random.default_rng(seed)
         self.losses: list[tuple[np.ndarray, np.ndarray]] = []
 

@@ -9,8 +9,8 @@ import pytest
 
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
-from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_stats import SelfplayStats
+from engine.train.games.selfplay_workers import SelfplayWorkers
 from tests.search.fakes import FakeEvaluator
 from tests.train.games.test_selfplay import TINY, fake, play, records, samples
 
@@ -30,11 +30,11 @@ def fail_soon(threads: int) -> Evaluator:
 def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Path) -> None:
     told: list[SelfplayStats] = []
     alone = play(tmp_path / "alone", 12)
-    with Crew(2) as crew:
-        together = crew.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
-        workers = multiprocessing.active_children()
-        crew.play(replace(TINY, sizes=(4, 5)), fake, tmp_path / "next", 12, 2)
-        assert multiprocessing.active_children() == workers
+    with SelfplayWorkers(2) as workers:
+        together = workers.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
+        processes = multiprocessing.active_children()
+        workers.play(replace(TINY, sizes=(4, 5)), fake, tmp_path / "next", 12, 2)
+        assert multiprocessing.active_children() == processes
     play(tmp_path / "next-alone", 12, seed=2, sizes=(4, 5))
     for one, two in (("alone", "both"), ("next-alone", "next")):
         assert records(tmp_path / one) == records(tmp_path / two)
@@ -54,11 +54,11 @@ def test_a_crew_that_is_stopped_goes_on_with_the_same_games(tmp_path: Path) -> N
         if stats.done >= 4:
             stop.set()
 
-    with Crew(2) as crew:
-        first = crew.play(settings, fake, tmp_path / "a", 4000, 1, stop=stop, report=end)
+    with SelfplayWorkers(2) as workers:
+        first = workers.play(settings, fake, tmp_path / "a", 4000, 1, stop=stop, report=end)
         assert 4 <= first.done < 4000
         wanted = max(records(tmp_path / "a")) + 4
-        rest = crew.play(settings, fake, tmp_path / "a", wanted, 1)
+        rest = workers.play(settings, fake, tmp_path / "a", wanted, 1)
     assert rest.done >= wanted
     play(tmp_path / "whole", wanted)
     found = records(tmp_path / "a")
@@ -71,11 +71,11 @@ def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: P
         if stats.done >= 4 and len(alive) == 2:
             alive[0].kill()
 
-    with Crew(2) as crew, pytest.raises(GoError, match="died with status -9; finished games are kept"):
-        crew.play(TINY, fake, tmp_path / "a", 4000, 1, report=kill)
+    with SelfplayWorkers(2) as workers, pytest.raises(GoError, match="died with status -9; finished games are kept"):
+        workers.play(TINY, fake, tmp_path / "a", 4000, 1, report=kill)
     wanted = max(records(tmp_path / "a")) + 1
-    with Crew(2) as crew:
-        crew.play(TINY, fake, tmp_path / "a", wanted, 1)
+    with SelfplayWorkers(2) as workers:
+        workers.play(TINY, fake, tmp_path / "a", wanted, 1)
     play(tmp_path / "whole", wanted)
     assert records(tmp_path / "a") == records(tmp_path / "whole")
 
@@ -89,6 +89,6 @@ def test_a_process_that_dies_ends_the_run_and_loses_no_finished_game(tmp_path: P
     ],
 )
 def test_what_fails_in_a_process_is_told(tmp_path: Path, make: object, kind: type[Exception], said: str) -> None:
-    with Crew(2, threads=6) as crew, pytest.raises(kind, match=f"(?s){said}"):
-        crew.play(TINY, make, tmp_path, 400, 1)  # type: ignore[arg-type]
+    with SelfplayWorkers(2, threads=6) as workers, pytest.raises(kind, match=f"(?s){said}"):
+        workers.play(TINY, make, tmp_path, 400, 1)  # type: ignore[arg-type]
     assert not multiprocessing.active_children()

@@ -29,17 +29,17 @@ from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay import decisive
-from engine.train.games.selfplay_crew import Crew
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
-from engine.train.generations.config import ZeroConfig
+from engine.train.games.selfplay_workers import SelfplayWorkers
 from engine.train.generations.gate import Gate, gate, needs_match, noted, read_gates, without_match, write_gate
 from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
 from engine.train.generations.rating_matches import RatingMatches
 from engine.train.generations.ray_selfplay import Intake, computing_of
-from engine.train.generations.ray_workers import Fleet
+from engine.train.generations.ray_workers import RayWorkers
 from engine.train.generations.zero import Figures, Stopped
+from engine.train.generations.zero_config import ZeroConfig
 from engine.train.generations.zero_state import State, read_steps
 from engine.train.learning.train_config import TrainConfig
 from weights import native
@@ -53,8 +53,8 @@ _SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
 """What random numbers are for."""
 
 
-class LocalWork:
-    """Does the steps in this process; with a fleet, its workers play."""
+class LocalSteps:
+    """Does the steps in this process; with a ray_workers, its workers play."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class LocalWork:
         stop: threading.Event,
         show: Show,
         hours: Callable[[], float],
-        crew: Crew,
-        fleet: Fleet | None = None,
+        workers: SelfplayWorkers,
+        ray_workers: RayWorkers | None = None,
     ) -> None:
-        """Take a folder with its first network. hours: of the run until now. crew: plays, unless a fleet does."""
+        """Take a folder with its first network. hours: run time so far. workers: play unless Ray's do."""
         self._folder, self._config, self._stop = folder, config, stop
-        self._show, self._hours, self._crew, self._fleet = show, hours, crew, fleet
+        self._show, self._hours, self._workers, self._ray_workers = show, hours, workers, ray_workers
         for name in ("nets", "samples", "matches"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -98,10 +98,10 @@ class LocalWork:
         settings, folder = self._settings(state.generation), self._games(state.generation)
         games = self._config.run.games_of(state.generation)
         seed = self._seed(_SELFPLAY, state.generation)
-        if self._fleet is not None:
-            figures = self._collect(self._fleet, state, games, seed)
+        if self._ray_workers is not None:
+            figures = self._collect(self._ray_workers, state, games, seed)
         else:
-            stats = self._crew.play(
+            stats = self._workers.play(
                 settings,
                 partial(_open, self.network(state.best), computing_of(self._config.evaluator)),
                 folder,
@@ -129,26 +129,26 @@ class LocalWork:
     def _show_play(self, stats: SelfplayStats) -> None:
         self._show(stats.progress())
 
-    def _collect(self, fleet: Fleet, state: State, games: int, seed: int) -> Figures:
+    def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> Figures:
         """Let the workers of a cluster play with the best network, and take their games until there are enough."""
         settings = self._config.selfplay
-        fleet.publish(self.network(state.best).read_bytes(), state.best)
+        ray_workers.publish(self.network(state.best).read_bytes(), state.best)
         folder = self._games(state.generation)
         intake = Intake(self._folder / "spool", folder, decisive(settings, seed), settings.shard_samples)
         begun = intake.games
         while intake.games < games:
-            fleet.check()
+            ray_workers.check()
             self._check_stop()
             if not intake.take(games - intake.games):
                 time.sleep(_WAIT_SECONDS)
-            self._show(f"{intake.games} of {games} games, {fleet.size} workers")
+            self._show(f"{intake.games} of {games} games, {ray_workers.size} workers")
         intake.finish()
-        return {"sitting_games": intake.games - begun, "sitting_samples": intake.samples, "workers": fleet.size}
+        return {"sitting_games": intake.games - begun, "sitting_samples": intake.samples, "workers": ray_workers.size}
 
     def train(self, state: State) -> Figures:
         """Train as many samples as the generation's new ones allow, and store the candidate."""
         from engine.train.data.batches import WindowSource
-        from engine.train.data.limited import LimitedSource
+        from engine.train.data.limited_source import LimitedSource
         from engine.train.learning.checkpoint import newest_checkpoint
         from engine.train.learning.run_folder import NET_FILE
         from engine.train.learning.train import Progress, train

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.train.workers import shared_out, usable_processes
+from engine.train.worker_processes import divide_threads, usable_processes
 
 READING = """
 import multiprocessing, sys
@@ -24,14 +24,14 @@ if __name__ == "__main__":
 PLAYING = """
 import multiprocessing, sys
 from pathlib import Path
-from engine.train.games.selfplay_crew import Crew
+from engine.train.games.selfplay_workers import SelfplayWorkers
 from tests.train.games.test_selfplay import TINY, fake
 if __name__ == "__main__":
-    with Crew(2) as crew:
+    with SelfplayWorkers(2) as workers:
         def tell(stats):
             print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
             sys.stdin.read()
-        crew.play(TINY, fake, Path(sys.argv[1]), None, 1, report=tell)
+        workers.play(TINY, fake, Path(sys.argv[1]), None, 1, report=tell)
 """
 
 
@@ -63,8 +63,8 @@ def _lives(process: Path) -> bool:
 
 def test_threads_are_shared_out_among_processes() -> None:
     cores = usable_processes()
-    assert shared_out(0, 0) == (cores, 1)
-    assert shared_out(0, 1) == (1, cores)
-    assert shared_out(1, 0) == (1, 1)
-    assert shared_out(8, 3) == (3, 2)
-    assert shared_out(2, 4) == (4, 1)
+    assert divide_threads(0, 0) == (cores, 1)
+    assert divide_threads(0, 1) == (1, cores)
+    assert divide_threads(1, 0) == (1, 1)
+    assert divide_threads(8, 3) == (3, 2)
+    assert divide_threads(2, 4) == (4, 1)

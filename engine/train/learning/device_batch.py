@@ -26,7 +26,7 @@ def check_samples(samples: Samples, spec: NetSpec) -> None:
         raise TrainingError(f"samples of a {size} board, but {spec.name} is for sides from {smallest} to {largest}")
 
 
-def fed(batch: Batch, spec: NetSpec, device: torch.device) -> tuple[tuple[Tensor, Tensor], Targets]:
+def to_device(batch: Batch, spec: NetSpec, device: torch.device) -> tuple[tuple[Tensor, Tensor], Targets]:
     """Return the inputs (planes [B, P, H, W] float32, channels last, and globals [B, G]) and the targets.
 
     Raises TrainingError on samples that do not fit the network.
