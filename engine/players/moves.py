@@ -35,7 +35,7 @@ def safe_vertices(game: Game, color: int) -> list[int]:
 
 def moves_made(game: Game) -> int:
     """Return the least number of moves that lead here; setup stones count as moves."""
-    # Setup stones were never moves, but a board full of them is as late in its game as after so many moves.
+    # Setup stones were never moves, but a board full of them is late in its game.
     stones = int(np.count_nonzero(game.board[COLOR] == BLACK) + np.count_nonzero(game.board[COLOR] == WHITE))
     return max(game.move_number, stones + game.captured(BLACK) + game.captured(WHITE))
 

@@ -122,7 +122,7 @@ def _candidate(words: list[str], width: int, height: int) -> Candidate:
     place = words.index("pv") if "pv" in words else len(words)
     pairs = _pairs(words[:place])
     winrate = _finite(pairs, "winrate")
-    # Both protocols write `winrate`; only the form of the numbers tells them apart.
+    # Both protocols write `winrate`; only the form of the numbers distinguishes them.
     unit = 1 if "scoreLead" in pairs or "." in pairs.get("winrate", "") else _LEELA_UNIT
     return Candidate(
         parse_vertex(pairs["move"], width, height),
