@@ -30,7 +30,8 @@ SIZE, VISITS = 7, 6
 
 def loaded() -> set[str]:
     """Return the kernels that this process can run, each with its types."""
-    kernels = (each for each in gc.get_objects() if isinstance(each, CPUDispatcher))
+    # isinstance() asks a weak proxy for the class of its object and raises once that is gone; type() does not.
+    kernels = (each for each in gc.get_objects() if issubclass(type(each), CPUDispatcher))
     return {f"{each.py_func.__qualname__}{types}" for each in kernels for types in each.overloads}
 
 
