@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.color import BLACK, WHITE
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
 
 Doubles = NDArray[np.float64]
@@ -113,3 +114,13 @@ def evaluate(
     policy = policy_of(spec, raw["policy"], legal, optimism, temperature)
     ownership = np.tanh(raw["ownership"])
     return NaiveEvaluation(policy, value, lead, ownership, draw, mean, stdev, time, value_error, score_error)
+
+
+def black_value(value: float, to_play: int) -> float:
+    """Return a value for the side to move as Black's."""
+    return {BLACK: value, WHITE: -value}[to_play]
+
+
+def outcome_value(margin: float) -> float:
+    """Return 95 % of the result and 5 % of the hyperbolic tangent of the margin in units of 20 points."""
+    return 0.95 * ((margin > 0) - (margin < 0)) + 0.05 * math.tanh(margin / 20)
