@@ -84,7 +84,7 @@ class NativeFake:
         asked = positions.boards, positions.hashes, positions.legal, positions.to_play
         return Closure(answer_rows, *asked, out.policy, out.value, out.score, counts)
 
-    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program:
         return Program((Step("evaluate", self._closure(positions, out, fails=True)),), 8)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:

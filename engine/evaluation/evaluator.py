@@ -18,9 +18,8 @@ class Attributes:
         answered, too.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
-    begins: whether `AsynchronousEvaluator.begin`, where there is one, costs less than a thread for each call.
-    threads: of the caller's that are worth running programs of a `NativeEvaluator` at the same time; 0 where there are
-        none.
+    threads: threads of the caller that are worth running programs at the same time, see `program_of`; 0 if the
+        evaluator has none.
     """
 
     name: str
@@ -32,7 +31,6 @@ class Attributes:
     has_details: bool = False
     has_symmetries: bool = False
     concurrent: int = 1
-    begins: bool = False
     threads: int = 0
 
 
@@ -46,33 +44,6 @@ class Evaluator(Protocol):
 
     def close(self) -> None:
         """Free threads and devices."""
-
-
-class Begun(Protocol):
-    """An evaluation that goes on by itself until somebody takes it in."""
-
-    def wait(self, seconds: float) -> bool:
-        """Wait so many seconds at most; return whether the answer is there."""
-
-    def finish(self) -> None:
-        """Wait for the answer and write it. To be called once, by any thread, wanted or not. Raises as `evaluate`."""
-
-
-@runtime_checkable
-class AsynchronousEvaluator(Evaluator, Protocol):
-    """An evaluator that needs no thread of the caller's for a call: it changes threads twice, not four times."""
-
-    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
-        """Begin to evaluate rows 0..count-1, without waiting; None where only `evaluate` can, or not at once.
-
-        `positions` and `out` must stay as they are until the evaluation is finished. Who has begun one must not wait
-        for an `evaluate` before it is finished: that may wait for the memory that this one holds.
-        """
-
-
-def asynchronous(evaluator: Evaluator) -> AsynchronousEvaluator | None:
-    """Return an evaluator as one whose calls are to be begun, None if a thread is to wait for each."""
-    return evaluator if evaluator.attributes.begins and isinstance(evaluator, AsynchronousEvaluator) else None
 
 
 class Step(NamedTuple):
@@ -95,16 +66,18 @@ class Program(NamedTuple):
 
 
 @runtime_checkable
-class NativeEvaluator(Evaluator, Protocol):
-    """An evaluator that kernels call."""
+class _NativeEvaluator(Evaluator, Protocol):
+    """An evaluator that kernels call: `Attributes.threads` is above 0."""
 
-    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
-        """Return what writes the evaluation of the first rows, of positions like these, by one thread at a time.
-
-        What a batch has in common is what it is now. None where only `evaluate` can. Raises as `evaluate`.
-        """
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program:
+        """Return what writes the evaluation of the first rows, in one thread at a time. See `program_of`."""
 
 
-def native(evaluator: Evaluator) -> NativeEvaluator | None:
-    """Return an evaluator as one that kernels call, None if they cannot."""
-    return evaluator if evaluator.attributes.threads > 0 and isinstance(evaluator, NativeEvaluator) else None
+def program_of(evaluator: Evaluator, positions: PositionBatch, out: Evaluation) -> Program | None:
+    """Return what writes the evaluation of the first rows of `positions` without Python; None if only `evaluate` can.
+
+    What the positions have in common is what it is now. Raises as `evaluate`.
+    """
+    if evaluator.attributes.threads == 0 or not isinstance(evaluator, _NativeEvaluator):
+        return None
+    return evaluator.program(positions, out)

@@ -10,14 +10,13 @@ miss the same position at the same time both have it evaluated: that is rare, an
 
 import struct
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluation import DETAILS, Evaluation
-from engine.evaluation.evaluator import Attributes, Begun, Evaluator, Program, Step, asynchronous, native
+from engine.evaluation.evaluator import Attributes, Evaluator, Program, Step, program_of
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache_kernels import WAYS, Floats, claim, copy_rows, find, keep_rows, look_up_rows, store_rows
 from engine.native.closures import Closure
@@ -41,6 +40,8 @@ class _Table:
         self.oldest = np.zeros(buckets, dtype=np.uint8)
         self.columns = [np.zeros((buckets * WAYS, count), dtype=np.float32) for count in columns]
         self.lock = new_lock()
+        # Load the kernel now, in the warm-up of a player: the first position that is known may come in a game.
+        copy_rows(np.zeros(1, dtype=np.int64), 0, self.columns[0], self.columns[0])
 
     def columns_of(self, evaluation: Evaluation) -> list[Floats]:
         """Return the parts of an evaluation that are remembered, each as [B, k], in the table's order."""
@@ -78,8 +79,7 @@ class CachedEvaluator:
             raise ValueError(f"evaluator {inner.attributes.name} samples, so its answers must not be remembered")
         self.attributes = replace(inner.attributes, name=f"cached {inner.attributes.name}")
         self._inner, self._limit = inner, int(megabytes * 2**20)
-        self._beginner = asynchronous(inner)
-        self._native, self._counts = native(inner), np.zeros(2, dtype=np.int64)
+        self._counts = np.zeros(2, dtype=np.int64)
         self._table: _Table | None = None
         self._unused: list[_Buffers] = []
         self._lock = threading.Lock()
@@ -115,33 +115,45 @@ class CachedEvaluator:
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1, asking the inner evaluator at most once."""
-        call = self._call(positions, count, out)
+        if count > self.attributes.max_batch:
+            raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
+        table, buffers = self._enter(positions.width, positions.height)
         try:
-            if call.unknown:
-                self._inner.evaluate(call.asked, call.unknown, call.fresh)
-            call.keep()
+            unknown = _look_up(table, buffers, positions, count, out)
+            if unknown:
+                self._evaluate_unknown(table, buffers, unknown, positions, count, out)
+            with holding(table.lock):
+                self._counts += count - unknown, unknown
         finally:
-            self._leave(call)
+            with self._lock:
+                self._unused.append(buffers)
 
-    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
-        """Begin to evaluate rows 0..count-1; None where the inner evaluator does not."""
-        if self._beginner is None:
-            return None
-        call = self._call(positions, count, out)
-        is_begun = False
-        try:
-            if call.unknown:
-                call.begun = self._beginner.begin(call.asked, call.unknown, call.fresh)
-            is_begun = call.unknown == 0 or call.begun is not None
-        finally:
-            if not is_begun:
-                self._leave(call)
-        return call if is_begun else None
+    def _evaluate_unknown(
+        self,
+        table: _Table,
+        buffers: _Buffers,
+        unknown: int,
+        positions: PositionBatch,
+        count: int,
+        out: Evaluation,
+    ) -> None:
+        """Evaluate the distinct positions that the table lacks; write the rows that wanted them, and the table."""
+        asked, fresh = positions, out
+        if unknown < count:
+            asked, fresh = buffers.batch, buffers.fresh
+            _compact(positions, buffers.missing[:unknown], asked)
+        self._inner.evaluate(asked, unknown, fresh)
+        columns = table.columns_of(fresh)
+        if unknown < count:
+            for new, column in zip(columns, table.columns_of(out), strict=True):
+                copy_rows(buffers.sources, count, new, column)
+        with holding(table.lock):
+            claim(table.keys, table.oldest, buffers.row_keys, buffers.missing, unknown, buffers.claimed)
+            for stored, new in zip(table.columns, columns, strict=True):
+                store_rows(buffers.claimed, unknown, new, stored)
 
-    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program:
         """Return what looks positions up and has the others evaluated by the inner evaluator's program."""
-        if self._native is None:
-            return None
         table, buffers = self._enter(positions.width, positions.height)
         batch, fresh = buffers.batch, buffers.fresh
         batch.rules, batch.playout_doubling, batch.metadata = (
@@ -149,9 +161,8 @@ class CachedEvaluator:
             positions.playout_doubling,
             positions.metadata,
         )
-        inner = self._native.program(batch, fresh)
-        if inner is None:
-            return None
+        inner = program_of(self._inner, batch, fresh)
+        assert inner is not None
         places = buffers.slots, buffers.sources, buffers.missing, buffers.claimed
         stored, told, answers = (
             tuple(each) for each in (table.columns, table.columns_of(out), table.columns_of(fresh))
@@ -163,21 +174,6 @@ class CachedEvaluator:
         look_up = Closure(look_up_rows, *shared, numbers, _common(positions), buffers.row_keys, places, *known)
         keep = Closure(keep_rows, *shared, table.oldest, buffers.row_keys, places, stored, answers, told, asked)
         return Program((Step("evaluate", look_up), *inner.steps, Step("evaluate", keep)), inner.rows)
-
-    def _call(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call":
-        """Look positions up."""
-        if count > self.attributes.max_batch:
-            raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
-        table, buffers = self._enter(positions.width, positions.height)
-        return _Call(positions, count, out, table, buffers, self._leave)
-
-    def _leave(self, call: "_Call") -> None:
-        """Take back a call's buffers, and count what it found."""
-        with self._lock:
-            self._unused.append(call.buffers)
-        if call.is_kept:
-            with holding(call.table.lock):
-                self._counts += call.count - call.unknown, call.unknown
 
     def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
         """Return the table of a board size, a new one if there is another, and buffers that no call uses."""
@@ -194,68 +190,16 @@ class CachedEvaluator:
         self._inner.close()
 
 
-class _Call:
-    """One call: its rows that were known are written at once, the others when they are kept.
-
-    unknown: distinct positions to be asked for, the first rows of `asked`, whose answers belong into `fresh`.
-    begun: their evaluation, if it goes on by itself; then this call is an `engine.evaluation.evaluator.Begun`.
-    leave: takes the call back when it is finished.
-    """
-
-    def __init__(
-        self,
-        positions: PositionBatch,
-        count: int,
-        out: Evaluation,
-        table: _Table,
-        buffers: _Buffers,
-        leave: "Callable[[_Call], None]",
-    ) -> None:
-        self.count, self.buffers, self.is_kept = count, buffers, False
-        self.begun: Begun | None = None
-        self._out, self.table, self._leave = out, table, leave
-        row_keys, slots, sources, missing = buffers.row_keys, buffers.slots, buffers.sources, buffers.missing
-        numbers = _bits(positions)
-        common = _common(positions)
-        with holding(table.lock):
-            self.unknown = find(
-                table.keys, positions.hashes, *numbers, common, count, row_keys, slots, sources, missing
-            )
-            if self.unknown < count:
-                for stored, column in zip(table.columns, table.columns_of(out), strict=True):
-                    copy_rows(slots, count, stored, column)
-        self.asked, self.fresh = positions, out
-        if 0 < self.unknown < count:
-            self.asked, self.fresh = buffers.batch, buffers.fresh
-            _compact(positions, missing[: self.unknown], buffers.batch)
-
-    def keep(self) -> None:
-        """Remember the answers, which are there, and write the rows that wanted them."""
-        buffers, table, unknown = self.buffers, self.table, self.unknown
-        self.is_kept = True
-        if unknown == 0:
-            return
-        fresh = table.columns_of(self.fresh)
-        if unknown < self.count:
-            for new, column in zip(fresh, table.columns_of(self._out), strict=True):
-                copy_rows(buffers.sources, self.count, new, column)
-        with holding(table.lock):
-            claim(table.keys, table.oldest, buffers.row_keys, buffers.missing, unknown, buffers.claimed)
-            for stored, new in zip(table.columns, fresh, strict=True):
-                store_rows(buffers.claimed, unknown, new, stored)
-
-    def wait(self, seconds: float) -> bool:
-        """Wait so many seconds at most; return whether the answer is there."""
-        return self.begun is None or self.begun.wait(seconds)
-
-    def finish(self) -> None:
-        """Wait for the answer, remember it and write it. Raises as the inner evaluator does."""
-        try:
-            if self.begun is not None:
-                self.begun.finish()
-            self.keep()
-        finally:
-            self._leave(self)
+def _look_up(table: _Table, buffers: _Buffers, positions: PositionBatch, count: int, out: Evaluation) -> int:
+    """Write the rows that the table knows; return how many distinct positions it does not know."""
+    places = buffers.slots, buffers.sources, buffers.missing
+    numbers, common = _bits(positions), _common(positions)
+    with holding(table.lock):
+        unknown = find(table.keys, positions.hashes, *numbers, common, count, buffers.row_keys, *places)
+        if unknown < count:
+            for stored, column in zip(table.columns, table.columns_of(out), strict=True):
+                copy_rows(buffers.slots, count, stored, column)
+    return int(unknown)
 
 
 def _common(positions: PositionBatch) -> int:

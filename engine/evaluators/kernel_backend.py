@@ -7,16 +7,13 @@ it, computes whole positions, a few at a time.
 import logging
 import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from engine.errors import GoError
-from engine.evaluators.crew import Crew, Job
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
 from engine.nets.kernels.code import lanes_here
@@ -55,7 +52,6 @@ class NumbaSlot(Slot):
 
     rows: Rows
     model: Future[Model] | None = None
-    running: Job | None = None
 
 
 class _Memory(NamedTuple):
@@ -91,16 +87,14 @@ class NumbaBackend:
         if precision not in known:
             raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
         self._spec, self._precision = spec, precision
-        self.name, self.goes_on = f"numba-cpu-{precision}", True
+        self.name = f"numba-cpu-{precision}"
         self.parallel = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
         self._boards_kept = max(1, WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
-        self._crew = Crew(self.parallel, "network")
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()
         self._memories: list[_Memory] = []
-        self._seconds = 0.0
         self._size, self._slots = (0, 0), list[NumbaSlot]()
         _LOG.info("network %s on %s in %d threads, %d lanes", spec.name, self.name, self.parallel, self._lanes)
 
@@ -129,8 +123,7 @@ class NumbaBackend:
         """Return the model of a board size, once computed, so that its kernel is loaded."""
         rounded = self._precision == "bf16"
         model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
-        for _ in range(2):  # the second time tells how long it takes
-            self._compute(model, self._slot(width, height), 1)
+        self._compute(model, self._slot(width, height), 1)
         return model
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
@@ -149,19 +142,17 @@ class NumbaBackend:
         rows = Rows(planes.reshape(_ROWS, -1), globals_, (policy, result, score, ownership))
         return NumbaSlot(planes, globals_, outputs, rows)
 
-    def start(self, slot: Slot, count: int) -> None:
-        """Begin to compute rows 0..count-1."""
+    def infer(self, slot: Slot, count: int) -> None:
+        """Compute rows 0..count-1 in the caller's thread."""
         assert isinstance(slot, NumbaSlot)
         assert slot.model is not None
-        slot.running = self._crew.send(partial(self._compute, slot.model.result(), slot, count), count * self._seconds)
+        self._compute(slot.model.result(), slot, count)
 
     def _compute(self, model: Model, slot: NumbaSlot, count: int) -> None:
-        start, memory = time.perf_counter(), self._take_memory(model)
+        memory = self._take_memory(model)
         infer_rows(model.plan, memory, slot.rows, model.positions, count)
-        seconds = time.perf_counter() - start
         with self._lock:
             self._memories.append(_Memory(model, threading.get_ident(), memory))
-            self._seconds = seconds / count
 
     def _take_memory(self, model: Model) -> Array:
         """Return memory for a model that nobody uses: what this thread used last, which its core may still hold."""
@@ -178,27 +169,9 @@ class NumbaBackend:
         model, slot = self._model(width, height).result(), self._slot(width, height)
         return slot, Closure(infer_rows, model.plan, model.new_memory(), slot.rows, model.positions)
 
-    def is_prompt(self, width: int, height: int, count: int) -> bool:
-        """Whether the model is built."""
-        return self._model(width, height).done()
-
-    def ready(self, slot: Slot, seconds: float) -> bool:
-        """Wait so many seconds at most; return whether the outputs are there."""
-        assert isinstance(slot, NumbaSlot)
-        return slot.running is None or self._crew.wait(slot.running, seconds)
-
-    def wait(self, slot: Slot) -> None:
-        """Return when the outputs are there."""
-        assert isinstance(slot, NumbaSlot)
-        running, slot.running = slot.running, None
-        if running is not None:
-            self._crew.wait(running)
-            running.future.result()
-
     def close(self) -> None:
         """Stop the threads and release the models; the backend must not be used again."""
         self._builder.shutdown(cancel_futures=True)
-        self._crew.close()
         self._models.clear()
         self._memories.clear()
         self._slots.clear()

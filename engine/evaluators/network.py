@@ -7,10 +7,11 @@ symmetry. Everything else is the same for all of them and is here and in `engine
 import copy
 import threading
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from functools import partial
+from queue import SimpleQueue
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -33,9 +34,6 @@ from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
 """What a backend's convolutions compute in; results are float32."""
-_FEW_SLOTS = 4
-"""Slots in parallel that the thread of a search encodes for and reads itself. It takes some 100 us a position on 19x19,
-35 of them to encode; with more slots, which was not measured, they might come to wait for it."""
 
 
 class RawOutputs(NamedTuple):
@@ -53,7 +51,7 @@ class RawOutputs(NamedTuple):
 
 @dataclass(eq=False)
 class Slot:
-    """One batch in flight for one board size, in memory that stays where it is; backends may add to it.
+    """Inputs and outputs of a batch for one board size, in memory that stays where it is; backends may add to it.
 
     planes: [rows, planes, height, width] float32, C-contiguous.
     globals: [rows, globals + metadata] float32, C-contiguous.
@@ -83,18 +81,19 @@ def slot_memory(spec: NetSpec, rows: int, width: int, height: int) -> tuple[Arra
 class Backend(Protocol):
     """Computes one network on one device. Any thread may use a slot, one at a time.
 
+    A call computes in its own thread as far as it can: to hand a batch of one position to another thread and back
+    takes 70 us for each change, most of what it takes to compute it on 9x9.
+
     name: framework, device and precision, such as "torch-cpu-fp32".
     parallel: slots that are worth inferring at the same time.
     preferred_batch: positions a slot at which throughput is about full, so many slots being inferred.
     max_batch: positions that a caller should offer at most.
-    goes_on: whether `start` returns long before the outputs are there, and needs next to no time.
     """
 
     name: str
     parallel: int
     preferred_batch: int
     max_batch: int
-    goes_on: bool
 
     def prepare(self, width: int, height: int) -> None:
         """Begin to compile for a board size in the background and return at once."""
@@ -105,17 +104,8 @@ class Backend(Protocol):
         Slots of another board size are no longer used.
         """
 
-    def start(self, slot: Slot, count: int) -> None:
-        """Begin to infer rows 0..count-1 of a slot, count >= 1, which must not be touched until `wait`."""
-
-    def is_prompt(self, width: int, height: int, count: int) -> bool:
-        """Whether `start` with so many rows would return at once, with nothing to compile before."""
-
-    def ready(self, slot: Slot, seconds: float) -> bool:
-        """Wait so many seconds at most; return whether `wait` would return at once."""
-
-    def wait(self, slot: Slot) -> None:
-        """Return when rows 0..count-1 of the slot's outputs are there; they stay until its next start."""
+    def infer(self, slot: Slot, count: int) -> None:
+        """Compute the outputs of rows 0..count-1 of a slot, count >= 1. Waits until the network is compiled."""
 
     def close(self) -> None:
         """Free threads, memory and devices."""
@@ -155,24 +145,9 @@ class _Board:
         for slot in slots:
             self._free.put(slot)
 
-    def take(self, *, wait: bool) -> Slot | None:
-        """Return a slot that nobody uses; with `wait` as soon as there is one, otherwise None if there is none."""
-        try:
-            return self._free.get(block=wait)
-        except Empty:
-            return None
-
-    def take_all(self, count: int) -> list[Slot]:
-        """Return so many slots that nobody uses, none if there are fewer."""
-        slots: list[Slot] = []
-        while len(slots) < count:
-            slot = self.take(wait=False)
-            if slot is None:
-                for each in slots:
-                    self.give_back(each)
-                return []
-            slots.append(slot)
-        return slots
+    def take(self) -> Slot:
+        """Return a slot that nobody uses, as soon as there is one."""
+        return self._free.get()
 
     def give_back(self, slot: Slot) -> None:
         """Let another call have a slot."""
@@ -182,8 +157,8 @@ class _Board:
 class NetworkEvaluator:
     """Evaluates one network by one backend.
 
-    A call takes a slot for each part of its positions. It waits for a slot only while it holds none, so that
-    calls which need several never wait for each other.
+    A call is divided by the rows of a slot, and its parts are computed side by side. How, depends on nothing but its
+    size, so that the last bit of an answer does not depend on other calls.
 
     temperature: divides the policy's logits; above 0.
     encode_seconds: time spent encoding since the evaluator was made.
@@ -205,12 +180,11 @@ class NetworkEvaluator:
             has_details=True,
             has_symmetries=True,
             concurrent=backend.parallel + 1,
-            begins=backend.goes_on and backend.parallel <= _FEW_SLOTS,
             threads=backend.parallel if is_native and runs_closures() else 0,
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None
-        self._calls = 0
+        self._helpers = ThreadPoolExecutor(max(1, backend.parallel - 1), thread_name_prefix="evaluate")
         self._lock = threading.Lock()
 
     def prepare(self, width: int, height: int) -> None:
@@ -218,31 +192,22 @@ class NetworkEvaluator:
         check_board(self._spec, width, height)
         self._backend.prepare(width, height)
 
-    def _enter(self, positions: PositionBatch, count: int) -> tuple[_Board, int]:
-        """Count a call in; return what it shares with others of its board size, and how many rows a slot gets."""
-        with self._lock:
-            board = self._board_of(positions.width, positions.height)
-            self._calls += 1
-            parts = max(1, self._backend.parallel // self._calls)
-        return board, max(1, min(board.rows, -(-count // parts)))
-
     def _board_of(self, width: int, height: int) -> _Board:
-        """Return what calls of a board size share. To be called with the lock held."""
-        board = self._board
-        if board is None or board.size != (width, height):
-            check_board(self._spec, width, height)
-            slots = self._backend.slots(width, height)
-            board = self._board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
-        return board
-
-    def program(self, positions: PositionBatch, out: Evaluation) -> Program | None:
-        """Return what evaluates the first rows without Python, see `NativeEvaluator`. Raises as `evaluate`."""
-        make, backend = self._encoder.closure, self._backend
-        if make is None or not isinstance(backend, NativeBackend) or not self.attributes.threads:
-            return None
-        width, height = positions.width, positions.height
+        """Return what calls of a board size share."""
         with self._lock:
-            board = self._board_of(width, height)
+            board = self._board
+            if board is None or board.size != (width, height):
+                check_board(self._spec, width, height)
+                slots = self._backend.slots(width, height)
+                board = self._board = _Board(self._spec, self._encoder, self._temperature, slots, width, height)
+            return board
+
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program:
+        """Return what evaluates the first rows without Python, see `program_of`. Raises as `evaluate`."""
+        make, backend = self._encoder.closure, self._backend
+        assert make is not None and isinstance(backend, NativeBackend)
+        width, height = positions.width, positions.height
+        board = self._board_of(width, height)
         slot, infer = backend.program(width, height)
         planes = slot.planes.reshape(*slot.planes.shape[:2], -1)
         asked = positions.optimism, positions.legal, positions.symmetry, positions.to_play
@@ -256,28 +221,40 @@ class NetworkEvaluator:
         return Program(steps, len(slot.planes))
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1; a call that is alone divides them to be inferred in parallel.
+        """Write the evaluation of rows 0..count-1, in parallel where they are more than a slot has.
 
         Raises ValueError when count exceeds `max_batch`, WeightsError on a board size that the network is
         not for, without the players' metadata that it needs, and when it answers with NaN or infinity.
         """
-        self._check_count(count)
-        _Call(self, positions, count, out).run()
-
-    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> "_Call | None":
-        """Begin to evaluate rows 0..count-1; return None if that would take time. Raises as `evaluate`."""
-        self._check_count(count)
-        call = _Call(self, positions, count, out)
-        return call if call.begin() else None
-
-    def _check_count(self, count: int) -> None:
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
+        board = self._board_of(positions.width, positions.height)
+        parts = iter(range(0, count, board.rows))
+        helpers = min(-(-count // board.rows), self._backend.parallel) - 1
+        work = partial(self._evaluate_parts, board, positions, count, out, parts)
+        helping = [self._helpers.submit(work) for _ in range(helpers)]
+        try:
+            work()
+        finally:
+            wait(helping)
+        for each in helping:
+            each.result()
 
-    def _leave(self) -> None:
-        """Count a call out."""
-        with self._lock:
-            self._calls -= 1
+    def _evaluate_parts(
+        self, board: _Board, positions: PositionBatch, count: int, out: Evaluation, parts: Iterator[int]
+    ) -> None:
+        """Evaluate the parts of a call that begin at these rows, which other threads take from, too."""
+        for first in parts:
+            rows = min(board.rows, count - first)
+            slot = board.take()
+            try:
+                self._encode(board, positions, slot, first, rows)
+                self._backend.infer(slot, rows)
+                finite = self._write(board, positions, slot.outputs, first, rows, out)
+            finally:
+                board.give_back(slot)
+            if not finite:
+                raise WeightsError(f"network {self._spec.name} computes numbers that are not finite")
 
     def _encode(self, board: _Board, positions: PositionBatch, slot: Slot, first: int, rows: int) -> None:
         """Write the inputs of rows first..first+rows-1 of the positions into a slot."""
@@ -315,92 +292,8 @@ class NetworkEvaluator:
 
     def close(self) -> None:
         """Free the backend; the evaluator must not be used again."""
+        self._helpers.shutdown()
         self._backend.close()
-
-
-class _Call:
-    """The rows of one call on their way through slots; once begun an `engine.evaluation.evaluator.Begun`."""
-
-    def __init__(self, evaluator: NetworkEvaluator, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        self._evaluator, self._backend = evaluator, evaluator._backend
-        self._positions, self._count, self._out = positions, count, out
-        self._board, self._step = evaluator._enter(positions, count)
-        self._running: deque[tuple[Slot, int, int]] = deque()
-
-    def run(self) -> None:
-        """Take all rows through, as many slots at a time as are free."""
-        board, running = self._board, self._running
-        try:
-            for first in range(0, self._count, self._step):
-                slot = board.take(wait=not running)
-                while slot is None:
-                    self._finish_oldest()
-                    slot = board.take(wait=not running)
-                self._start(slot, first)
-            while running:
-                self._finish_oldest()
-        finally:
-            self._leave()
-
-    def begin(self) -> bool:
-        """Start all rows and return True; do nothing and return False if something is to be waited for."""
-        sizes = {min(self._step, self._count), (self._count - 1) % self._step + 1}
-        is_prompt = all(self._backend.is_prompt(*self._board.size, rows) for rows in sizes)
-        slots = self._board.take_all(-(-self._count // self._step)) if is_prompt else []
-        try:
-            for first in range(0, self._count if slots else 0, self._step):
-                self._start(slots.pop(), first)
-        except BaseException:
-            for slot in slots:
-                self._board.give_back(slot)
-            self._leave()
-            raise
-        if not self._running:
-            self._leave()
-        return bool(self._running)
-
-    def wait(self, seconds: float) -> bool:
-        """Wait so many seconds at most; return whether the answer is there."""
-        end = time.monotonic() + seconds
-        return all(self._backend.ready(slot, max(0.0, end - time.monotonic())) for slot, _, _ in self._running)
-
-    def finish(self) -> None:
-        """Wait for the answer and write it. Raises WeightsError when it has NaN or infinity."""
-        try:
-            while self._running:
-                self._finish_oldest()
-        finally:
-            self._leave()
-
-    def _start(self, slot: Slot, first: int) -> None:
-        """Begin to infer the rows from `first` on in a slot."""
-        rows = min(self._step, self._count - first)
-        try:
-            self._evaluator._encode(self._board, self._positions, slot, first, rows)
-            self._backend.start(slot, rows)
-        except BaseException:
-            self._board.give_back(slot)
-            raise
-        self._running.append((slot, first, rows))
-
-    def _finish_oldest(self) -> None:
-        """Wait for the slot that was started first, write the evaluation of its rows and give it back."""
-        slot, first, rows = self._running.popleft()
-        evaluator = self._evaluator
-        try:
-            self._backend.wait(slot)
-            finite = evaluator._write(self._board, self._positions, slot.outputs, first, rows, self._out)
-        finally:
-            self._board.give_back(slot)
-        if not finite:
-            raise WeightsError(f"network {evaluator._spec.name} computes numbers that are not finite")
-
-    def _leave(self) -> None:
-        """Give back the slots that are still in use, and count the call out."""
-        for slot, _, _ in self._running:
-            self._backend.wait(slot)
-            self._board.give_back(slot)
-        self._evaluator._leave()
 
 
 def _from_row(positions: PositionBatch, first: int) -> PositionBatch:

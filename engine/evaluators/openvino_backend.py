@@ -6,7 +6,6 @@ one thread each do more a second than one of two threads, and do so with smaller
 """
 
 import logging
-import math
 import os
 import threading
 from collections import Counter, OrderedDict
@@ -45,10 +44,9 @@ WEIGHTS_MEMORY = 512 * 2**20
 
 @dataclass(eq=False)
 class OpenVinoSlot(Slot):
-    """A slot with its requests by batch, and the one that runs."""
+    """A slot with its requests by batch."""
 
     requests: dict[int, Any] = field(default_factory=dict)
-    running: Any = None
 
 
 @dataclass
@@ -90,7 +88,6 @@ class OpenVinoBackend:
             "ENABLE_CPU_PINNING": False,
         }
         self.name = f"openvino-cpu-{precision}"
-        self.goes_on = True
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
@@ -219,35 +216,19 @@ class OpenVinoBackend:
     def _slot(self, width: int, height: int) -> OpenVinoSlot:
         return OpenVinoSlot(*slot_memory(self._spec, self._batches[-1], width, height))
 
-    def start(self, slot: Slot, count: int) -> None:
-        """Begin to infer rows 0..count-1, and as many more as the next larger batch has."""
+    def infer(self, slot: Slot, count: int) -> None:
+        """Compute rows 0..count-1, and as many more as the next larger batch has."""
         assert isinstance(slot, OpenVinoSlot)
         batch = self._batch_for(count)
         request = slot.requests.get(batch)
         if request is None:
             height, width = slot.planes.shape[2:]
             request = slot.requests[batch] = _request(self._model(batch, width, height), slot, batch)
-        slot.running = request
         request.start_async()
-
-    def is_prompt(self, width: int, height: int, count: int) -> bool:
-        """Whether the model for so many rows is compiled."""
-        return self._board_models(width, height)[self._batch_for(count)].done()
+        request.wait()
 
     def _batch_for(self, count: int) -> int:
         return next(each for each in self._batches if each >= count)
-
-    def ready(self, slot: Slot, seconds: float) -> bool:
-        """Wait so many seconds at most, in whole milliseconds; return whether the outputs are there."""
-        assert isinstance(slot, OpenVinoSlot)
-        return slot.running is None or bool(slot.running.wait_for(math.ceil(1000 * seconds)))
-
-    def wait(self, slot: Slot) -> None:
-        """Return when the outputs are there."""
-        assert isinstance(slot, OpenVinoSlot)
-        if slot.running is not None:
-            slot.running.wait()
-            slot.running = None
 
     def close(self) -> None:
         """Stop compiling and release the models; the backend must not be used again."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.encoders.human import human_metadata
 from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.evaluator import Begun, Evaluator, asynchronous
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 
 
@@ -19,19 +19,15 @@ class ProfiledEvaluator:
 
     def __init__(self, inner: Evaluator, profile: str) -> None:
         self.attributes = inner.attributes
-        self._inner, self._beginner, self._profile = inner, asynchronous(inner), profile
+        self._inner, self._profile = inner, profile
         self._metadata: dict[tuple[int, int], NDArray[np.float32]] = {}
         human_metadata(profile, 19, 19)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1, whatever metadata the positions bring along."""
-        self._inner.evaluate(self._told(positions), count, out)
+        self._inner.evaluate(self._with_metadata(positions), count, out)
 
-    def begin(self, positions: PositionBatch, count: int, out: Evaluation) -> Begun | None:
-        """Begin to evaluate rows 0..count-1 likewise."""
-        return None if self._beginner is None else self._beginner.begin(self._told(positions), count, out)
-
-    def _told(self, positions: PositionBatch) -> PositionBatch:
+    def _with_metadata(self, positions: PositionBatch) -> PositionBatch:
         """Return a view of the positions that says who plays."""
         size = (positions.width, positions.height)
         if size not in self._metadata:

@@ -63,8 +63,6 @@ class TorchBackend:
         self.preferred_batch = min(preferred, self.max_batch)
         self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
         self.name = f"torch-{self._device.type}-{precision}"
-        # On a GPU launching a network takes a millisecond that a search has better uses for.
-        self.goes_on = False
         self._size, self._slots = (0, 0), list[TorchSlot]()
         _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
 
@@ -98,8 +96,8 @@ class TorchBackend:
         return TorchSlot(planes, globals_, outputs, inputs, results, done)
 
     @torch.inference_mode()
-    def start(self, slot: Slot, count: int) -> None:
-        """Infer rows 0..count-1; on a CPU they are there when this returns."""
+    def infer(self, slot: Slot, count: int) -> None:
+        """Compute rows 0..count-1."""
         assert isinstance(slot, TorchSlot)
         planes, globals_ = (each[:count].to(self._device, non_blocking=True) for each in slot.inputs)
         planes = planes.to(self._type, memory_format=torch.channels_last)
@@ -107,20 +105,6 @@ class TorchBackend:
             result[:count].copy_(computed, non_blocking=True)
         if slot.done is not None:
             slot.done.record()
-
-    def is_prompt(self, width: int, height: int, count: int) -> bool:
-        """Whether nothing is to be compiled: always."""
-        return True
-
-    def ready(self, slot: Slot, seconds: float) -> bool:
-        """Wait for the outputs, however long that takes, and return True."""
-        self.wait(slot)
-        return True
-
-    def wait(self, slot: Slot) -> None:
-        """Return when the outputs are there."""
-        assert isinstance(slot, TorchSlot)
-        if slot.done is not None:
             slot.done.synchronize()
 
     def close(self) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
 from engine.color import BLACK, for_color
 from engine.native.jit import kernel
+from engine.search.kernel_params import utility_radius
 from engine.search.move_choice import MoveTable, move_table
-from engine.search.numbers import utility_radius
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.kernels import copy_row
+from engine.board.layout import HEADER, WIDTH
 from engine.color import EMPTY
 from engine.evaluation.evaluation import (
     NO_RESULT,
@@ -17,10 +18,11 @@ from engine.evaluation.evaluation import (
     outcome_value,
 )
 from engine.native.jit import kernel
-from engine.search.expansion import Sorting, expand
-from engine.search.position import Batch
+from engine.search.expansion import expand
+from engine.search.kernel_params import Params
+from engine.search.position import Batch, Scratch
 from engine.search.tree import NEW, OWNERSHIP_SCALE, Tree
-from engine.search.values import Values, playout_weight, recompute, set_own_value
+from engine.search.values import playout_weight, recompute, set_own_value
 from engine.vertex import PASS
 
 
@@ -38,7 +40,7 @@ def _count_visit(tree: Tree, path: NDArray[np.int32], links: NDArray[np.int32], 
 @kernel
 def finish_walk(
     tree: Tree,
-    values: Values,
+    params: Params,
     path: NDArray[np.int32],
     links: NDArray[np.int32],
     length: int,
@@ -47,11 +49,11 @@ def finish_walk(
     """Count a visit on every node above the end of a walk, which has its own, and compute them anew."""
     _count_visit(tree, path, links, length)
     for i in range(length - 1, -1, -1):
-        recompute(values, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
+        recompute(params, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
 
 
 @kernel
-def _recompute_above(tree: Tree, values: Values, batch: Batch, rows: int, work: NDArray[np.float64]) -> None:
+def _recompute_above(tree: Tree, params: Params, batch: Batch, rows: int, work: NDArray[np.float64]) -> None:
     """Compute every node above the ends of a batch's walks anew, once, those below before those above.
 
     A node is met at one depth only, whichever way it is reached.
@@ -66,7 +68,7 @@ def _recompute_above(tree: Tree, values: Values, batch: Batch, rows: int, work: 
                 is_met = is_met or (depth < length[earlier] and nodes[earlier, depth] == nodes[row, depth])
             if not is_met:
                 number = nodes[row, depth]
-                recompute(values, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
+                recompute(params, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
 
 
 @kernel
@@ -77,11 +79,11 @@ def withdraw(tree: Tree, path: NDArray[np.int32], length: int) -> None:
 
 
 @kernel
-def finish_game(tree: Tree, values: Values, number: int, margin: float, is_void: bool, weight: float) -> None:
+def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void: bool, weight: float) -> None:
     """Give a node that ends the game one more visit."""
     node = tree.nodes[number]
     if node.visits == 0:
-        counts_points = values.static_score_factor != 0.0 or values.dynamic_score_factor != 0.0
+        counts_points = params.numbers.static_score_factor != 0.0 or params.numbers.dynamic_score_factor != 0.0
         node.raw_value = np.sign(margin) if counts_points else outcome_value(margin)
         node.raw_no_result = 1.0 if is_void else 0.0
         node.raw_score = margin
@@ -90,7 +92,7 @@ def finish_game(tree: Tree, values: Values, number: int, margin: float, is_void:
         node.raw_weight = weight
         node.raw_weight_sq = weight * weight
         node.raw_spread = 0.0
-    set_own_value(values, tree.nodes, tree.bias_sums, number, node.visits + 1)
+    set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits + 1)
 
 
 @kernel
@@ -126,7 +128,7 @@ class Answers(NamedTuple):
 
 
 @kernel
-def _take_answer(tree: Tree, values: Values, answers: Answers, row: int, number: int) -> None:
+def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number: int) -> None:
     """Make an evaluation the own one of its node."""
     node = tree.nodes[number]
     color = node.to_play
@@ -137,7 +139,7 @@ def _take_answer(tree: Tree, values: Values, answers: Answers, row: int, number:
         score = black_value(details[SCORE_MEAN], color)
         deviation, no_result = details[SCORE_STDEV], details[NO_RESULT]
         value_error, score_error = details[VALUE_ERROR], details[SCORE_ERROR]
-    weight = playout_weight(values, score, value_error, score_error)
+    weight = playout_weight(params, score, value_error, score_error)
     node.raw_value = black_value(answers.value[row], color)
     node.raw_no_result = no_result
     node.raw_score = score
@@ -146,7 +148,7 @@ def _take_answer(tree: Tree, values: Values, answers: Answers, row: int, number:
     node.raw_weight = weight
     node.raw_weight_sq = weight * weight
     node.raw_spread = 0.0
-    set_own_value(values, tree.nodes, tree.bias_sums, number, 1)
+    set_own_value(params, tree.nodes, tree.bias_sums, number, 1)
     for index in range(tree.ownership.shape[1]):
         owned = black_value(answers.ownership[row, index], color)
         tree.ownership[number, index] = np.int8(round(min(max(owned, -1.0), 1.0) * OWNERSHIP_SCALE))
@@ -157,27 +159,22 @@ def back_up(
     tree: Tree,
     batch: Batch,
     answers: Answers,
-    values: Values,
-    width: int,
-    sorting: Sorting,
-    work: NDArray[np.float64],
-    amaf: NDArray[np.int8],
-    moves: NDArray[np.int16],
-    ownership_sum: NDArray[np.float64],
+    params: Params,
+    scratch: Scratch,
     rows: int,
-) -> int:
-    """Expand the leaves of a batch with their evaluations and bring these to all above them; return their number.
+) -> None:
+    """Expand the leaves of a batch with their evaluations and bring these to all above them.
 
-    sorting, work: [3, area + 1], amaf: [n], moves: [MAX_DEPTH], working memory.
-    ownership_sum: [area + 1] float64, Black-positive sums over all evaluations; the last is their number.
+    Adds to `scratch.ownership_sum`: Black-positive sums over all evaluations; the last entry is their number.
     """
-    has_rave = tree.rave_visits.shape[0] > 0
+    has_rave, width = tree.rave_visits.shape[0] > 0, scratch.board[HEADER, WIDTH]
+    amaf, moves, ownership_sum = scratch.amaf, scratch.path_vertex, scratch.ownership_sum
     for row in range(rows):
         path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
         leaf = path[length]
         color = tree.nodes[leaf].to_play
-        expand(tree, leaf, batch.legal[row], answers.policy[row], width, sorting)
-        _take_answer(tree, values, answers, row, leaf)
+        expand(tree, leaf, batch.legal[row], answers.policy[row], width, scratch.sorting)
+        _take_answer(tree, params, answers, row, leaf)
         _count_visit(tree, path, links, length)
         for index in range(ownership_sum.shape[0] - 1):
             ownership_sum[index] += black_value(answers.ownership[row, index], color)
@@ -187,8 +184,7 @@ def back_up(
             for i in range(length):
                 moves[i] = _move_of(tree, path[i], links[i])
             _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)
-    _recompute_above(tree, values, batch, rows, work)
-    return rows
+    _recompute_above(tree, params, batch, rows, scratch.work)
 
 
 @kernel

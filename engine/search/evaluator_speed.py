@@ -2,20 +2,16 @@
 
 import threading
 import time
-from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.evaluator import Evaluator, Program, native
-from engine.evaluation.positions import PositionBatch
-from engine.game import Game
+from engine.evaluation.evaluator import Evaluator, program_of
 from engine.native.closures import invoke
 from engine.native.jit import kernel
 from engine.search.bench_positions import positions_to_evaluate
-from engine.search.in_flight import InFlight
-from engine.search.slot import Slot
+from engine.search.driver import worker_count
 
 BATCHES = (1, 8, 16, 32)
 """Positions a call at which evaluators are measured, besides the batch that each prefers."""
@@ -33,24 +29,19 @@ def evaluate_again(program: NDArray[np.int64], count: int, times: int) -> None:
 
 
 class Measured:
-    """One evaluator on one board size, with as many calls in flight as it wants, and as a search has them.
-
-    That is one program in each thread where the evaluator has programs.
-    """
+    """One evaluator on one board size, called by as many threads as a search has workers."""
 
     def __init__(self, evaluator: Evaluator, width: int, height: int) -> None:
         self.evaluator = evaluator
         attributes = evaluator.attributes
         self.batches = [each for each in sorted({*BATCHES, attributes.preferred_batch}) if each <= attributes.max_batch]
-        positions, game = positions_to_evaluate(max(self.batches), width, height), Game(width, height)
-        self._slots = [
-            Slot(max(self.batches), game, has_details=attributes.has_details) for _ in range(attributes.concurrent)
-        ]
-        for slot in self._slots:
-            slot.positions = positions
-        self._programs = self._programs_of(positions)
-        if self._programs:
-            self.batches = [each for each in self.batches if each <= self._programs[0].rows]
+        self._positions = positions_to_evaluate(max(self.batches), width, height)
+        workers = range(worker_count(evaluator))
+        self._outs = [Evaluation(self._positions.capacity, width, height) for _ in workers]
+        self._programs = [program_of(evaluator, self._positions, out) for out in self._outs]
+        if self._programs[0] is not None:
+            rows = self._programs[0].rows
+            self.batches = [each for each in self.batches if each <= rows]
         for batch in self.batches:
             self.per_second(0.001, batch)  # compiles
 
@@ -60,46 +51,24 @@ class Measured:
 
     def per_second(self, seconds: float, batch: int) -> float:
         """Return the positions evaluated a second in calls of `batch`, encoding included."""
-        if self._programs:
-            return self._per_second_of_programs(seconds, batch)
-        calls = 0
-        with closing(InFlight(self.evaluator)) as in_flight:
-            start = time.perf_counter()
-            for slot in self._slots:
-                in_flight.send(slot, batch)
-            while in_flight:
-                slot = in_flight.receive()
-                calls += 1
-                if time.perf_counter() - start < seconds:
-                    in_flight.send(slot, batch)
-            return calls * batch / (time.perf_counter() - start)
-
-    def _programs_of(self, positions: PositionBatch) -> list[Program]:
-        """Return a program for each thread, none where there are none."""
-        evaluator = native(self.evaluator)
-        if evaluator is None:
-            return []
-        outs = [
-            Evaluation(positions.capacity, positions.width, positions.height)
-            for _ in range(evaluator.attributes.threads)
-        ]
-        programs = [evaluator.program(positions, out) for out in outs]
-        return [program for program in programs if program is not None]
-
-    def _per_second_of_programs(self, seconds: float, batch: int) -> float:
-        done, end = [0] * len(self._programs), time.perf_counter() + seconds
-        times = -(-_AT_LEAST // batch)
-
-        def work(place: int) -> None:
-            program = np.array([step.closure.address for step in self._programs[place].steps])
-            while time.perf_counter() < end:
-                evaluate_again(program, batch, times)
-                done[place] += batch * times
-
-        threads = [threading.Thread(target=work, args=(place,)) for place in range(len(done))]
+        done, end = [0] * len(self._outs), time.perf_counter() + seconds
+        threads = [threading.Thread(target=self._work, args=(place, batch, end, done)) for place in range(len(done))]
         start = time.perf_counter()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         return sum(done) / (time.perf_counter() - start)
+
+    def _work(self, place: int, batch: int, end: float, done: list[int]) -> None:
+        """Evaluate batches until it is `end`; write how many positions into `done`."""
+        program, times = self._programs[place], -(-_AT_LEAST // batch)
+        if program is None:
+            while time.perf_counter() < end:
+                self.evaluator.evaluate(self._positions, batch, self._outs[place])
+                done[place] += batch
+            return
+        addresses = np.array([step.closure.address for step in program.steps])
+        while time.perf_counter() < end:
+            evaluate_again(addresses, batch, times)
+            done[place] += batch * times

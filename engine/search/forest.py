@@ -6,9 +6,9 @@ the same figures, visit for visit. Which tree belongs to which game, and when a 
 say; he keeps several slots going, so that one batch is collected while others are evaluated:
 
     forest.begin(tree, game, color, legal); forest.search(tree, params, visits, seed, generator)
-    over = forest.collect(slot, trees)      # appends leaves; returns the trees whose search is over
-    forest.send(slot)                       # has the slot evaluated in the background
-    forest.receive(slot)                    # waits for it and brings the answers into the trees
+    over = forest.collect(worker, trees)    # appends leaves; returns the trees whose search is over
+    forest.send(worker)                     # evaluates the batch in the background
+    forest.receive(worker)                  # waits for it and backs it up
 """
 
 import threading
@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
-from engine.search.expansion import new_sorting
-from engine.search.forest_kernels import DONE, FULL, Searches, back_up_forest, collect_forest, refill
-from engine.search.numbers import exploration_of, values_of
+from engine.search.advance import EVALUATING, FULL, GOING, back_up_rows, collect_rows
+from engine.search.kernel_params import SCORE_TABLE, new_records, write_params
 from engine.search.params import SearchParams
-from engine.search.position import MAX_DEPTH, Root, new_scratch
+from engine.search.position import Root, new_scratch, refill
 from engine.search.pruning import make_room, prune
 from engine.search.reuse import node_after
 from engine.search.root import drop_root_moves, root_position, root_priors, set_root_priors, shaped_priors
-from engine.search.slot import Slot
 from engine.search.tree import (
     EXPANDED,
     NO_NODE,
@@ -41,8 +39,9 @@ from engine.search.tree import (
     clear,
     new_tree,
 )
-from engine.search.values import Values
-from engine.search.walk import Conduct, plant
+from engine.search.walk import plant
+from engine.search.worker import Worker
+from engine.symmetry import applicable
 from engine.vertex import points
 
 _KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
@@ -70,15 +69,6 @@ class BusyTime:
             self._calls -= 1
             if self._calls == 0:
                 self.seconds += time.perf_counter() - self._since
-
-
-class ForestSlot(Slot):
-    """A batch of leaves of many trees. owners: [capacity] int64, the tree of each row. capacity: its rows."""
-
-    def __init__(self, capacity: int, game: Game, *, has_details: bool) -> None:
-        super().__init__(capacity, game, has_details=has_details)
-        self.capacity = capacity
-        self.owners = np.zeros(capacity, dtype=np.int64)
 
 
 class Forest:
@@ -111,25 +101,19 @@ class Forest:
         self.trees = [Tree(*(array[each] for array in self._trees)) for each in range(count)]
         self._roots = _stacked(_with_room(_root(game), most_moves), count)
         self.roots: list[Root] = [_root(game)] * count
-        self._searches = _new_searches(count, self._values(SearchParams(), 0.0))
-        self._generators = np.ones((count, 1), dtype=np.uint64)
+        self._records = new_records(count)
         self._params = [SearchParams()] * count
-        self._optimism = np.zeros((2, count), dtype=np.float32)
-        self._symmetric = np.zeros(count, dtype=np.bool_)
         self._random: list[np.random.Generator | None] = [None] * count
         self._games: list[tuple[Game, int] | None] = [None] * count
-        slot = self.new_slot(1)
-        self._scratch = new_scratch(game.board, slot.evaluation.first_play.shape[1])
-        self._sorting = new_sorting(self._area + 1)
-        self._moves = np.empty(MAX_DEPTH, dtype=np.int16)
-        self._evaluations = np.zeros(1, dtype=np.float64)
-        self._workers = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
+        self._scratch = new_scratch(game.board, self.new_worker(1).evaluation.first_play.shape[1])
+        self._threads = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
         self.busy = BusyTime()
         self.evaluations = 0
 
-    def new_slot(self, capacity: int) -> ForestSlot:
-        """Return memory for a batch of so many leaves."""
-        return ForestSlot(capacity, Game(*self._size, rules=self._rules), has_details=self._has_details)
+    def new_worker(self, capacity: int) -> Worker:
+        """Allocate buffers for a batch of `capacity` leaves."""
+        game = Game(*self._size, rules=self._rules)
+        return Worker(capacity, game, has_details=self._has_details, trees=len(self._records))
 
     def begin(
         self,
@@ -194,34 +178,25 @@ class Forest:
         seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once.
         """
         self._params[tree], self._random[tree] = params, generator
-        self._searches.visits[tree] = visits
-        self._searches.evaluated[tree] = 0
-        seed &= 0x7FFFFFFF
-        self._searches.conduct.seed[tree] = seed
-        self._generators[tree, 0] = 2 * seed + 1
-        self._optimism[:, tree] = params.policy_optimism, params.root_policy_optimism
-        self._symmetric[tree] = params.random_symmetries
-        _put(self._searches.exploration, tree, exploration_of(params))
-        self._set_values(tree, 0.0)
+        record = self._records[tree]
+        record["visits"], record["evaluated"] = visits, 0
+        record["seed"] = seed & 0x7FFFFFFF
+        record["generator"] = 2 * record["seed"] + 1
+        turns = params.random_symmetries and self._evaluator.attributes.has_symmetries
+        record["symmetries"], record["symmetry_seed"] = len(applicable(*self._size)) if turns else 1, self._seed
+        self._write_params(tree, 0.0)
         if self.trees[tree].nodes[ROOT]["stage"] == EXPANDED:
             self._prepare(tree)
 
-    def _values(self, params: SearchParams, expected_score: float) -> Values:
-        return values_of(params, self._area, expected_score, has_details=self._has_details)
-
-    def _set_values(self, tree: int, expected_score: float) -> None:
-        """Take over how nodes are valued, for a root of this expected score, Black-positive."""
-        params = self._params[tree]
-        values = self._values(params, expected_score)
-        _put(self._searches.values, tree, values)
-        self._searches.conduct.shares_nodes[tree] = params.shares_nodes
-        weight = params.uncertainty_max_weight if values.uncertainty_coefficient > 0 else 1.0
-        self._searches.conduct.terminal_weight[tree] = weight
+    def _write_params(self, tree: int, expected_score: float) -> None:
+        """Take over the parameters, for a root of this expected score, Black-positive."""
+        record, params = self._records[tree], self._params[tree]
+        write_params(record, params, self._area, expected_score, has_details=self._has_details)
 
     def _prepare(self, tree: int) -> None:
         """Value nodes around what the root is expected to score, and shape its priors."""
         each, params, generator = self.trees[tree], self._params[tree], self._random[tree]
-        self._set_values(tree, float(each.nodes[ROOT]["score"]))
+        self._write_params(tree, float(each.nodes[ROOT]["score"]))
         if params.noise_fraction > 0 or params.root_policy_temperature != 1.0:
             assert generator is not None
             set_root_priors(each, shaped_priors(root_priors(each), params, generator))
@@ -230,81 +205,50 @@ class Forest:
         """Return the visits of a tree's root."""
         return int(self.trees[tree].nodes[ROOT]["visits"])
 
-    def collect(self, slot: ForestSlot, trees: Sequence[int], leaves: int = 1) -> list[int]:
-        """Append up to `leaves` leaves of each tree to a slot; return the trees whose search is over.
+    def collect(self, worker: Worker, trees: Sequence[int], leaves: int = 1) -> list[int]:
+        """Append up to `leaves` leaves of each tree to a batch; return the trees whose search is over.
 
-        The others have leaves in the slot now, and must not be collected from before these are received.
+        The others have leaves in the batch now, and must not be collected from before these are received.
         """
         over: list[int] = []
-        chosen = np.asarray(trees, dtype=np.int64)
-        while len(chosen):
-            status = np.empty(len(chosen), dtype=np.int8)
-            slot.rows = int(
-                collect_forest(
-                    self._trees,
-                    self._roots,
-                    self._searches,
-                    self._scratch,
-                    self._generators,
-                    slot.batch,
-                    slot.rows,
-                    chosen,
-                    len(chosen),
-                    leaves,
-                    status,
-                    slot.owners,
-                )
-            )
-            over += chosen[status == DONE].tolist()
-            chosen = chosen[status == FULL]
-            for tree in chosen.tolist():
+        waiting, arrays = list(trees), worker.arrays
+        while waiting:
+            count = len(waiting)
+            arrays.chosen[:count] = waiting
+            shared = self._trees, self._roots, self._scratch, self._records, SCORE_TABLE
+            collect_rows(*shared, leaves, arrays, count)
+            status = arrays.status[:count].tolist()
+            over += [tree for tree, each in zip(waiting, status, strict=True) if each not in (GOING, FULL)]
+            waiting = [tree for tree, each in zip(waiting, status, strict=True) if each == FULL]
+            for tree in waiting:
                 make_room(self.trees[tree])
         return over
 
-    def send(self, slot: ForestSlot) -> None:
-        """Begin to evaluate a slot's leaves, of which there is at least one."""
-        positions, rows = slot.positions, slot.rows
-        owners, is_root = slot.owners[:rows], slot.batch.length[:rows] == 0
-        positions.symmetry[:rows] = 0
-        if self._evaluator.attributes.has_symmetries:
-            slot.draw_symmetries(rows, self._seed)
-            positions.symmetry[:rows] *= self._symmetric[owners]
-        positions.rules = self._rules
-        positions.optimism[:rows] = self._optimism[is_root.astype(np.int64), owners]
-        self.evaluations += rows
-        slot.future = self._workers.submit(self._evaluate, slot)
+    def send(self, worker: Worker) -> None:
+        """Begin to evaluate a batch, which has at least one leaf."""
+        worker.positions.rules = self._rules
+        worker.state["state"] = EVALUATING
+        self.evaluations += worker.rows
+        worker.future = self._threads.submit(self._evaluate, worker)
 
-    def _evaluate(self, slot: ForestSlot) -> None:
+    def _evaluate(self, worker: Worker) -> None:
         with self.busy:
-            self._evaluator.evaluate(slot.positions, slot.rows, slot.evaluation)
+            self._evaluator.evaluate(worker.positions, worker.rows, worker.evaluation)
 
-    def receive(self, slot: ForestSlot) -> None:
-        """Wait until a slot is evaluated, bring the answers into the trees and empty it. Raises what evaluating did."""
-        future, rows = slot.future, slot.rows
+    def receive(self, worker: Worker) -> None:
+        """Wait until a batch is evaluated, back it up and empty it. Raises what evaluating did."""
+        future, rows, arrays = worker.future, worker.rows, worker.arrays
         if future is None:
             return
         future.result()
-        back_up_forest(
-            self._trees,
-            self._searches,
-            slot.batch,
-            rows,
-            slot.owners,
-            slot.answers,
-            self._size[0],
-            self._sorting,
-            self._scratch.work,
-            self._scratch.amaf,
-            self._moves,
-            self._evaluations,
-        )
-        for tree in slot.owners[:rows][slot.batch.length[:rows] == 0].tolist():
+        worker.future = None
+        back_up_rows(self._trees, self._scratch, self._records, SCORE_TABLE, arrays)
+        for tree in arrays.owners[:rows][arrays.batch.length[:rows] == 0].tolist():
             self._prepare(tree)
-        slot.future, slot.rows = None, 0
 
     def close(self) -> None:
         """Stop the evaluation threads once they have finished what they do."""
-        self._workers.shutdown()
+        self._threads.shutdown()
 
 
 def _root(game: Game) -> Root:
@@ -324,22 +268,3 @@ def _stacked(values: Any, count: int) -> Any:
     """Return the same named tuple with arrays of `count` such values, all zero; memory is taken as it is used."""
     arrays = [np.asarray(value) for value in values]
     return type(values)(*(np.zeros((count, *array.shape), dtype=array.dtype) for array in arrays))
-
-
-def _put(stack: Any, tree: int, values: Any) -> None:
-    """Write the numbers of one tree into the arrays of all; those that all share stay."""
-    for array, value in zip(stack, values, strict=True):
-        if array.ndim == 1:
-            array[tree] = value
-
-
-def _new_searches(count: int, values: Values) -> Searches:
-    numbers = values._replace(score_table=np.zeros((0, 0), dtype=np.float32))
-    return Searches(
-        exploration=_stacked(exploration_of(SearchParams()), count),
-        values=_stacked(numbers, count),
-        conduct=Conduct(*(np.zeros(count, dtype=kind) for kind in (np.bool_, np.float64, np.int64, np.float64))),  # type: ignore[arg-type]
-        score_table=values.score_table,
-        visits=np.zeros(count, dtype=np.int64),
-        evaluated=np.zeros(count, dtype=np.int64),
-    )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.search.numbers import exploration_of, utility_radius
+from engine.search.kernel_params import params_of, utility_radius
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors
@@ -97,7 +97,7 @@ def _weights_to_play(
     steady = play * np.maximum(visits - 1.0, 0.0) / np.maximum(visits, 1) + _PRIOR_VISITS * prior * (play > 0)
     best = int(np.argmax(steady))
     best_weight = play[best]
-    scale = scaling(exploration_of(params), tree.nodes[ROOT], float(play.sum()))
+    scale = scaling(params_of(params).numbers, tree.nodes[ROOT], float(play.sum()))
     bar = utility[best] + scale * prior[best] / (1.0 + best_weight)
     gap = bar - utility
     deserved = np.where(gap > 0, scale * prior / np.where(gap > 0, gap, 1.0) - 1.0, math.inf)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
-from engine.search.numbers import exploration_of
+from engine.search.kernel_params import params_of
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors
@@ -76,7 +76,7 @@ def root_moves(tree: Tree, root: Root, params: SearchParams) -> RootMoves:
         weights = np.where(allowed, priors, 0.0)
         return RootMoves(vertices, weights if weights.any() else allowed.astype(np.float64))
     if params.forced_playouts > 0:
-        scale = scaling(exploration_of(params), tree.nodes[ROOT], float(weights.sum()))
+        scale = scaling(params_of(params).numbers, tree.nodes[ROOT], float(weights.sum()))
         sign = 1.0 if tree.nodes[ROOT]["to_play"] == BLACK else -1.0
         utilities = sign * nodes["utility"]
         weights = without_forced(weights, visits, priors[:count], utilities, scale, params.forced_playouts)

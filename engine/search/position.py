@@ -32,6 +32,7 @@ from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.positions import HISTORY
 from engine.history import WHITE_TO_PLAY_KEY
 from engine.native.jit import kernel
+from engine.search.expansion import Sorting, new_sorting
 from engine.vertex import PASS
 
 MAX_DEPTH = 1024
@@ -114,7 +115,8 @@ class Scratch(NamedTuple):
     groups: NDArray[np.int64]  # [3]
     amaf: NDArray[np.int8]  # [n]
     work: NDArray[np.float64]  # [3, area + 1]
-    generator: NDArray[np.uint64]  # [1]
+    sorting: Sorting
+    ownership_sum: NDArray[np.float64]  # [area + 1], see `engine.search.backup.back_up`
 
 
 def new_scratch(board: Board, vertices: int) -> Scratch:
@@ -136,7 +138,8 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
         groups=np.zeros(3, dtype=np.int64),
         amaf=np.zeros(vertices, dtype=np.int8),
         work=np.zeros((3, points + 1), dtype=np.float64),
-        generator=np.ones(1, dtype=np.uint64),
+        sorting=new_sorting(points + 1),
+        ownership_sum=np.zeros(points + 1, dtype=np.float64),
     )
 
 
@@ -154,6 +157,8 @@ class Batch(NamedTuple):
     second_start: NDArray[np.int8]
     hashes: NDArray[np.uint64]
     seeds: NDArray[np.uint64]
+    optimism: NDArray[np.float32]
+    symmetry: NDArray[np.int8]
     white_bonus: NDArray[np.float32]
     nodes: NDArray[np.int32]  # [B, MAX_DEPTH]
     links: NDArray[np.int32]  # [B, MAX_DEPTH]
@@ -192,6 +197,15 @@ def put_all_in_set(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
     """Add keys to an open-addressed set that has free places for all of them."""
     for key in keys:
         put_in_set(table, key)
+
+
+@kernel
+def refill(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+    """Make an open-addressed set that of another size. A table of one place stays without keys."""
+    table[:] = 0
+    for key in keys:
+        if key != np.uint64(0):
+            put_in_set(table, key)
 
 
 @kernel

@@ -6,7 +6,7 @@ forced playouts those of Wu, "Accelerating self-play learning in Go" (2019), sec
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,50 +25,30 @@ _XORSHIFT = np.uint64(0x2545F4914F6CDD1D)
 _UNIT = 1.0 / (1 << 53)
 
 
-class Exploration(NamedTuple):
-    """The numbers of `SearchParams` that choose edges. utility_radius: the largest utility there is."""
-
-    c_puct: float
-    c_puct_log: float
-    c_puct_base: float
-    stdev_prior: float
-    stdev_prior_weight: float
-    stdev_scale: float
-    fpu_reduction: float
-    root_fpu_reduction: float
-    fpu_policy_power: float
-    virtual_loss: float
-    wide_root_noise: float
-    rave_bias: float
-    rave_prior: float
-    utility_radius: float
-    forced_playouts: float
-
-
 @kernel
-def random_unit(generator: NDArray[np.uint64]) -> float:
-    """Return a random number in [0, 1) (xorshift64*, Vigna 2016). generator: [1], not 0."""
-    state = generator[0]
+def _random_unit(numbers: Any) -> float:
+    """Return a random number in [0, 1) (xorshift64*, Vigna 2016)."""
+    state = numbers.generator
     state ^= state >> np.uint64(12)
     state ^= state << np.uint64(25)
     state ^= state >> np.uint64(27)
-    generator[0] = state
+    numbers.generator = state
     return float((state * _XORSHIFT) >> np.uint64(11)) * _UNIT
 
 
 @kernel
-def _noise_bonus(generator: NDArray[np.uint64], width: float) -> float:
+def _noise_bonus(numbers: Any, width: float) -> float:
     """Return half of the time the size of a normal number of this deviation, else 0."""
-    if random_unit(generator) < 0.5:
+    if _random_unit(numbers) < 0.5:
         return 0.0
-    radius = math.sqrt(-2.0 * math.log(1.0 - random_unit(generator)))
-    return width * abs(radius * math.cos(2.0 * math.pi * random_unit(generator)))
+    radius = math.sqrt(-2.0 * math.log(1.0 - _random_unit(numbers)))
+    return width * abs(radius * math.cos(2.0 * math.pi * _random_unit(numbers)))
 
 
 @kernel
-def scaling(exploration: Exploration, parent: Any, total: float) -> float:
+def scaling(numbers: Any, parent: Any, total: float) -> float:
     """Return what priors are multiplied with, under a parent whose children weigh `total`."""
-    e = exploration
+    e = numbers
     deviation = e.stdev_prior
     if parent.visits > 0 and parent.weight > 1.0:
         square = parent.utility * parent.utility
@@ -79,7 +59,7 @@ def scaling(exploration: Exploration, parent: Any, total: float) -> float:
         deviation = math.sqrt(max(variance, 0.0))
     factor = 1.0 + e.stdev_scale * (deviation / e.stdev_prior - 1.0)
     c_puct = e.c_puct + e.c_puct_log * math.log((total + e.c_puct_base) / e.c_puct_base)
-    return c_puct * math.sqrt(total + _OFFSET) * factor
+    return float(c_puct * math.sqrt(total + _OFFSET) * factor)
 
 
 @kernel
@@ -93,18 +73,17 @@ def _with_rave(value: float, visits: float, rave: float, rave_value: float, bias
 @kernel
 def choose_edge(
     tree: Tree,
-    exploration: Exploration,
+    numbers: Any,
     node: int,
     depth: int,
     avoid: NDArray[np.int16],
     avoid_depth: int,
-    generator: NDArray[np.uint64],
 ) -> int:
     """Return the edge with the largest value plus exploration, visited or not; -1 if none may be taken.
 
     avoid: [3, n], by color and vertex the depth below which a move must not be played. avoid_depth: its maximum.
     """
-    e, nodes, links = exploration, tree.nodes, tree.links
+    e, nodes, links = numbers, tree.nodes, tree.links
     edge_vertex, edge_prior = tree.edge_vertex[node], tree.edge_prior[node]
     parent = nodes[node]
     color, children, edges = parent.to_play, parent.children, parent.edges
@@ -149,7 +128,7 @@ def choose_edge(
         prior = decoded_prior(edge_prior[edge])
         if noise > 0.0:
             prior **= power
-            value += _noise_bonus(generator, noise)
+            value += _noise_bonus(numbers, noise)
         value += scale * prior / (1.0 + weight)
         if forced > 0.0 and child.visits > 0 and weight < math.sqrt(forced * prior * total):
             value = _FORCED
@@ -165,7 +144,7 @@ def choose_edge(
             value = (value * e.rave_prior + sign * tree.rave_value[node, edge]) / (e.rave_prior + rave)
         if noise > 0.0:
             prior **= power
-            value += _noise_bonus(generator, noise)
+            value += _noise_bonus(numbers, noise)
         value += scale * prior
         if value > best_value:
             best, best_value = edge, value

@@ -8,67 +8,26 @@ accumulated, so that shared nodes are right whichever way they are reached.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import BLACK
 from engine.native.jit import kernel
+from engine.search.kernel_params import STEPS, TABLE_DEVIATIONS, TABLE_MEANS, Params
 from engine.search.tree import NO_LINK, NO_SLOT, decoded_prior
 
-_TABLE_MEANS, _TABLE_DEVIATIONS = 513, 97
-_PER_MEAN, _PER_DEVIATION = 8.0, 8.0
-"""Steps of the table of expected score values for each unit of mean and deviation."""
 _STATIC_SCALE = 2.0
-_CENTER_PULL = 0.8
 _T_SCALE = math.sqrt(3.0)
 _LEAST_WEIGHT = 1e-10
 _BIAS_ENTRY_WEIGHT = 1e-3
 
 
-class Values(NamedTuple):
-    """The numbers of `SearchParams` that turn evaluations into utilities, and the board's size in them.
-
-    score_table: see `score_table`. root_of_area: sqrt(width * height). score_center: points around which
-    the dynamic part of the score utility is steepest, Black-positive.
-    """
-
-    score_table: NDArray[np.float32]
-    root_of_area: float
-    score_center: float
-    static_score_factor: float
-    dynamic_score_factor: float
-    dynamic_score_scale: float
-    value_weight_exponent: float
-    noise_prune_scale: float
-    bias_factor: float
-    bias_exponent: float
-    uncertainty_coefficient: float
-    uncertainty_max_weight: float
-
-
-def score_table() -> NDArray[np.float32]:
-    """Return the expectation of 2/pi * atan(x) over x normal, [mean, deviation] float32.
-
-    Means from -32 to 32 and deviations from 0 to 12 in steps of 1/8 (KataGo's score utility).
-    """
-    means = (np.arange(_TABLE_MEANS) - _TABLE_MEANS // 2) / _PER_MEAN
-    deviations = np.arange(_TABLE_DEVIATIONS) / _PER_DEVIATION
-    steps = np.linspace(-5.0, 5.0, 401)
-    density = np.exp(-0.5 * steps**2)
-    density /= density.sum()
-    table = np.empty((_TABLE_MEANS, _TABLE_DEVIATIONS), dtype=np.float32)
-    for column, deviation in enumerate(deviations):
-        table[:, column] = np.arctan(means[:, None] + deviation * steps[None, :]) @ density
-    return table * np.float32(2.0 / math.pi)
-
-
 @kernel
 def _expected(table: NDArray[np.float32], mean: float, deviation: float) -> float:
     """Return the table's value between its entries; beyond its ends that of the ends."""
-    x = min(max(mean * _PER_MEAN + _TABLE_MEANS // 2, 0.0), _TABLE_MEANS - 1.001)
-    y = min(deviation * _PER_DEVIATION, _TABLE_DEVIATIONS - 1.001)
+    x = min(max(mean * STEPS + TABLE_MEANS // 2, 0.0), TABLE_MEANS - 1.001)
+    y = min(deviation * STEPS, TABLE_DEVIATIONS - 1.001)
     i, j = int(x), int(y)
     x -= i
     y -= j
@@ -78,39 +37,35 @@ def _expected(table: NDArray[np.float32], mean: float, deviation: float) -> floa
 
 
 @kernel
-def score_utility(values: Values, mean: float, mean_sq: float) -> float:
+def score_utility(params: Params, mean: float, mean_sq: float) -> float:
     """Return the utility of a margin in points of this mean and mean of squares, Black-positive."""
-    static, dynamic = values.static_score_factor, values.dynamic_score_factor
+    numbers, table = params.numbers, params.score_table
+    static, dynamic = numbers.static_score_factor, numbers.dynamic_score_factor
     if static == 0.0 and dynamic == 0.0:
         return 0.0
     deviation = math.sqrt(max(mean_sq - mean * mean, 0.0))
-    scale = _STATIC_SCALE * values.root_of_area
-    utility = static * _expected(values.score_table, mean / scale, deviation / scale)
-    scale = values.dynamic_score_scale * values.root_of_area
-    return utility + dynamic * _expected(values.score_table, (mean - values.score_center) / scale, deviation / scale)
-
-
-def score_center(expected: float, root_of_area: float, scale: float) -> float:
-    """Return the center of the dynamic score utility for a root of this expected score."""
-    cap = root_of_area * scale
-    return min(max(expected * _CENTER_PULL, expected - cap), expected + cap)
+    scale = _STATIC_SCALE * numbers.root_of_area
+    utility = static * _expected(table, mean / scale, deviation / scale)
+    scale = numbers.dynamic_score_scale * numbers.root_of_area
+    return float(utility + dynamic * _expected(table, (mean - numbers.score_center) / scale, deviation / scale))
 
 
 @kernel
-def playout_weight(values: Values, score: float, value_error: float, score_error: float) -> float:
+def playout_weight(params: Params, score: float, value_error: float, score_error: float) -> float:
     """Return what an evaluation weighs whose network expects such short-term errors; -1 for unknown ones."""
-    if values.uncertainty_coefficient <= 0.0 or value_error < 0.0 or score_error < 0.0:
+    numbers = params.numbers
+    if numbers.uncertainty_coefficient <= 0.0 or value_error < 0.0 or score_error < 0.0:
         return 1.0
-    static, dynamic = values.static_score_factor, values.dynamic_score_factor
-    scale = _STATIC_SCALE * values.root_of_area
+    static, dynamic = numbers.static_score_factor, numbers.dynamic_score_factor
+    scale = _STATIC_SCALE * numbers.root_of_area
     x = score / scale
     slope = static / (scale * (1.0 + x * x))
-    scale = values.dynamic_score_scale * values.root_of_area
-    x = (score - values.score_center) / scale
+    scale = numbers.dynamic_score_scale * numbers.root_of_area
+    x = (score - numbers.score_center) / scale
     slope += dynamic / (scale * (1.0 + x * x))
     uncertainty = value_error + slope * (2.0 / math.pi) * score_error
-    baseline = values.uncertainty_coefficient / values.uncertainty_max_weight
-    return values.uncertainty_coefficient / (uncertainty + baseline)
+    baseline = numbers.uncertainty_coefficient / numbers.uncertainty_max_weight
+    return float(numbers.uncertainty_coefficient / (uncertainty + baseline))
 
 
 @kernel
@@ -171,7 +126,7 @@ def _weigh_by_value(
 
 @kernel
 def corrected(
-    values: Values,
+    params: Params,
     nodes: NDArray[np.void],
     bias_sums: NDArray[np.float64],
     node: int,
@@ -183,12 +138,12 @@ def corrected(
     child_weight, child_utility: sum of weights and mean utility of its children; 0 without any.
     """
     each = nodes[node]
-    each.raw_utility = each.raw_value + score_utility(values, each.raw_score, each.raw_score_sq)
+    each.raw_utility = each.raw_value + score_utility(params, each.raw_score, each.raw_score_sq)
     slot = each.bias_slot
-    if slot == NO_SLOT or values.bias_factor == 0.0:
+    if slot == NO_SLOT or params.numbers.subtree_value_bias_factor == 0.0:
         return float(each.raw_utility)
     if child_weight > _LEAST_WEIGHT:
-        weight = child_weight**values.bias_exponent
+        weight = child_weight**params.numbers.subtree_value_bias_exponent
         delta = (child_utility - each.raw_utility) * weight
         bias_sums[slot, 0] += delta - each.bias_delta
         bias_sums[slot, 1] += weight - each.bias_weight
@@ -196,12 +151,12 @@ def corrected(
         each.bias_weight = weight
     if bias_sums[slot, 1] <= _BIAS_ENTRY_WEIGHT:
         return float(each.raw_utility)
-    return float(each.raw_utility + values.bias_factor * bias_sums[slot, 0] / bias_sums[slot, 1])
+    return float(each.raw_utility + params.numbers.subtree_value_bias_factor * bias_sums[slot, 0] / bias_sums[slot, 1])
 
 
 @kernel
 def recompute(
-    values: Values,
+    params: Params,
     nodes: NDArray[np.void],
     links: NDArray[np.void],
     prior_codes: NDArray[np.uint16],
@@ -232,10 +187,10 @@ def recompute(
         link = each.next
     count, child_weight = edge, total
     if total > _LEAST_WEIGHT:
-        if values.noise_prune_scale > 0.0:
-            total = _prune_noise(weights, utilities, priors, count, total, values.noise_prune_scale)
-        if values.value_weight_exponent > 0.0:
-            _weigh_by_value(weights, utilities, count, total, values.value_weight_exponent)
+        if params.numbers.noise_prune_scale > 0.0:
+            total = _prune_noise(weights, utilities, priors, count, total, params.numbers.noise_prune_scale)
+        if params.numbers.value_weight_exponent > 0.0:
+            _weigh_by_value(weights, utilities, count, total, params.numbers.value_weight_exponent)
     value, no_result, score, score_sq, lead = 0.0, 0.0, 0.0, 0.0, 0.0
     utility, utility_sq, weight_sq = 0.0, 0.0, 0.0
     link = parent.first_link
@@ -255,7 +210,7 @@ def recompute(
             weight_sq += share * share * child.weight_sq
         link = each.next
     mean = utility / total if total > _LEAST_WEIGHT else 0.0
-    own = corrected(values, nodes, bias_sums, node, child_weight, mean)
+    own = corrected(params, nodes, bias_sums, node, child_weight, mean)
     weight = parent.raw_weight
     total += weight
     parent.weight = total
@@ -271,7 +226,7 @@ def recompute(
 
 @kernel
 def set_own_value(
-    values: Values,
+    params: Params,
     nodes: NDArray[np.void],
     bias_sums: NDArray[np.float64],
     node: int,
@@ -279,7 +234,7 @@ def set_own_value(
 ) -> None:
     """Make a childless node's statistics those of its own evaluation, seen so many times."""
     each = nodes[node]
-    own = corrected(values, nodes, bias_sums, node, 0.0, 0.0)
+    own = corrected(params, nodes, bias_sums, node, 0.0, 0.0)
     each.visits = visits
     each.weight = each.raw_weight * visits
     each.weight_sq = each.raw_weight_sq * visits

@@ -3,7 +3,7 @@
 Virtual loss keeps the walks of one batch apart. No Python object, no allocation, no GIL.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
 from engine.search.backup import finish_game, finish_walk, withdraw
 from engine.search.bias import bias_slot, mixed, pattern_key
+from engine.search.kernel_params import Params
 from engine.search.position import (
     CLOSED,
     MAX_DEPTH,
@@ -28,7 +29,7 @@ from engine.search.position import (
     write_facts,
     write_legal,
 )
-from engine.search.selection import Exploration, choose_edge, link_at
+from engine.search.selection import choose_edge, link_at
 from engine.search.tree import (
     EXPANDED,
     IS_FULL,
@@ -47,22 +48,10 @@ from engine.search.tree import (
     find_node,
     swap_edges,
 )
-from engine.search.values import Values
 from engine.vertex import PASS
 
-
-class Conduct(NamedTuple):
-    """How walks behave. shares_nodes: positions reached by several orders of moves share a node.
-
-    seed: of the evaluator's random numbers. terminal_weight: what a finished game weighs. doubt: points by which a
-    count may differ from what the evaluator thought before the last pass; beyond, the evaluator is believed. By
-    territory rules stones that nobody bothered to capture are dead, and the count takes them for alive. 0 never doubts.
-    """
-
-    shares_nodes: bool
-    terminal_weight: float
-    seed: int
-    doubt: float
+_SYMMETRY_BITS = 48
+_HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel
@@ -99,7 +88,7 @@ def _write_leaf(
     depth: int,
     remembered: int,
     bonus: float,
-    seed: int,
+    numbers: Any,
 ) -> None:
     """Write the walk and the position at its end into one row of the batch, all but its facts and hash."""
     board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
@@ -115,7 +104,8 @@ def _write_leaf(
             copy_row(root.colors[age - depth], batch.colors[row, age])
     batch.to_play[row] = color
     batch.white_bonus[row] = bonus
-    batch.seeds[row] = np.uint64(seed)
+    batch.seeds[row] = np.uint64(numbers.seed + numbers.evaluated + row)
+    batch.optimism[row] = numbers.root_policy_optimism if depth == 0 else numbers.policy_optimism
     copy_row(root.second_start, batch.second_start[row])
     if depth == 0:
         copy_row(root.legal, batch.legal[row])
@@ -129,8 +119,8 @@ def _write_leaf(
 
 
 @kernel
-def _hash_leaf(batch: Batch, row: int) -> None:
-    """Write the hash of a row whose every other array is written."""
+def _hash_leaf(batch: Batch, row: int, numbers: Any) -> None:
+    """Write the hash of a row whose every other array is written, and the symmetry that follows from it."""
     batch.hashes[row] = row_hash(
         batch.board_hashes[row],
         batch.moves[row],
@@ -140,6 +130,8 @@ def _hash_leaf(batch: Batch, row: int) -> None:
         batch.second_start[row],
         batch.to_play[row],
     )
+    key = (batch.hashes[row] ^ numbers.symmetry_seed) * _HASH_MIX
+    batch.symmetry[row] = (key >> np.uint64(_SYMMETRY_BITS)) % np.uint64(numbers.symmetries)
 
 
 @kernel
@@ -174,19 +166,16 @@ def collect(
     root: Root,
     scratch: Scratch,
     batch: Batch,
-    exploration: Exploration,
-    values: Values,
-    conduct: Conduct,
-    started: int,
+    params: Params,
     wanted: int,
 ) -> int:
     """Walk down until `wanted` leaves wait for evaluation; return how many do.
 
     Walks that end the game, or end at a node that other paths have visited enough, are backed up at once,
     up to `wanted` of them. The batch is cut short when a walk meets a leaf that is already waiting, or when
-    the tree is full. started: leaves evaluated before in this search, the counter behind each row's seed.
+    the tree is full.
     """
-    rows, ended = 0, 0
+    rows, ended, numbers = 0, 0, params.numbers
     board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
     while rows < wanted and ended < wanted:
         copy_board(root.board, board)
@@ -198,7 +187,7 @@ def collect(
         path[0] = ROOT
         nodes[ROOT].pending += 1
         while nodes[number].stage == EXPANDED and depth < MAX_DEPTH - 1:
-            edge = choose_edge(tree, exploration, number, depth, root.avoid, root.avoid_depth, scratch.generator)
+            edge = choose_edge(tree, numbers, number, depth, root.avoid, root.avoid_depth)
             if edge < 0:
                 break
             is_new = edge >= nodes[number].children
@@ -207,7 +196,7 @@ def collect(
                 break
             color, vertex = nodes[number].to_play, tree.edge_vertex[number, edge]
             chain, pattern, ended_here, is_void = nodes[number].chain, np.uint64(0), False, False
-            if is_new and values.bias_factor != 0.0:
+            if is_new and numbers.subtree_value_bias_factor != 0.0:
                 pattern = pattern_key(board, vertex, color, last)
             empties = board[HEADER, EMPTY_COUNT]
             if vertex == PASS:
@@ -230,7 +219,7 @@ def collect(
                 chain = chain_after(chain, board, color, passes)
             depth += 1
             link = _step_to(
-                tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, conduct.shares_nodes
+                tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
             )
             links[depth - 1], number, last = link, tree.links[link].child, vertex
             path[depth] = number
@@ -253,11 +242,10 @@ def collect(
             tree.counters[SHARED_PLAYOUTS] += 1
         elif node.stage == NEW:
             node.stage = PENDING
-            seed = conduct.seed + started + rows
-            _write_leaf(root, scratch, batch, rows, node.to_play, depth, remembered, bonus, seed)
+            _write_leaf(root, scratch, batch, rows, node.to_play, depth, remembered, bonus, numbers)
             repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, node.to_play)
             write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
-            _hash_leaf(batch, rows)
+            _hash_leaf(batch, rows, numbers)
             rows += 1
             continue
         elif node.stage == PENDING:
@@ -268,17 +256,18 @@ def collect(
             if node.visits == 0 and not is_void:
                 score = count_score(root, scratch, board, bonus)
                 expected = nodes[path[depth - 1]].raw_lead
-                if conduct.doubt > 0.0 and abs(score - expected) > conduct.doubt:
+                if numbers.doubt > 0.0 and abs(score - expected) > numbers.doubt:
                     score = expected
-            finish_game(tree, values, number, score, is_void, conduct.terminal_weight)
+            finish_game(tree, params, number, score, is_void, numbers.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         elif depth >= MAX_DEPTH - 1:
             # Only endless fights get here; like a position repeated under simple ko they have no result.
-            finish_game(tree, values, number, 0.0, True, conduct.terminal_weight)
+            finish_game(tree, params, number, 0.0, True, numbers.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         else:
             withdraw(tree, path, depth)
             break
-        finish_walk(tree, values, path, links, depth, scratch.work)
+        finish_walk(tree, params, path, links, depth, scratch.work)
         ended += 1
+    numbers.evaluated += rows
     return rows

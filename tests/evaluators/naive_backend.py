@@ -12,19 +12,15 @@ from tests.oracle import naive_net
 
 
 class NaiveBackend:
-    """Infers when it is waited for. calls: (what, slot's number, rows) in order. seconds: that this seems to take."""
-
-    seconds = 0.0
-    compiled = 99
-    """Rows at most that need no compiling."""
+    """Computes in the caller's thread. calls: (what, slot's number, rows) in order."""
 
     def __init__(self, spec: NetSpec, slots: int = 1, rows: int = 8, max_batch: int | None = None) -> None:
         self.name, self.parallel, self.preferred_batch = "naive", slots, rows
-        self.max_batch, self.goes_on = slots * rows if max_batch is None else max_batch, True
+        self.max_batch = slots * rows if max_batch is None else max_batch
         self.calls: list[tuple[str, int, int]] = []
         self._spec, self._count, self._rows = spec, slots, rows
         self._slots: list[tuple[Slot, int]] = []
-        self._started: dict[int, int] = {}
+        self._used: set[int] = set()
 
     def prepare(self, width: int, height: int) -> None:
         self.calls.append(("prepare", width, height))
@@ -55,24 +51,15 @@ class NaiveBackend:
     def _number(self, slot: Slot) -> int:
         return next(number for each, number in self._slots if each is slot)
 
-    def start(self, slot: Slot, count: int) -> None:
-        assert id(slot) not in self._started, "a slot in flight must not be started again"
-        self._started[id(slot)] = count
-        self.calls.append(("start", self._number(slot), count))
-
-    def is_prompt(self, width: int, height: int, count: int) -> bool:
-        return count <= self.compiled
-
-    def ready(self, slot: Slot, seconds: float) -> bool:
-        return seconds >= self.seconds
-
-    def wait(self, slot: Slot) -> None:
-        count = self._started.pop(id(slot))
-        self.calls.append(("wait", self._number(slot), count))
+    def infer(self, slot: Slot, count: int) -> None:
+        assert id(slot) not in self._used, "a slot must not be used twice at a time"
+        self._used.add(id(slot))
+        self.calls.append(("infer", self._number(slot), count))
         for row in range(count):
             computed = naive_net.forward(self._spec, slot.planes[row], slot.globals[row])
             for name, values in computed.items():
                 getattr(slot.outputs, name)[row] = values
+        self._used.remove(id(slot))
 
     def close(self) -> None:
         self.calls.append(("close", 0, 0))

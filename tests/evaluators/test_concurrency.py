@@ -162,9 +162,9 @@ def test_two_calls_are_inferred_at_the_same_time() -> None:
     barrier = threading.Barrier(2)
 
     class Waiting(NaiveBackend):
-        def wait(self, slot: Slot) -> None:
+        def infer(self, slot: Slot, count: int) -> None:
             barrier.wait(TIMEOUT)
-            super().wait(slot)
+            super().infer(slot, count)
 
     evaluator = NetworkEvaluator(SPEC, Waiting(SPEC, slots=2))
     in_threads(lambda number: evaluated(evaluator, batch_of([random_game(number, 5)])), 2)

@@ -1,7 +1,6 @@
 """The backend of Keima's own kernels against plain loops: board sizes, batches, threads and precisions."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -91,14 +90,12 @@ def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatc
     monkeypatch.setattr(backend_module, "build_model", build_later)
     slot = backend.slots(5, 5)[0]
     with ThreadPoolExecutor() as pool:
-        started = pool.submit(backend.start, slot, 8)
+        started = pool.submit(backend.infer, slot, 8)
         assert begun.wait(20)
-        assert not backend.is_prompt(5, 5, 1)
         backend.prepare(9, 9)
         assert backend.boards == [(9, 9)]
         go_on.set()
         started.result(timeout=20)
-    backend.wait(slot)
     assert np.all(np.ptp(slot.outputs.policy, axis=2) > 0)
     backend.close()
 
@@ -108,25 +105,7 @@ def test_a_network_is_built_and_its_kernel_loaded_before_it_is_asked(monkeypatch
     monkeypatch.setattr(backend_module, "infer_rows", lambda *what: computed.append(1) or infer(*what))
     backend = NumbaBackend(SPEC, threads=1)
     backend.prepare(7, 7)
-    wait_until(lambda: backend.is_prompt(7, 7, 8))
-    assert computed
-    backend.close()
-
-
-def test_a_call_is_ready_when_it_is_computed_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    backend, go_on = NumbaBackend(SPEC, threads=1), threading.Event()
-    slot = backend.slots(5, 5)[0]
-    # A call that takes long is left to the backend's own thread, and not computed by the one that waits.
-    monkeypatch.setattr(backend_module, "infer_rows", lambda *_: time.sleep(0.1))
-    backend.start(slot, 1)
-    backend.wait(slot)
-    monkeypatch.setattr(backend_module, "infer_rows", lambda *_: go_on.wait(20))
-    assert backend.ready(slot, 0.0)
-    backend.start(slot, 1)
-    assert not backend.ready(slot, 0.01)
-    go_on.set()
-    assert backend.ready(slot, 20.0)
-    backend.wait(slot)
+    wait_until(lambda: bool(computed))
     backend.close()
 
 
@@ -135,7 +114,7 @@ def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.Mon
     backend = NumbaBackend(SPEC, threads=1)
     slot = backend.slots(5, 5)[0]
     with pytest.raises(ZeroDivisionError):
-        backend.start(slot, 1)
+        backend.infer(slot, 1)
     backend.close()
 
 

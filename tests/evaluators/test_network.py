@@ -1,12 +1,11 @@
 """The evaluator of networks, with a backend of plain loops: symmetries, slots in flight, and what it refuses."""
 
+import threading
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-import engine.evaluators.network as network_module
 from engine.color import opponent
 from engine.encoders import ENCODERS
 from engine.evaluation.evaluation import Evaluation
@@ -113,7 +112,7 @@ def test_optimism_changes_nothing_where_there_is_no_optimistic_policy() -> None:
 
 @pytest.mark.parametrize("count", range(1, 12))
 @pytest.mark.parametrize(("slots", "rows"), [(1, 11), (1, 4), (2, 4), (3, 2), (2, 1)])
-def test_slots_in_flight_change_no_answer(slots: int, rows: int, count: int) -> None:
+def test_parts_change_no_answer(slots: int, rows: int, count: int) -> None:
     positions = batch_of([random_game(seed, 5, moves=10 + seed) for seed in range(11)])
     positions.symmetry[:] = np.arange(11) % 8
     expected, out = Evaluation(11, 5, 5), Evaluation(11, 5, 5)
@@ -123,39 +122,40 @@ def test_slots_in_flight_change_no_answer(slots: int, rows: int, count: int) -> 
     NetworkEvaluator(PLAIN, backend).evaluate(positions, count, out)
     assert_close(out, expected)
     assert (out.policy[count:] == 0.0).all()
-    assert sum(number for what, _, number in backend.calls if what == "start") == count
+    assert sum(number for what, _, number in backend.calls if what == "infer") == count
 
 
-def test_all_slots_run_before_the_first_is_waited_for() -> None:
-    backend = NaiveBackend(PLAIN, slots=2, rows=4)
+def test_parts_are_as_large_as_a_slot_and_are_computed_side_by_side() -> None:
+    barrier = threading.Barrier(2)
+
+    class Meeting(NaiveBackend):
+        def infer(self, slot: Slot, count: int) -> None:
+            barrier.wait(60)
+            super().infer(slot, count)
+
+    backend = Meeting(PLAIN, slots=2, rows=4)
     evaluated(NetworkEvaluator(PLAIN, backend), batch_of([random_game(seed, 5) for seed in range(7)]))
-    assert backend.calls == [
-        ("slots", 5, 5),
-        ("start", 0, 4),
-        ("start", 1, 3),
-        ("wait", 0, 4),
-        ("wait", 1, 3),
-    ]
+    assert sorted((what, rows) for what, _, rows in backend.calls) == [("infer", 3), ("infer", 4), ("slots", 5)]
 
 
-def test_nothing_is_left_in_flight_when_something_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec, calls = EXAMPLES["human"], [0]
-    encoder = network_module.encoder_for(spec)
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_no_slot_is_lost_when_something_fails(failing: int) -> None:
+    spec, left = EXAMPLES["human"], [failing]
 
-    def failing(*what: Any) -> None:
-        calls[0] += 1
-        if calls[0] == 4:  # the first evaluation takes two calls, and the second one fails at its second
-            raise OSError("lost")
-        encoder.write(*what)
+    class Failing(NaiveBackend):
+        def infer(self, slot: Slot, count: int) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError("lost")
+            super().infer(slot, count)
 
-    monkeypatch.setattr(network_module, "encoder_for", lambda _: replace(encoder, write=failing, closure=None))
-    backend = NaiveBackend(spec, slots=2, rows=2)
-    evaluator, positions = NetworkEvaluator(spec, backend), batch_of([random_game(seed, 5) for seed in range(4)])
-    expected = evaluated(evaluator, positions)
+    backend = Failing(spec, slots=2, rows=2, max_batch=8)
+    evaluator, positions = NetworkEvaluator(spec, backend), batch_of([random_game(seed, 5) for seed in range(6)])
     with pytest.raises(OSError, match="lost"):
         evaluated(evaluator, positions)
-    assert backend.calls[-2:] == [("start", 0, 2), ("wait", 0, 2)]
-    assert_close(evaluated(evaluator, positions), expected)
+    expected = evaluated(NetworkEvaluator(spec, NaiveBackend(spec, slots=2, rows=2, max_batch=8)), positions)
+    for _ in range(3):
+        assert_close(evaluated(evaluator, positions), expected)
 
 
 def test_policy_is_zero_on_illegal_moves_and_sums_to_one() -> None:
@@ -209,7 +209,7 @@ def test_prepare_asks_the_backend_at_once_and_slots_are_asked_for_once_a_size() 
     for size in ((5, 4), (5, 4), (3, 3)):
         evaluated(evaluator, batch_of([random_game(1, *size, moves=3)]))
     evaluator.close()
-    assert [call for call in backend.calls if call[0] not in ("start", "wait")] == [
+    assert [call for call in backend.calls if call[0] != "infer"] == [
         ("prepare", 5, 4),
         ("slots", 5, 4),
         ("slots", 3, 3),
@@ -227,8 +227,8 @@ def test_a_network_that_overflows_is_named(part: str) -> None:
     spec = EXAMPLES["nested"]
 
     class Overflowing(NaiveBackend):
-        def wait(self, slot: Slot) -> None:
-            super().wait(slot)
+        def infer(self, slot: Slot, count: int) -> None:
+            super().infer(slot, count)
             getattr(slot.outputs, part)[:] = np.nan
 
     with pytest.raises(WeightsError, match=f"network {spec.name} computes numbers that are not finite"):

@@ -78,7 +78,7 @@ def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.Monk
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     slot = backend.slots(5, 5)[0]
     with ThreadPoolExecutor() as pool:
-        started = pool.submit(backend.start, slot, 8)
+        started = pool.submit(backend.infer, slot, 8)
         assert begun.wait(20)
         while not backend._awaited[5, 5]:
             time.sleep(0.001)
@@ -86,21 +86,26 @@ def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.Monk
         assert backend.boards == [(5, 5), (9, 9)]
         go_on.set()
         started.result(timeout=20)
-    backend.wait(slot)
     backend.prepare(7, 7)
     assert backend.boards == [(7, 7)]
     backend.close()
 
 
-def test_a_network_is_compiled_before_it_is_asked() -> None:
-    spec = EXAMPLES["softmax silu"]
+def test_a_network_is_compiled_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, compiled, compile_model = EXAMPLES["softmax silu"], list[int](), OpenVinoBackend.compile
+
+    def note(backend: OpenVinoBackend, batch: int, width: int, height: int) -> object:
+        model = compile_model(backend, batch, width, height)
+        compiled.append(batch)
+        return model
+
+    monkeypatch.setattr(OpenVinoBackend, "compile", note)
     backend = OpenVinoBackend(spec, "fp32", threads=1)
     backend.prepare(7, 7)
-    wait_until(lambda: all(backend.is_prompt(7, 7, count) for count in (1, 2, 4, 8)))
+    wait_until(lambda: len(compiled) == 4)
     slot = backend.slots(7, 7)[0]
     for count in (1, 2, 3, 8):
-        backend.start(slot, count)
-        backend.wait(slot)
+        backend.infer(slot, count)
     assert np.isfinite(slot.outputs.policy).all()
     assert slot.outputs.policy.any()
 
@@ -131,7 +136,7 @@ def test_what_fails_to_compile_fails_where_it_is_needed(monkeypatch: pytest.Monk
     backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
     slot = backend.slots(5, 5)[0]
     with pytest.raises(ZeroDivisionError):
-        backend.start(slot, 1)
+        backend.infer(slot, 1)
     backend.close()
 
 

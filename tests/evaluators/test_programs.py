@@ -8,7 +8,7 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.encoders import ENCODERS
 from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.evaluator import Evaluator, Program, native
+from engine.evaluation.evaluator import Evaluator, Program, program_of
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.joined import JoinedEvaluator
@@ -74,11 +74,9 @@ def empty(positions: PositionBatch) -> Evaluation:
 
 
 def assert_program_answers_alike(evaluator: Evaluator, positions: PositionBatch, counts: tuple[int, ...]) -> None:
-    callable_ = native(evaluator)
-    assert callable_ is not None
     for count in counts:
         got, expected = empty(positions), empty(positions)
-        program = callable_.program(positions, got)
+        program = program_of(evaluator, positions, got)
         assert program is not None
         assert program.rows >= count
         assert run(program, count) == count
@@ -125,7 +123,6 @@ def test_programs_of_several_threads_do_not_disturb_each_other_or_calls() -> Non
             begun = [
                 pool.submit(run, program, positions.capacity)
                 for program, positions in zip(programs, batches, strict=True)
-                if program is not None
             ]
             again = empty(batches[0])
             evaluator.evaluate(batches[0], 8, again)
@@ -142,7 +139,6 @@ def test_a_network_that_answers_with_no_number_has_failed() -> None:
     spoiled = replace(SPEC, value=replace(head, result=result))
     evaluator, positions = numba_evaluator(spoiled), some_positions()
     program = evaluator.program(positions, empty(positions))
-    assert program is not None
     assert run(program, 4) == FAILED
     with pytest.raises(WeightsError, match="not finite"):
         evaluator.evaluate(positions, 4, empty(positions))
@@ -156,7 +152,6 @@ def test_the_cache_answers_as_the_network_whatever_it_knows() -> None:
     fresh.evaluate(positions, 8, expected)
     got = empty(positions)
     program = evaluator.program(positions, got)
-    assert program is not None
     for count, hits, misses in ((3, 0, 3), (8, 3, 8), (8, 11, 8)):
         assert run(program, count) == count
         for name in PARTS:
@@ -178,7 +173,6 @@ def test_random_batches_through_the_cache_are_evaluated_once_and_answered_as_alo
         positions = batch_of([games[number] for number in chosen])
         got, expected = empty(positions), empty(positions)
         program = evaluator.program(positions, got)
-        assert program is not None
         before = evaluator.misses
         assert run(program, len(chosen)) == len(chosen)
         assert evaluator.misses - before == len(set(chosen) - seen)
@@ -191,7 +185,6 @@ def test_what_fails_is_not_remembered() -> None:
     inner = NativeFake(fail_at=1)
     evaluator, positions = CachedEvaluator(inner), some_positions()
     program = evaluator.program(positions, empty(positions))
-    assert program is not None
     assert run(program, 4) == FAILED
     assert run(program, 4) == 4
     assert inner.counts[0][CALLS] == 2
@@ -204,7 +197,8 @@ def test_who_needs_python_has_no_program() -> None:
         JoinedEvaluator(NativeFake()),
         ProfiledEvaluator(naive_evaluator(EXAMPLES["human"]), "rank_5k"),
     ):
-        assert native(evaluator) is None
+        positions = some_positions()
+        assert program_of(evaluator, positions, empty(positions)) is None
 
 
 @needs_lanes

@@ -45,13 +45,13 @@ def some_game(seed: int, rules: Rules = TROMP_TAYLOR, moves: int = 12) -> Game:
 
 def run(forest: Forest, trees: list[int], leaves: int = 1) -> None:
     """Search until all is over, with one batch at a time."""
-    slot = forest.new_slot(leaves * len(trees))
+    worker = forest.new_worker(leaves * len(trees))
     while trees:
-        over = forest.collect(slot, trees, leaves)
+        over = forest.collect(worker, trees, leaves)
         trees = [tree for tree in trees if tree not in over]
-        if slot.rows:
-            forest.send(slot)
-            forest.receive(slot)
+        if worker.rows:
+            forest.send(worker)
+            forest.receive(worker)
 
 
 def begin(forest: Forest, tree: int, game: Game, params: SearchParams, visits: int) -> None:
@@ -166,12 +166,12 @@ def test_positions_are_seen_under_random_symmetries_where_wanted() -> None:
     forest = Forest(evaluator, game, 2, 400, most_moves=80)
     for tree, turns in enumerate((True, False)):
         begin(forest, tree, game, replace(ONE_BY_ONE, random_symmetries=turns), 60)
-    slot = forest.new_slot(1)
+    worker = forest.new_worker(1)
     for tree in (0, 1):
         evaluator.symmetries.clear()
-        while not forest.collect(slot, [tree]):
-            forest.send(slot)
-            forest.receive(slot)
+        while not forest.collect(worker, [tree]):
+            forest.send(worker)
+            forest.receive(worker)
         seen = {each for batch in evaluator.symmetries for each in batch}
         assert seen == (set(range(8)) if tree == 0 else {0})
 

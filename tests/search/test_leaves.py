@@ -42,10 +42,10 @@ class Recorder(FakeEvaluator):
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         assert self.search is not None
-        slot = next(each for each in self.search._slots if each.positions is positions)
+        batch = next(each.arrays.batch for each in self.search.workers if each.positions is positions)
         for row in range(count):
             copies = {name: getattr(positions, name)[row].copy() for name in ARRAYS}
-            walk = slot.batch.nodes[row, : slot.batch.length[row] + 1].tolist()
+            walk = batch.nodes[row, : batch.length[row] + 1].tolist()
             self.rows.append((walk, copies))
         super().evaluate(positions, count, out)
 

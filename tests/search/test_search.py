@@ -68,7 +68,7 @@ def subtree(tree: Tree, node: int = ROOT) -> tuple:  # type: ignore[type-arg]
         [each[name].item() for name in tree.nodes.dtype.names if name not in ("first_link", "last_link", "bias_slot")],
         tree.edge_vertex[node, :count].tolist(),
         tree.edge_prior[node, :count].tolist(),
-        tree.ownership[node].tolist(),
+        tree.ownership[node].tolist() if each["stage"] == EXPANDED else [],  # others have none
     )
     links = links_of(tree, node)
     return (

@@ -11,15 +11,15 @@ from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.figures import Figures
+from engine.search.kernel_params import params_of, score_table
 from engine.search.move_choice import choose_vertex, move_table
-from engine.search.numbers import values_of
 from engine.search.params import SearchParams
 from engine.search.root import mirrored_moves
 from engine.search.search import Search
 from engine.search.selection import choose_edge
 from engine.search.tree import EXPANDED, ROOT, TERMINAL, child_nodes, links_of
 from engine.search.tree_ownership import tree_ownership
-from engine.search.values import playout_weight, score_table, score_utility
+from engine.search.values import playout_weight, score_utility
 from engine.vertex import PASS, parse_vertex
 from tests.oracle.naive_values import expected_score_value, preferred_edge, utility_of
 from tests.positions import game_of
@@ -58,7 +58,7 @@ def searched(params: SearchParams, visits: int = 400, game: Game | None = None) 
 
 @pytest.mark.parametrize(("mean", "deviation"), [(0, 0), (1, 0), (-2.3, 0.7), (5.2, 3.1), (-0.4, 8.4), (31, 2)])
 def test_the_table_of_score_values_is_the_expectation_of_an_arc_tangent(mean: float, deviation: float) -> None:
-    values = values_of(SearchParams(static_score_factor=1.0, dynamic_score_factor=0.0), 25, 0.0, has_details=True)
+    values = params_of(SearchParams(static_score_factor=1.0, dynamic_score_factor=0.0), 25, 0.0, has_details=True)
     scale = 2 * 5
     found = score_utility(values, mean * scale, (mean**2 + deviation**2) * scale**2)
     assert found == pytest.approx(expected_score_value(mean, deviation), abs=2e-3)
@@ -66,8 +66,8 @@ def test_the_table_of_score_values_is_the_expectation_of_an_arc_tangent(mean: fl
 
 
 def test_the_dynamic_score_utility_is_steepest_near_the_expected_score() -> None:
-    values = values_of(SearchParams(static_score_factor=0.0, dynamic_score_factor=1.0), 81, 20.0, has_details=True)
-    assert values.score_center == pytest.approx(16.0)
+    values = params_of(SearchParams(static_score_factor=0.0, dynamic_score_factor=1.0), 81, 20.0, has_details=True)
+    assert values.numbers["score_center"] == pytest.approx(16.0)
     slopes = [score_utility(values, x + 1, (x + 1) ** 2) - score_utility(values, x, x**2) for x in range(-40, 60)]
     assert slopes.index(max(slopes)) - 40 in (15, 16)
 
@@ -86,21 +86,19 @@ def test_every_utility_follows_from_the_own_evaluation_and_the_childrens_utiliti
 
 def test_the_chosen_edge_has_the_largest_value_plus_exploration() -> None:
     search = searched(PLAIN)
-    tree, root = search.tree, search.root
+    tree, root, numbers = search.tree, search.root, params_of(PLAIN, 25).numbers
     compared = 0
     for node in range(search.size()):
         if tree.nodes[node]["stage"] == EXPANDED:
             depth = 0 if node == ROOT else 1
-            chosen = choose_edge(
-                tree, search._exploration, node, depth, root.avoid, root.avoid_depth, search._scratch.generator
-            )
+            chosen = choose_edge(tree, numbers, node, depth, root.avoid, root.avoid_depth)
             assert chosen == preferred_edge(tree, node, PLAIN, is_root=node == ROOT)
             compared += 1
     assert compared > 300
 
 
 def test_an_evaluation_that_expects_a_smaller_error_weighs_more_up_to_the_maximum() -> None:
-    values = values_of(SearchParams(), 81, 0.0, has_details=True)
+    values = params_of(SearchParams(), 81, 0.0, has_details=True)
     weights = [playout_weight(values, 0.0, error, error) for error in (0.0, 0.1, 0.5, 1.0)]
     assert weights[0] == pytest.approx(8.0)
     assert weights == sorted(weights, reverse=True)

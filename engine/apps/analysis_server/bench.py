@@ -69,8 +69,7 @@ def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_m
     pool.submit(tasks)
     pool.close()
     seconds = time.perf_counter() - start
-    joined = pool.evaluator
-    return Way(threads, len(tasks) / seconds, sum(visits) / seconds, joined.rows / max(1, joined.calls))
+    return Way(threads, len(tasks) / seconds, sum(visits) / seconds, pool.rows / max(1, pool.calls))
 
 
 def _median(ways: Sequence[Way]) -> Way:

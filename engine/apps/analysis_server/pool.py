@@ -38,23 +38,24 @@ _MOST_THREADS = 32
 
 
 def default_threads(evaluator: Evaluator) -> int:
-    """Return how many positions at a time keep an evaluator busy, each with one leaf."""
+    """Return how many positions at a time keep an evaluator busy, each with one leaf or with one thread."""
     attributes = evaluator.attributes
-    return min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
+    return attributes.threads or min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
 
 
 class AnalysisPool:
     """Searches many positions at the same time.
 
-    threads: positions at a time. memory_mib: of all their trees together. evaluator: joins the calls to `inner`,
-    which is not closed.
+    threads: positions at a time. memory_mib: of all their trees together. evaluator: joins the calls to `inner`, which
+    is not closed, where that has programs it is `inner` itself.
     """
 
     def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int) -> None:
-        self.threads, self.inner, self.evaluator = threads, evaluator, JoinedEvaluator(evaluator)
+        self.threads, self.inner = threads, evaluator
+        self._calls = self._rows = 0
+        # Threads that evaluate by themselves have nothing to gain from larger batches.
+        self.evaluator = evaluator if evaluator.attributes.threads else JoinedEvaluator(evaluator)
         self._share_mib = max(1, memory_mib // threads)
-        attributes = evaluator.attributes
-        self._appetite = attributes.concurrent * attributes.preferred_batch
         self._tasks: list[tuple[int, int, Task]] = []
         self._numbers = count()
         self._open: dict[int, Task] = {}
@@ -66,6 +67,16 @@ class AnalysisPool:
         ]
         for worker in self._workers:
             worker.start()
+
+    @property
+    def calls(self) -> int:
+        """Batches that were evaluated so far, those of roots not counted where searches evaluate by themselves."""
+        return self.evaluator.calls if isinstance(self.evaluator, JoinedEvaluator) else self._calls
+
+    @property
+    def rows(self) -> int:
+        """Positions of these batches."""
+        return self.evaluator.rows if isinstance(self.evaluator, JoinedEvaluator) else self._rows
 
     def submit(self, tasks: Iterable[Task]) -> None:
         """Queue tasks, earlier ones first among those of one priority."""
@@ -119,7 +130,7 @@ class AnalysisPool:
         search.close()
 
     def _new_search(self) -> Search:
-        search = Search(self.evaluator, SearchParams(seed=0), self._share)
+        search = Search(self.evaluator, SearchParams(seed=0), self._sharing)
         search.doubts_counts = True
         return search
 
@@ -133,9 +144,9 @@ class AnalysisPool:
             self._searching += 1
             return heapq.heappop(self._tasks)[2]
 
-    def _share(self) -> int | None:
-        """Return how many leaves each of the present searches may have evaluated at a time, None for a lone one."""
-        return None if self._searching < 2 else max(1, self._appetite // self._searching)
+    def _sharing(self) -> int:
+        """Return how many searches share the evaluator."""
+        return max(1, self._searching)
 
     def _analyze(self, search: Search, task: Task) -> None:
         """Search one position and report the result."""
@@ -156,7 +167,11 @@ class AnalysisPool:
             stoppers.append(VisitStopper(task.visits))
         if task.seconds is not None:
             stoppers.append(TimeStopper(task.seconds))
+        calls, rows = search.driver.answers, search.driver.rows
         search.run(stoppers, task.visits, _Reporter(task, search).watch if task.report_every else None)
+        with self._change:
+            self._calls += search.driver.answers - calls
+            self._rows += search.driver.rows - rows
         task.on_report(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
 
     def memory_of(self, task: Task) -> int:

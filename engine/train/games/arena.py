@@ -20,11 +20,12 @@ from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules
 from engine.scoring import VOID, format_score
-from engine.search.forest import Forest, ForestSlot
+from engine.search.forest import Forest
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
 from engine.search.tree import ROOT
+from engine.search.worker import Worker
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.vertex import from_policy_index
@@ -178,7 +179,7 @@ class _Arena:
         room = min(player.evaluator.attributes.max_batch for player in players)
         groups = min(count, max(_LEAST_CALLS, -(-count // room)))
         self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._slots = [[forest.new_slot(len(group)) for forest in self._forests] for group in self._groups]
+        self._workers = [[forest.new_worker(len(group)) for forest in self._forests] for group in self._groups]
         self._seated: dict[int, _Seated] = {}
         self._finished: list[GameResult] = []
 
@@ -195,15 +196,15 @@ class _Arena:
             for tree in group:
                 self._sit_down(tree)
         while self._seated or self._finished:
-            for group, slots in zip(self._groups, self._slots, strict=True):
-                self._go_on(group, slots)
+            for group, workers in zip(self._groups, self._workers, strict=True):
+                self._go_on(group, workers)
                 while self._finished:
                     yield self._finished.pop(0)
 
-    def _go_on(self, group: list[int], slots: list[ForestSlot]) -> None:
+    def _go_on(self, group: list[int], workers: list[Worker]) -> None:
         """Take in what was evaluated for a group, play the moves that are found, and send the next leaves."""
-        for forest, slot in zip(self._forests, slots, strict=True):
-            forest.receive(slot)
+        for forest, worker in zip(self._forests, workers, strict=True):
+            forest.receive(worker)
         waiting: list[list[int]] = [[], []]
         for tree in group:
             if tree in self._seated:
@@ -211,13 +212,13 @@ class _Arena:
         while any(waiting):
             seat = FIRST if waiting[FIRST] else SECOND
             trees, waiting[seat] = waiting[seat], []
-            for tree in self._forests[seat].collect(slots[seat], trees):
+            for tree in self._forests[seat].collect(workers[seat], trees):
                 self._move(tree, seat)
                 if tree in self._seated:
                     waiting[self._seated[tree].seat()].append(tree)
-        for forest, slot in zip(self._forests, slots, strict=True):
-            if slot.rows:
-                forest.send(slot)
+        for forest, worker in zip(self._forests, workers, strict=True):
+            if worker.rows:
+                forest.send(worker)
 
     def _sit_down(self, tree: int) -> None:
         """Begin the next game at a tree, if there is one."""

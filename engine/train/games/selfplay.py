@@ -22,7 +22,8 @@ from typing import Any, Protocol
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.records.sgf_writer import write_game
-from engine.search.forest import Forest, ForestSlot
+from engine.search.forest import Forest
+from engine.search.worker import Worker
 from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
@@ -245,7 +246,7 @@ class _Table:
         room = max(1, attributes.max_batch // settings.leaves)
         groups = min(count, max(settings.batches or attributes.concurrent, -(-count // room)))
         self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._slots = [self.forest.new_slot(settings.leaves * len(group)) for group in self._groups]
+        self._workers = [self.forest.new_worker(settings.leaves * len(group)) for group in self._groups]
         self._games: dict[int, tuple[SelfplayGame, Plan]] = {}
         self._moves = 0
 
@@ -262,22 +263,22 @@ class _Table:
                     self._search(tree, None)
         try:
             while self._games and self._moves < last and not stop.is_set():
-                for group, slot in zip(self._groups, self._slots, strict=True):
-                    self._go_on(group, slot)
+                for group, worker in zip(self._groups, self._workers, strict=True):
+                    self._go_on(group, worker)
                 self._run.tell()
         finally:
-            for slot in self._slots:
-                self.forest.receive(slot)
+            for worker in self._workers:
+                self.forest.receive(worker)
 
-    def _go_on(self, group: list[int], slot: ForestSlot) -> None:
+    def _go_on(self, group: list[int], worker: Worker) -> None:
         """Take in what was evaluated for a group, play the moves that are found, and send its next leaves."""
-        self.forest.receive(slot)
+        self.forest.receive(worker)
         waiting = [tree for tree in group if tree in self._games]
         while waiting:
-            over = self.forest.collect(slot, waiting, self._settings.leaves)
+            over = self.forest.collect(worker, waiting, self._settings.leaves)
             waiting = [tree for tree in over if self._advance(tree)]
-        if slot.rows:
-            self.forest.send(slot)
+        if worker.rows:
+            self.forest.send(worker)
 
     def _advance(self, tree: int) -> bool:
         """Play the move of a finished search; return whether there is another search at this tree."""

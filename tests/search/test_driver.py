@@ -1,17 +1,19 @@
 """Threads that search without Python: the tree that one thread builds, and nothing lost, left or waited for."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
-from engine.search.backup import reopen
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats, TimeStopper
 from engine.search.tree import EXPANDED, ROOT, SIZE, TERMINAL, links_of
-from tests.native_fakes import NativeFake, needs_closures
+from tests.native_fakes import CALLS, NativeFake, needs_closures
 from tests.positions import game_from_diagram, random_game
 from tests.search.test_search import subtree
 
@@ -38,7 +40,7 @@ def begun(game: Game, evaluator: NativeFake, **params: float) -> Search:
 
 def assert_whole(search: Search) -> None:
     """Assert that nothing is under way, and that the visits of every node are its own and its links'."""
-    search._settle()
+    search.driver.wait()
     nodes = search.tree.nodes[: search.tree.counters[SIZE]]
     assert not nodes["pending"].any()
     for number in np.flatnonzero((nodes["stage"] == EXPANDED) & (nodes["visits"] > 0)).tolist():
@@ -46,20 +48,39 @@ def assert_whole(search: Search) -> None:
         assert nodes[number]["visits"] >= 1 + links if number != ROOT else nodes[number]["visits"] == 1 + links
 
 
+class InPython(NativeFake):
+    """The same evaluator for workers that are Python threads. Late answers of some calls change who is first."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self.attributes = replace(self.attributes, threads=0)
+        self._calls = 0
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self._calls += 1
+        time.sleep(0.002 if self._calls % 7 == 0 else 0.0)
+        super().evaluate(positions, count, out)
+
+
 @pytest.mark.parametrize("game", [Game(9), random_game(3, 7, 7, moves=20)], ids=["9x9", "7x7"])
-def test_one_thread_builds_the_tree_that_python_builds(game: Game) -> None:
-    search = begun(game, NativeFake(threads=1), batch_size=1)
-    visits = search.run([AtVisits(300)]).visits
-    assert visits >= 300
-    assert_whole(search)
-    other = begun(game, NativeFake(threads=1), batch_size=1)
-    assert other.run([], visits).visits == visits
-    if other.size() < search.size():
-        # The evaluation that was under way at the stop was given up; its leaf is in the tree, and new.
-        reopen(other.tree, other._slots[0].batch, other._collect(other._slots[0], 1))
-    assert other.pump is not None and search.pump is not None
-    assert other.pump.answered() == (0, 0) != search.pump.answered()
-    assert subtree(other.tree) == subtree(search.tree)
+@pytest.mark.parametrize(("threads", "batch"), [(1, 1), (1, 4), (2, 1), (3, 3), (2, 0)])
+def test_workers_in_turn_build_one_tree_with_python_and_without(game: Game, threads: int, batch: int) -> None:
+    evaluators = NativeFake(threads), NativeFake(threads, pauses=500), InPython(threads)
+    searches = [begun(game, evaluator, batch_size=batch) for evaluator in evaluators]
+    for search in searches:
+        assert search.run([], 200).visits == 200
+        assert search.run([], 300).visits == 300
+        assert_whole(search)
+    trees = [subtree(search.tree) for search in searches]
+    assert trees[0] == trees[1] == trees[2]
+
+
+@pytest.mark.parametrize("make", [NativeFake, InPython])
+def test_workers_that_are_not_in_turn_reach_the_visits_exactly(make: type[NativeFake]) -> None:
+    search = begun(Game(9), make(3), seed=0)
+    for visits in (1, 2, 7, 100, 333):
+        assert search.run([], visits).visits == visits
+        assert_whole(search)
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3, 8])
@@ -101,7 +122,7 @@ def test_a_stop_waits_for_no_evaluation_and_the_next_search_for_all() -> None:
     evaluator.pauses = _SLOW
     stats = search.run([TimeStopper(0.02)])
     answered = evaluator.positions
-    search._settle()
+    search.driver.wait()
     assert evaluator.positions > answered
     assert stats.visits == search.tree.nodes[ROOT]["visits"]
     assert_whole(search)
@@ -157,30 +178,24 @@ def test_a_search_without_anything_to_find_ends_by_itself() -> None:
     assert_whole(search)
 
 
-def test_a_search_goes_on_in_python_once_others_share_its_evaluator() -> None:
-    game, asked = Game(9), 0
-
-    def share() -> int | None:
-        nonlocal asked
-        asked += 1
-        return None if asked < 5 else 2
-
-    search = Search(NativeFake(2), SearchParams(random_symmetries=False), share)
+def test_a_search_uses_one_worker_while_others_share_its_evaluator() -> None:
+    game, sharing = Game(9), 4
+    evaluator = NativeFake(2)
+    search = Search(evaluator, SearchParams(random_symmetries=False), lambda: sharing)
     search.begin(game, game.to_play, game.legal_vertices())
-    search.run([AtVisits(1)])
-    asked = 0
-    without_python = search.run([AtVisits(20_000), TimeStopper(0.5)])
-    assert search.pump is not None
-    answers = search.pump.answered()[1]
-    assert 0 < answers < without_python.visits
+    search.run([AtVisits(500), TimeStopper(60)])
+    assert [int(counts[CALLS]) > 0 for counts in evaluator.counts[1:3]] == [True, False]
+    assert_whole(search)
+    sharing = 1
+    search.run([AtVisits(2000), TimeStopper(60)])
+    assert all(int(counts[CALLS]) > 0 for counts in evaluator.counts[-2:])
     assert_whole(search)
 
 
 def test_time_is_told_by_parts() -> None:
     search = begun(Game(9), NativeFake(2, pauses=200))
     search.run([TimeStopper(0.2)])
-    assert search.pump is not None
-    seconds = search.pump.seconds
+    seconds = search.driver.seconds
     assert 0.05 < seconds["all"] < 20.0
     assert all(seconds[part] > 0 for part in ("select", "backup", "evaluate"))
     assert sum(seconds[part] for part in ("select", "backup", "encode", "evaluate")) < 1.05 * seconds["all"]

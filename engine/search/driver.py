@@ -1,0 +1,310 @@
+"""The driver of every search of one tree: workers that walk, evaluate and back up side by side.
+
+Each worker has a batch. It backs up what was evaluated and collects its next leaves while it holds the lock, and
+evaluates them without it (see `engine.search.advance`). No thread has to be woken or waited for, and with one batch a
+worker fewer leaves are under evaluation than if one thread walked for all, so less is chosen in ignorance of what
+others find. An evaluator that kernels can call is called from a compiled loop without Python; with any other the same
+loop runs in a Python thread. Which worker comes first is a matter of chance, unless they work in turn.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.evaluation.evaluator import Evaluator, program_of
+from engine.native.closures import FAILED, Closure, Held, invoke, runs_closures
+from engine.native.locks import holding, new_lock
+from engine.search.advance import (
+    CONTROL,
+    GO_ON,
+    HAS_FAILED,
+    IS_BROKEN,
+    OVER,
+    WAIT,
+    WALKING,
+    finish_batch,
+    run_worker,
+    start_batch,
+    ticks_now,
+)
+from engine.search.kernel_params import SCORE_TABLE
+from engine.search.position import Scratch
+from engine.search.pruning import make_room
+from engine.search.throughput import Load, Throughput
+from engine.search.tree import IS_FULL, Tree, playouts_without_evaluation
+from engine.search.worker import Worker
+
+_PARTS = ("select", "backup", "encode", "evaluate")
+_ANSWERS_TO_MEASURE, _SECONDS_TO_MEASURE = 24, 0.01
+"""What a measurement of the speed takes at least."""
+_POLL_SECONDS = 0.004
+"""How often the caller of a search is asked whether it is over."""
+_IDLE_ROUNDS = 2
+"""Rounds in a row without progress after which no playout is possible, or the visits are reached."""
+_FULL = 0.9
+"""Share of the wanted rows that batches must have on average for their speed to count."""
+
+
+def worker_count(evaluator: Evaluator) -> int:
+    """Return how many workers keep an evaluator busy."""
+    return evaluator.attributes.threads or evaluator.attributes.concurrent
+
+
+class Driver:
+    """Searches one tree with some workers. Not thread-safe.
+
+    trees, params: arrays with one more axis in front, see `engine.search.advance`; of one tree.
+    seconds: spent by all workers together in each part; those in which they might have worked in "all".
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, trees: Any, scratch: Scratch, params: NDArray[np.void], workers: Sequence[Worker]
+    ) -> None:
+        self.seconds = dict.fromkeys((*_PARTS, "all"), 0.0)
+        self.is_native = evaluator.attributes.threads > 0
+        self._evaluator, self._workers, self._params = evaluator, workers, params
+        self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
+        self._control = np.zeros(1, dtype=CONTROL)
+        self._lock, self._changed = new_lock(), threading.Condition()
+        self._held_trees, self._held_scratch = _argument(trees), _argument(scratch)
+        self._arrays = [_argument(worker.arrays) for worker in workers]
+        self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
+        self._names: tuple[str, ...] = ()
+        self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix="search")
+        self._running: dict[int, Future[None]] = {}
+        self._load, self._most_rows = Load(1, 1), workers[0].positions.capacity
+        self._throughput: Throughput | None = None
+
+    @property
+    def throughput(self) -> Throughput:
+        """The speeds that were measured on this board."""
+        if self._throughput is None:
+            attributes = replace(self._evaluator.attributes, concurrent=len(self._workers))
+            self._throughput = Throughput(attributes, most=self._most_rows)
+        return self._throughput
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Hold the lock of the tree."""
+        with holding(self._lock) if self.is_native else self._changed:
+            yield
+
+    @property
+    def answers(self) -> int:
+        """Batches that were backed up so far."""
+        return int(self._control[0]["answers"])
+
+    @property
+    def rows(self) -> int:
+        """Leaves of these batches."""
+        return int(self._control[0]["rows_answered"])
+
+    def run(
+        self, roots: Any, load: Callable[[], Load], is_over: Callable[[], bool], *, is_in_turn: bool = False
+    ) -> bool:
+        """Search until it is over, the visits are reached, or nothing is found any more. Raises as `evaluate`.
+
+        roots: the position, as trees. load: asked now and then for the number of workers and the rows of a batch.
+        is_over: called every few milliseconds, with the lock held, in this thread or in one of a worker.
+        is_in_turn: make the same tree every time that the load is the same.
+        Returns whether `is_over` ended the search.
+        """
+        idle, control = 0, self._control[0]
+        control["is_in_turn"] = is_in_turn
+        self._is_over, self._has_been_over, self._next_look = is_over, False, 0.0
+        works = self._works(roots)
+        while idle < _IDLE_ROUNDS:
+            before = self._progress()
+            control["stop"] = control["turn"] = 0
+            self._set_load(load())
+            self._start(works)
+            while not self._has_ended(_POLL_SECONDS):
+                with self.holding():
+                    if self._has_been_over or is_over():
+                        return True
+                self._measure()
+                wanted = load()
+                if wanted != self._load and not is_in_turn:
+                    with self.holding():
+                        self._set_load(wanted)
+                    self._start(works)
+            if self._has_been_over:
+                return True
+            if self._tree.counters[IS_FULL]:
+                make_room(self._tree)
+            idle = 0 if self._progress() > before else idle + 1
+        return False
+
+    def _works(self, roots: Any) -> list[Callable[[], None]]:
+        """Return what each worker is to do; what that needs stays alive as long as it does."""
+        trees, scratch, held_roots = self._held_trees, self._held_scratch, _argument(roots)
+        works: list[Callable[[], None]] = []
+        for number, (worker, arrays) in enumerate(zip(self._workers, self._arrays, strict=True)):
+            shared = scratch, self._params, SCORE_TABLE, self._control, arrays
+            finish, start = _step(finish_batch, trees, *shared), _step(start_batch, trees, held_roots, *shared)
+            program = program_of(self._evaluator, worker.positions, worker.evaluation)
+            if program is None:
+                works.append(partial(self._run_in_python, worker, finish, start))
+                continue
+            self._most_rows = min(program.rows, worker.positions.capacity)
+            self._names = ("backup", "select", *(step.name for step in program.steps))
+            self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
+            closures = [finish, start, *(step.closure for step in program.steps)]
+            works.append(partial(self._run_native, worker, closures, self._spent[number]))
+        return works
+
+    def _run_native(self, worker: Worker, closures: list[Any], spent: NDArray[np.int64]) -> None:
+        addresses = np.array([closure.address for closure in closures])
+        run_worker(self._lock, self._control, worker.state, addresses, spent)
+
+    def _run_in_python(self, worker: Worker, finish: "_Step", start: "_Step") -> None:
+        try:
+            rows, seconds = 0, 0.0
+            while rows != OVER:
+                with self._changed:
+                    self.seconds["evaluate"] += seconds
+                    self._look()
+                    while (rows := self._advance(rows, finish, start)) == WAIT:
+                        self._changed.wait()
+                    self._changed.notify_all()
+                if rows == FAILED:
+                    raise IndexError("a kernel of the search reached beyond an array")
+                seconds = 0.0
+                if rows > 0:
+                    begun = time.perf_counter()
+                    self._evaluator.evaluate(worker.positions, rows, worker.evaluation)
+                    seconds = time.perf_counter() - begun
+        except BaseException:
+            with self._changed:
+                self._control[0]["stop"] = 1
+                self._changed.notify_all()
+            raise
+
+    def _look(self) -> None:
+        """Ask whether the search is over, if that is due: a worker in Python need not wait until its caller does."""
+        now = time.monotonic()
+        if now >= self._next_look and not self._has_been_over:
+            self._next_look = now + _POLL_SECONDS
+            self._has_been_over = self._is_over()
+            self._control[0]["stop"] |= self._has_been_over
+
+    def _advance(self, answered: int, finish: "_Step", start: "_Step") -> int:
+        """Make one step of a worker as `run_worker` does, with the lock held."""
+        turn, begun = self._control[0]["turn"], time.perf_counter()
+        rows = finish(answered)
+        between = time.perf_counter()
+        self.seconds["backup"] += between - begun
+        if rows == GO_ON:
+            rows = start(0)
+            self.seconds["select"] += time.perf_counter() - between
+        if rows == WAIT and self._control[0]["turn"] != turn:
+            self._changed.notify_all()
+        return rows
+
+    def _progress(self) -> int:
+        """Return a number that grows by every playout."""
+        return self.answers + int(playouts_without_evaluation(self._tree.counters))
+
+    def _set_load(self, load: Load) -> None:
+        self._load = Load(min(load.calls, len(self._workers)), min(load.batch, self._most_rows))
+        self._control[0]["workers"], self._control[0]["batch"] = self._load
+        self._measured, self._since = (self.answers, self.rows), time.perf_counter()
+
+    def _start(self, works: Sequence[Callable[[], None]]) -> None:
+        """Set the workers to work that the load asks for and that do not work yet."""
+        if not self._running:
+            self._ticks, self._began = ticks_now() if self.is_native else 0, time.perf_counter()
+        for number in range(self._load.calls):
+            running = self._running.get(number)
+            if running is None or (running.done() and running.exception() is None):
+                worker = self._workers[number]
+                worker.wait()
+                worker.state[0]["state"] = WALKING
+                worker.future = self._running[number] = self._threads.submit(works[number])
+
+    def _has_ended(self, seconds: float) -> bool:
+        """Wait some seconds at most; return whether all workers have ended by themselves. Raises as `evaluate`."""
+        if wait(self._running.values(), seconds).not_done:
+            return False
+        running, self._running = self._running, {}
+        self._add_up()
+        for future in running.values():
+            future.result()
+        for worker in self._workers:
+            state, rows = worker.state[0]["state"], worker.rows
+            if state == IS_BROKEN:
+                raise IndexError("a kernel of the search reached beyond an array")
+            if state == HAS_FAILED:
+                self._evaluator.evaluate(worker.positions, rows, worker.evaluation)
+                raise RuntimeError(f"{self._evaluator.attributes.name} failed in one way and not in the other")
+        return True
+
+    def _measure(self) -> None:
+        """Note the speed of the present load once enough is known of it."""
+        answers, rows = self.answers - self._measured[0], self.rows - self._measured[1]
+        seconds, (calls, batch) = time.perf_counter() - self._since, self._load
+        if answers < _ANSWERS_TO_MEASURE * calls or seconds < _SECONDS_TO_MEASURE:
+            return
+        if rows >= _FULL * batch * answers:
+            self.throughput.record(calls, batch, seconds * calls * batch / rows)
+        self._measured, self._since = (self.answers, self.rows), time.perf_counter()
+
+    def stop(self) -> None:
+        """Stop all workers and take back the leaves under evaluation, without waiting for it."""
+        with self.holding():
+            self._control[0]["stop"] = 1
+            for worker in self._workers:
+                worker.give_up(self._trees, self._params)
+            if not self.is_native:
+                self._changed.notify_all()
+        if self._running:
+            self._running = {}
+            self._add_up()
+
+    def _add_up(self) -> None:
+        """Add up the time since the start."""
+        elapsed = time.perf_counter() - self._began
+        if self.is_native:
+            second = max(1.0, float(ticks_now() - self._ticks)) / elapsed
+            for spent in self._spent:
+                for name, ticks in zip(self._names, spent.tolist(), strict=False):
+                    self.seconds[name] += ticks / second
+                spent[:] = 0
+        self.seconds["all"] += elapsed * self._load.calls
+
+    def wait(self) -> None:
+        """Wait until no evaluation is under way that was given up."""
+        for worker in self._workers:
+            worker.wait()
+
+    def close(self) -> None:
+        """Stop the threads for good."""
+        self._threads.shutdown()
+
+
+_Step = Callable[[int], int]
+
+
+def _argument(value: Any) -> Any:
+    """Return arrays as kernels take them for every step: in memory for closures, or as they are."""
+    return Held(value) if runs_closures() else value
+
+
+def _step(function: Callable[..., int], *fixed: Any) -> _Step:
+    """Return a kernel with all arguments but the last."""
+    return _Closure(function, *fixed) if runs_closures() else partial(function, *fixed)
+
+
+class _Closure(Closure):
+    """A closure that Python calls, too. To hand over all arguments each time would take longer than a walk."""
+
+    def __call__(self, number: int) -> int:
+        return int(invoke(self.address, number))

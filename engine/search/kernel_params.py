@@ -1,0 +1,129 @@
+"""`SearchParams` as kernels read them: one record a tree."""
+
+import math
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.search.params import SearchParams
+
+_FLOATS = (
+    *("c_puct", "c_puct_log", "c_puct_base", "stdev_prior", "stdev_prior_weight", "stdev_scale"),
+    *("fpu_reduction", "root_fpu_reduction", "fpu_policy_power", "virtual_loss", "wide_root_noise", "rave_bias"),
+    *("rave_prior", "forced_playouts", "static_score_factor", "dynamic_score_factor", "dynamic_score_scale"),
+    *("value_weight_exponent", "noise_prune_scale", "subtree_value_bias_factor", "subtree_value_bias_exponent"),
+    *("uncertainty_coefficient", "uncertainty_max_weight", "policy_optimism", "root_policy_optimism"),
+)
+"""Fields of `SearchParams` that kernels read as they are."""
+assert set(_FLOATS) <= {field.name for field in fields(SearchParams)}
+
+KERNEL_PARAMS = np.dtype(
+    [
+        *((name, np.float64) for name in _FLOATS),
+        ("utility_radius", np.float64),
+        ("root_of_area", np.float64),
+        ("score_center", np.float64),
+        ("terminal_weight", np.float64),
+        ("doubt", np.float64),
+        ("visits", np.int64),
+        ("evaluated", np.int64),
+        ("in_flight", np.int64),
+        ("seed", np.int64),
+        ("shares_nodes", np.int64),
+        ("symmetries", np.int64),
+        ("symmetry_seed", np.uint64),
+        ("generator", np.uint64),
+    ],
+    align=True,
+)
+"""What one search goes by, besides the fields of `SearchParams`:
+
+utility_radius: the largest utility there is. root_of_area: sqrt(width * height). score_center: points around which the
+    dynamic part of the score utility is steepest, Black-positive.
+terminal_weight: weight of a finished game. doubt: points by which the count of a finished game may differ from what the
+    evaluator expected before the last pass; beyond, the evaluator is believed: by territory rules a count takes dead
+    stones that nobody bothered to capture for alive ones. 0 never doubts.
+visits: of the root at which the search ends, those of earlier searches included. in_flight: leaves under evaluation.
+evaluated: leaves of this search so far; with seed it makes the seed of each leaf, for evaluators that draw numbers.
+symmetries: of the board, one of which every leaf is evaluated under; 1 for the position as it is. symmetry_seed: with
+    the hash of the position it decides which. generator: state of the random numbers of walks, never 0.
+"""
+NO_LIMIT = 1 << 62
+"""Of visits."""
+
+TABLE_MEANS, TABLE_DEVIATIONS = 513, 97
+STEPS = 8.0
+"""Steps of the table of expected score values for each unit of mean and deviation."""
+_CENTER_PULL = 0.8
+
+
+class Params(NamedTuple):
+    """numbers: one record of KERNEL_PARAMS. score_table: see `score_table`; it is too large for each record."""
+
+    numbers: Any
+    score_table: NDArray[np.float32]
+
+
+def score_table() -> NDArray[np.float32]:
+    """Return the expectation of 2/pi * atan(x) over x normal, [mean, deviation] float32.
+
+    Means from -32 to 32 and deviations from 0 to 12 in steps of 1/8 (KataGo's score utility).
+    """
+    means = (np.arange(TABLE_MEANS) - TABLE_MEANS // 2) / STEPS
+    deviations = np.arange(TABLE_DEVIATIONS) / STEPS
+    steps = np.linspace(-5.0, 5.0, 401)
+    density = np.exp(-0.5 * steps**2)
+    density /= density.sum()
+    table = np.empty((TABLE_MEANS, TABLE_DEVIATIONS), dtype=np.float32)
+    for column, deviation in enumerate(deviations):
+        table[:, column] = np.arctan(means[:, None] + deviation * steps[None, :]) @ density
+    return table * np.float32(2.0 / math.pi)
+
+
+SCORE_TABLE = score_table()
+
+
+def utility_radius(params: SearchParams) -> float:
+    """Return the largest utility there is."""
+    return 1.0 + params.static_score_factor + params.dynamic_score_factor
+
+
+def new_records(count: int) -> NDArray[np.void]:
+    """Return records of KERNEL_PARAMS for some trees."""
+    records = np.zeros(count, dtype=KERNEL_PARAMS)
+    records["symmetries"] = records["generator"] = 1
+    return records
+
+
+def write_params(
+    record: np.void, params: SearchParams, area: int, expected_score: float = 0.0, *, has_details: bool = False
+) -> None:
+    """Write what follows from the parameters into a record of KERNEL_PARAMS; counters and seeds stay.
+
+    expected_score: of the root in points, Black-positive. has_details: of the evaluator.
+    """
+    for name in _FLOATS:
+        record[name] = getattr(params, name)
+    size = math.sqrt(area)
+    record["utility_radius"], record["root_of_area"] = utility_radius(params), size
+    record["score_center"] = score_center(expected_score, size, params.dynamic_score_scale)
+    record["shares_nodes"] = params.shares_nodes
+    if not has_details:
+        record["uncertainty_coefficient"] = 0.0
+    is_weighted = record["uncertainty_coefficient"] > 0.0
+    record["terminal_weight"] = params.uncertainty_max_weight if is_weighted else 1.0
+
+
+def params_of(params: SearchParams, area: int = 1, expected_score: float = 0.0, *, has_details: bool = False) -> Params:
+    """Return what kernels take, for a single call."""
+    records = new_records(1)
+    write_params(records[0], params, area, expected_score, has_details=has_details)
+    return Params(records[0], SCORE_TABLE)
+
+
+def score_center(expected: float, root_of_area: float, scale: float) -> float:
+    """Return the center of the dynamic score utility for a root of this expected score."""
+    cap = root_of_area * scale
+    return min(max(expected * _CENTER_PULL, expected - cap), expected + cap)

@@ -1,0 +1,66 @@
+"""The memory of one worker: a batch of leaves, and what the evaluator answers."""
+
+from concurrent.futures import Future, wait
+from typing import Any
+
+import numpy as np
+
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
+from engine.game import Game
+from engine.search.advance import EVALUATING, GIVEN_UP, HAS_FAILED, WORKER, WorkerArrays, reopen_rows
+from engine.search.backup import Answers
+from engine.search.position import MAX_DEPTH, Batch
+
+_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": ()}
+"""Shapes of a row of the fields of a `Batch` that a `PositionBatch` lacks."""
+
+
+class Worker:
+    """One batch on its way between trees and evaluator.
+
+    capacity: rows. trees: the trees that it may be filled from, at most. future: of what works with the batch.
+    """
+
+    def __init__(self, capacity: int, game: Game, *, has_details: bool, number: int = 0, trees: int = 1) -> None:
+        self.positions = PositionBatch(capacity, game.width, game.height)
+        self.evaluation = out = Evaluation(capacity, game.width, game.height)
+        shared: dict[str, Any] = {name: getattr(self.positions, name) for name in Batch._fields if name not in _WALK}
+        walks: dict[str, Any] = {name: np.empty((capacity, *shape), dtype=np.int32) for name, shape in _WALK.items()}
+        self.state = np.zeros(1, dtype=WORKER)
+        self.state["number"] = number
+        self.arrays = WorkerArrays(
+            batch=Batch(**shared, **walks),
+            answers=Answers(
+                policy=out.policy,
+                value=out.value,
+                score=out.score,
+                ownership=out.ownership,
+                first_play=out.first_play,
+                details=out.details,
+                has_details=has_details,
+            ),
+            state=self.state,
+            owners=np.zeros(capacity, dtype=np.int64),
+            chosen=np.zeros(trees, dtype=np.int64),
+            status=np.zeros(trees, dtype=np.int8),
+        )
+        self.future: Future[None] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Leaves in the batch."""
+        return int(self.state[0]["rows"])
+
+    def give_up(self, trees: Any, params: Any) -> None:
+        """Take back leaves that are under evaluation. Needs the lock of the trees."""
+        if self.state[0]["state"] in (EVALUATING, HAS_FAILED):
+            self.state[0]["state"] = GIVEN_UP
+        # Also where there is nothing to take back, so that the warm-up of a player loads the kernel.
+        reopen_rows(trees, params, self.arrays)
+
+    def wait(self) -> None:
+        """Wait until nothing uses the batch any more."""
+        if self.future is not None:
+            wait([self.future])
+            self.future = None
