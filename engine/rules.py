@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.errors import BadRules
+from engine.support.json_text import json_text
 
 
 class Ko(StrEnum):
@@ -81,7 +82,7 @@ class Rules:
 
     def to_json(self) -> str:
         """Return the one-line JSON text of `kata-get-rules`."""
-        return json.dumps({key: getattr(self, field) for key, (field, _) in sorted(_FIELDS.items())})
+        return json_text({key: getattr(self, field) for key, (field, _) in sorted(_FIELDS.items())})
 
 
 _FIELDS: dict[str, tuple[str, type[bool] | type[StrEnum]]] = {

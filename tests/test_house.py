@@ -189,3 +189,16 @@ def test_no_test_asserts_how_long_something_takes() -> None:
 def test_few_tests_use_private_names() -> None:
     found = {name: names for name, function in functions_of_tests() if (names := private_names(function))}
     assert len(found) <= MOST_PRIVATE, found
+
+
+def test_json_is_written_by_json_text_alone() -> None:
+    """`json_text` never writes NaN or Infinity, which are no JSON; the server below only checks that it can encode."""
+    writers = {
+        path.relative_to(ROOT).as_posix()
+        for path in tracked_files()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("engine", "gtp", "keima.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if ast.unparse(node) in ("json.dump", "json.dumps")
+        or (isinstance(node, ast.ImportFrom) and node.module == "json")
+    }
+    assert writers == {"engine/support/json_text.py", "gtp/json_analysis/server.py"}

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from engine.errors import GoError
 from engine.support.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.json_text import json_text
 
 SETTINGS_FILE = "settings.json"
 RESULTS_FILE = "results.jsonl"
@@ -47,7 +48,7 @@ class RunFolder:
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line, which finishes a piece of work."""
         if self._lines is not None:
-            append_line(self._lines, json.dumps(line))
+            append_line(self._lines, json_text(line))
 
 
 def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type[Exception] = GoError) -> list[T]:
@@ -70,7 +71,7 @@ def keep_settings(path: Path, settings: Mapping[str, Any], failure: type[Excepti
 
     Raises `failure`, naming the first setting that differs, where the file holds others.
     """
-    text = json.dumps(settings, indent=1) + "\n"
+    text = json_text(settings, indent=1) + "\n"
     if not path.exists():
         write_atomically(path, text)
         return False

@@ -5,7 +5,6 @@ It knows the types of fields, not what they mean; the ranges of values are the d
 """
 
 import dataclasses
-import json
 import tomllib
 import types
 import typing
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import GoError
+from engine.support.json_text import json_text
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ def _toml_value(value: Any) -> str:
         return repr(value)
     if isinstance(value, (str, Path)):
         # A basic string of TOML is one of JSON, but for surrogate pairs, which it lacks, and DEL, which it forbids.
-        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+        return json_text(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_toml_value(str(key))} = {_toml_value(each)}" for key, each in value.items()) + " }"
     if isinstance(value, Sequence):

@@ -3,11 +3,11 @@
 The text is KataGo's (v1.17), always from White's point of view; lines end without KataGo's trailing spaces.
 """
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from engine.support.json_text import json_text
 from gtp.args import expect, parse_color, parse_float, syntax_error
 from gtp.errors import GtpError
 from gtp.protocol import Command
@@ -108,7 +108,7 @@ def kata_get_models(state: GtpState, command: Command) -> str:
         "version": facts.version,
     }
     # Field names, types and the text "true" are KataGo's.
-    return json.dumps([model], separators=(",", ":"), ensure_ascii=False)
+    return json_text([model], separators=(",", ":"), ensure_ascii=False)
 
 
 COMMANDS: dict[str, Handler] = {

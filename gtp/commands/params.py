@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.support.json_text import json_text
 from gtp.args import expect
 from gtp.errors import GtpError
 from gtp.params import PARAMS
@@ -22,15 +23,15 @@ def kata_get_param(state: GtpState, command: Command) -> str:
     """Report one parameter."""
     expect(command.args, 1)
     value = get_param(state, command.args[0])
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json_text(value)
 
 
 def kata_get_params(state: GtpState, command: Command) -> str:
     """Report all parameters as one line of JSON."""
     expect(command.args, 0)
     values = {name: get_param(state, name) for name in PARAMS}
-    texts = {name: json.dumps(values[name]) for name, param in PARAMS.items() if param.as_text}
-    return json.dumps(values | texts, separators=(",", ":"))
+    texts = {name: json_text(values[name]) for name, param in PARAMS.items() if param.as_text}
+    return json_text(values | texts, separators=(",", ":"))
 
 
 def kata_set_param(state: GtpState, command: Command) -> str:
@@ -56,7 +57,7 @@ def kata_set_params(state: GtpState, command: Command) -> str:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json_text(value)
 
 
 def get_param(state: GtpState, name: str) -> Any:

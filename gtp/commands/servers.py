@@ -1,8 +1,8 @@
 """Commands of Go servers: KGS's end of a game and chat, CGOS's analysis and result."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from engine.support.json_text import json_text
 from engine.vertex import format_vertex
 from gtp.args import expect, parse_color
 from gtp.commands.explain import explanation
@@ -53,7 +53,7 @@ def cgos_genmove_analyze(state: GtpState, command: Command) -> Stream:
     def think(emit: Emit) -> str:
         with state.interrupts.searching(command.line, Signal.INTERRUPT):
             decision = decide(state, color)
-        emit(json.dumps(_report(state), separators=(",", ":")))
+        emit(json_text(_report(state), separators=(",", ":")))
         return f"play {play_decision(state, color, decision)}"
 
     return think

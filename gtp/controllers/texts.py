@@ -3,13 +3,13 @@
 `$command` in a text is replaced by the engine's command line in the form that the file needs.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from string import Template
 
 from engine.errors import GoError
 from engine.support.command_line import joined
+from engine.support.json_text import json_text
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def _as_plain_words(command: Sequence[str]) -> str:
 def _for_properties(command: Sequence[str]) -> str:
     """Format a command line for Java's property files, which have the escapes of JSON strings."""
     # Java's properties use the same backslash escapes as JSON.
-    return json.dumps(_as_plain_words(command))[1:-1]
+    return json_text(_as_plain_words(command))[1:-1]
 
 
 def _has_space(word: str) -> bool:
@@ -59,18 +59,18 @@ def _refuse(command: Sequence[str], is_wrong: Callable[[str], bool], what: str) 
 
 def _as_words(command: Sequence[str]) -> str:
     """Format the words as a JSON list."""
-    return json.dumps(list(command))
+    return json_text(list(command))
 
 
 def _as_text(command: Sequence[str]) -> str:
     """Format the command line as a JSON string."""
-    return json.dumps(joined(command))
+    return json_text(joined(command))
 
 
 def _as_engine(command: Sequence[str]) -> str:
     """Format one entry of Sabaki's list of engines."""
     members = {"name": "Keima", "path": command[0], "args": joined(command[1:]), "commands": ""}
-    return json.dumps(members, indent=2, ensure_ascii=False)
+    return json_text(members, indent=2, ensure_ascii=False)
 
 
 _KGS = """\

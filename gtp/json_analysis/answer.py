@@ -1,9 +1,9 @@
 """Builds the JSON of answers, with KataGo's fields, order and digits. Knows no search and no stream."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from engine.color import WHITE, for_color
+from engine.support.json_text import json_text
 from engine.vertex import NO_POINT, format_vertex, points, row_column
 from gtp.json_analysis.query import Asked
 
@@ -23,7 +23,7 @@ _NOT_LEGAL = -1.0
 
 def to_line(answer: Object) -> str:
     """Format an answer as one line: keys sorted, no spaces, text unescaped."""
-    return json.dumps(answer, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(answer, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def answer_to(asked: Asked, report: "Report", view: int) -> Object:

@@ -3,7 +3,6 @@
 A query describes one or several positions of a game. Nothing is searched here.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine.color import BLACK, WHITE
 from engine.errors import BadRules, GoError, IllegalMove
 from engine.rules import MOST_KOMI, Rules, is_komi, parse_rules_and_komi
+from engine.support.json_text import json_text
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import parse_color
 from gtp.json_analysis.fields import (
@@ -173,7 +173,7 @@ def _rules(given: Object) -> tuple[Rules, float]:
     value = given.get("rules")
     if not isinstance(value, str | dict):
         raise QueryError("rules", _RULES)
-    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    text = value if isinstance(value, str) else json_text(value, separators=(",", ":"))
     try:
         rules, komi = parse_rules_and_komi(text)
     except BadRules:
@@ -199,7 +199,7 @@ def _settings(given: Object, settings: Settings, warn: Warn) -> Settings:
         changes = given["overrideSettings"]
         if not isinstance(changes, dict):
             raise QueryError("overrideSettings", "Must be an object")
-        texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in changes.items()}
+        texts = {key: value if isinstance(value, str) else json_text(value) for key, value in changes.items()}
         try:
             settings, unknown = overridden(settings, texts)
         except GoError as error:

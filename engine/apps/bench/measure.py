@@ -4,7 +4,6 @@ Knows no budget. Every figure is the median of several runs. What is measured is
 door, which hands in the program's own command line and the evaluators by name.
 """
 
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from engine.native.machine import machine, versions
 from engine.search.bench_positions import searched_positions
 from engine.search.evaluator_speed import Measured
 from engine.search.params import SearchParams
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 
 EvaluatorFactories = Mapping[Names, Callable[[], Evaluator]]
@@ -78,7 +78,7 @@ def cli_bench(
     with ProgressBar(sys.stderr, len(sizes) * runs) as bar:
         figures = measure(player, factories, effort, bar, sizes=sizes, cold=cold, katago=katago, memory=memory)
     if as_json:
-        print(json.dumps(figures, indent=1))
+        print(json_text(figures, indent=1))
     else:
         print_table(figures)
     return 0

@@ -1,6 +1,5 @@
 """`keima match`: settings to a match, progress on stderr, tables on stdout, an exit status."""
 
-import json
 import sys
 from functools import partial
 from typing import IO
@@ -14,6 +13,7 @@ from engine.match.store import GameRecord
 from engine.match.table import tables
 from engine.match.tournament import run_match
 from engine.support.files import claimed, write_atomically
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, interrupting
 
@@ -31,7 +31,7 @@ def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: I
                 on_game = partial(_show_progress, bar, settings, set())
                 result = run_match(settings, options.out, resume=options.resume, on_game=on_game)
             if options.out is not None:
-                text = json.dumps(summary(result.records, settings), indent=1)
+                text = json_text(summary(result.records, settings), indent=1)
                 write_atomically(options.out / "summary.json", text + "\n")
     except MatchError as error:
         errors.write(f"keima match: {error}\n")

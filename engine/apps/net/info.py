@@ -4,7 +4,6 @@ Imports numpy, and nothing that could evaluate the network: any file is explaine
 """
 
 import io
-import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from engine.evaluators.finding import find_network
 from engine.nets.drawing import largest_board, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
+from engine.support.json_text import json_text
 from weights.registry import format_of, load
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def cli_info(
     if drawing is not None:
         Path(drawing).write_text(svg(spec, input_lines(spec)), encoding="utf-8")
     if as_json:
-        screen.write(json.dumps(facts(spec, path, inputs=inputs, tensors=tensors), indent=1) + "\n")
+        screen.write(json_text(facts(spec, path, inputs=inputs, tensors=tensors), indent=1) + "\n")
     else:
         _print(screen, spec, path, inputs=inputs, tensors=tensors)
     return 0

@@ -19,6 +19,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.handicap import fixed_handicap_points
 from engine.rules import TROMP_TAYLOR, Rules, parse_rules
+from engine.support.json_text import json_text
 from engine.vertex import format_vertex, parse_vertex
 
 Golden: TypeAlias = Mapping[str, Any]
@@ -40,7 +41,7 @@ def read_golden(path: str | Path) -> Golden:
 
 def rules_of(value: object) -> Rules:
     """Return the rules of a record: a name or an object, as `kata-set-rules` takes them."""
-    return parse_rules(value if isinstance(value, str) else json.dumps(value))
+    return parse_rules(value if isinstance(value, str) else json_text(value))
 
 
 def play_record(record: Golden, *, rules: Rules = TROMP_TAYLOR, encore: bool = False, lenient: bool = False) -> Game:

@@ -1,6 +1,5 @@
 """`keima solve`: problems in, progress on stderr, tables or JSON on stdout, an exit status."""
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from engine.apps.solve.store import Store
 from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED
 from engine.vertex import MAX_SIZE
@@ -66,7 +66,7 @@ def cli_solve(
         if out is not None:
             _write(out, answers, settings, errors)
     if as_json:
-        screen.write(json.dumps(summary(answers, settings)) + "\n")
+        screen.write(json_text(summary(answers, settings)) + "\n")
     elif answers:
         _show(screen, answers, len(chosen), settings)
     return INTERRUPTED if interrupted else 0
@@ -118,7 +118,7 @@ def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSe
 
 def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO[str]) -> None:
     """Write summary.json and, where matplotlib is installed, solved.png."""
-    write_atomically(out / "summary.json", json.dumps(summary(answers, settings), indent=1) + "\n")
+    write_atomically(out / "summary.json", json_text(summary(answers, settings), indent=1) + "\n")
     if not answers:
         return
     from engine.apps.solve.plot import plot

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from engine.apps.web.table import Table
 from engine.apps.web.view import view
 from engine.errors import GoError
+from engine.support.json_text import json_text
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class PageServer(ThreadingHTTPServer):
         with self._event_lock:
             if self._event[0] != self.table.version:
                 snapshot = self.table.facts()
-                text = json.dumps(view(snapshot), allow_nan=False)
+                text = json_text(view(snapshot))
                 self._event = (snapshot.version, b"data: " + text.encode() + b"\n\n")
             return self._event
 
@@ -230,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _fail(self, status: HTTPStatus, message: str) -> None:
-        self._send(json.dumps({"error": message}).encode(), "application/json", status=status)
+        self._send(json_text({"error": message}).encode(), "application/json", status=status)
 
     def _head(self, headers: dict[str, str]) -> None:
         safe = {

@@ -5,7 +5,7 @@ positions of one game are not independent: the figures are about as sure as the 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -84,19 +84,6 @@ class Accuracy:
     by_ply: tuple[Figures, ...]
     by_size: tuple[Figures, ...]
     bucket: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it as JSON has it: NaN becomes None."""
-        plain: dict[str, Any] = _without_nan(asdict(self))
-        return plain
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 _COLUMNS = ("ply", "width", "height", "rank", "chance", "value", "result", "owner_error", "owner_right", "score_error")

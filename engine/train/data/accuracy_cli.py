@@ -3,9 +3,9 @@
 Parses the command lines; the work is imported when it begins.
 """
 
-import json
 import sys
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
     from engine.train.data.accuracy_report import accuracy_table
 
     if as_json:
-        click.echo(json.dumps({"records": [str(path) for path in records], **accuracy.to_json()}))
+        click.echo(json_text({"records": [str(path) for path in records], **asdict(accuracy)}))
         return
     console = Console(width=None if sys.stdout.isatty() else _TABLE_WIDTH)
     console.print(accuracy_table(accuracy))

@@ -23,6 +23,7 @@ from engine.errors import GoError
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.support.files import write_atomically
+from engine.support.json_text import json_text
 from engine.symmetry import IDENTITY, applicable, map_planes, map_policy
 
 FORMAT = "keima-samples"
@@ -324,7 +325,7 @@ def write_shard(path: Path | str, samples: Samples, provenance: Mapping[str, str
         "provenance": dict(provenance),
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays_of(samples).items()}
-    data = safetensors.numpy.save(arrays, {FORMAT: json.dumps(header, sort_keys=True)})
+    data = safetensors.numpy.save(arrays, {FORMAT: json_text(header, sort_keys=True)})
     write_atomically(Path(path), data)
 
 

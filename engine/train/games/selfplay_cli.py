@@ -1,6 +1,5 @@
 """`keima selfplay`: games of a network against itself in a folder. Imports nothing heavy at once."""
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -15,6 +14,7 @@ from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.files import claimed
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
 from weights.shipped import network_named
@@ -73,7 +73,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
         if options["measures"]:
             rates.append(raw_rate(network, threads, settings))
     raw = sum(rates) / len(rates) if rates else None
-    text = json.dumps(_figures(stats, raw)) if options["as_json"] else summary(stats, options["out"], raw)
+    text = json_text(_figures(stats, raw)) if options["as_json"] else summary(stats, options["out"], raw)
     stdout.write(text + "\n")
     return INTERRUPTED if stop.is_set() else 0
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from engine.support.elo import Interval, elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
+from engine.support.json_text import json_text
 from engine.train.generations.sprt import PAIR_SCORES, Outcome, Sprt
 
 if TYPE_CHECKING:
@@ -115,8 +116,7 @@ class Gate:
     def to_json(self) -> dict[str, Any]:
         """Return the line's content: the fields, and what follows from them."""
         elo = elo_from_score(self.wins, self.losses, self.draws)
-        finite = [value if abs(value) < float("inf") else None for value in elo]
-        return asdict(self) | {"games": self.games, "share": list(self.share), "elo": finite}
+        return asdict(self) | {"games": self.games, "share": list(self.share), "elo": list(elo)}
 
     def __str__(self) -> str:
         """Return the score so far, and against whom, in one line for people."""
@@ -223,7 +223,7 @@ class _Match:
 
 def write_gate(path: Path, outcome: Gate, **facts: Any) -> None:
     """Add the line of a gate to gate.jsonl, with further facts such as seconds."""
-    append_line(path, json.dumps(outcome.to_json() | facts))
+    append_line(path, json_text(outcome.to_json() | facts))
 
 
 def read_gates(path: Path) -> list[dict[str, Any]]:

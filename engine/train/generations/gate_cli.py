@@ -3,7 +3,6 @@
 Parses the command line; the work is imported when it begins.
 """
 
-import json
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -118,6 +118,6 @@ def _match(
 def _tell(outcome: "Gate", new: "RawNetwork", old: "RawNetwork", as_json: bool) -> None:
     if as_json:
         told = {key: value for key, value in outcome.to_json().items() if key not in ("candidate", "best")}
-        click.echo(json.dumps({"candidate": new.facts.file, "best": old.facts.file, **told}))
+        click.echo(json_text({"candidate": new.facts.file, "best": old.facts.file, **told}))
     else:
         click.echo(f"{'promoted' if outcome.promoted else 'refused'}: {outcome.score}")

@@ -7,7 +7,6 @@ loss, and GNU Go, one level higher whenever a level was beaten clearly. Ratings 
 It plays nothing itself and knows no network.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import Any
 
 from engine.support.elo import Pairing, Rating, fit_ratings
 from engine.support.files import append_line
+from engine.support.json_text import json_text
 from engine.support.run_folder import parsed_lines
 
 GNUGO_LEVELS = range(1, 11)
@@ -219,7 +219,7 @@ def curve(lines: Sequence[MatchLine]) -> list[Point]:
 
 def write_line(path: Path, line: MatchLine) -> None:
     """Add a match to ratings.jsonl."""
-    append_line(path, json.dumps(asdict(line)))
+    append_line(path, json_text(asdict(line)))
 
 
 def read_lines(path: Path) -> list[MatchLine]:

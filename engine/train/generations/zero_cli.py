@@ -14,6 +14,7 @@ from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.files import claimed
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
 
@@ -140,7 +141,6 @@ def open_ray_workers(folder: Path, config: "ZeroConfig", address: str | None) ->
 
 def write_reports(folder: Path, stderr: IO[str]) -> None:
     """Write report.md, ratings.json and, where matplotlib is installed, ratings.png."""
-    import json
 
     from engine.support.files import write_atomically
     from engine.train.generations.rating import read_lines, summary
@@ -151,7 +151,7 @@ def write_reports(folder: Path, stderr: IO[str]) -> None:
     lines = read_lines(folder / "ratings.jsonl")
     if not any(line.games for line in lines):
         return
-    write_atomically(folder / "ratings.json", json.dumps(summary(lines), indent=1) + "\n")
+    write_atomically(folder / "ratings.json", json_text(summary(lines), indent=1) + "\n")
     try:
         write_atomically(folder / "ratings.png", plot_ratings(lines, folder.name))
     except ImportError as error:

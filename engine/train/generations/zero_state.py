@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from engine.errors import GoError
 from engine.support.files import append_line, read_object, whole_lines, write_atomically
+from engine.support.json_text import json_text
 
 FORMAT = {"format": "keima-zero", "version": 1}
 Step = Literal["selfplay", "train", "gate", "rating"]
@@ -65,12 +66,12 @@ def read_state(path: Path) -> State:
 
 def write_state(path: Path, state: State) -> None:
     """Write the state, whole or not at all."""
-    write_atomically(path, json.dumps(FORMAT | asdict(state)) + "\n")
+    write_atomically(path, json_text(FORMAT | asdict(state)) + "\n")
 
 
 def add_step(path: Path, state: State, figures: Mapping[str, Any]) -> None:
     """Add the line of a finished step to steps.jsonl."""
-    append_line(path, json.dumps({"generation": state.generation, "step": state.step, **figures}))
+    append_line(path, json_text({"generation": state.generation, "step": state.step, **figures}))
 
 
 def read_steps(path: Path) -> list[dict[str, Any]]:
@@ -132,4 +133,4 @@ class Clock:
             self._write()
 
     def _write(self) -> None:
-        write_atomically(self._path, json.dumps({step: round(value, 3) for step, value in self.seconds.items()}) + "\n")
+        write_atomically(self._path, json_text({step: round(value, 3) for step, value in self.seconds.items()}) + "\n")

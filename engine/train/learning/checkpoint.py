@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import GoError
+from engine.support.json_text import json_text
 
 FORMAT = "keima-checkpoint"
 VERSION = 1
@@ -60,7 +61,7 @@ def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: M
         held = {key: tensor.detach().to("cpu").contiguous() for key, tensor in tensors.items()}
         _write_synced(partial / f"{name}.safetensors", safetensors.torch.save(held))
     document = {"format": FORMAT, "version": VERSION, "step": step, **state}
-    _write_synced(partial / STATE_FILE, json.dumps(document, indent=1).encode())
+    _write_synced(partial / STATE_FILE, json_text(document, indent=1).encode())
     _sync_folder(partial)
     if folder.exists():
         shutil.rmtree(folder)

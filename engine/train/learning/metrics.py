@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import GoError
 from engine.support.files import append_line, whole_lines, write_atomically
+from engine.support.json_text import json_text
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD = "tensorboard"
@@ -26,7 +27,7 @@ class MetricsLog:
     def write(self, step: int, figures: Mapping[str, float]) -> None:
         """Add a line for a step; what is NaN is left out, since JSON has none."""
         known = {name: float(f"{value:.6g}") for name, value in figures.items() if math.isfinite(value)}
-        append_line(self._path, json.dumps({"step": step, **known}))
+        append_line(self._path, json_text({"step": step, **known}))
         if self._board is not None:
             for name, value in known.items():
                 self._board.add_scalar(name, value, step)

@@ -1,6 +1,5 @@
 """The work of `keima train run` and `bench`: from options to a configuration and data, progress on stderr."""
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ import numpy as np
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
 from engine.support.files import claimed
+from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
 from engine.train.data.batches import IteratorSource, Source, WindowSource, WindowUnion
@@ -118,7 +118,7 @@ def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
     ]
     figures = bench(spec, cases, config, options["runs"], options["seconds"])
     if options["as_json"]:
-        stdout.write(json.dumps(figures, indent=1) + "\n")
+        stdout.write(json_text(figures, indent=1) + "\n")
         return 0
     from rich.console import Console
     from rich.table import Table

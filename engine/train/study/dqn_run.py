@@ -1,6 +1,5 @@
 """`keima train dqn`: a run of Q-learning in a folder, tested against random moves as it goes."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -9,6 +8,7 @@ import safetensors.torch
 
 from engine.errors import GoError
 from engine.support.files import append_line, claimed, write_atomically
+from engine.support.json_text import json_text
 from engine.train.study.dqn import DqnSettings, Learner, share_against_random
 from engine.train.toml_settings import from_table, overridden
 
@@ -33,7 +33,7 @@ def _learn(folder: Path, settings: DqnSettings, options: dict[str, Any], stdout:
     def test(loss: float) -> None:
         share = share_against_random(learner.net, settings, options["test_games"])
         line = {"games": learner.played, "steps": learner.steps, "loss": round(loss, 5), "against_random": share}
-        append_line(folder / "metrics.jsonl", json.dumps(line))
+        append_line(folder / "metrics.jsonl", json_text(line))
         stdout.write(f"{learner.played} games: loss {loss:.4f}, {100 * share:.1f} % against random moves\n")
         stdout.flush()
 
@@ -45,5 +45,5 @@ def _learn(folder: Path, settings: DqnSettings, options: dict[str, Any], stdout:
 
     learner.run(report)
     tensors = {name: tensor.contiguous() for name, tensor in learner.net.state_dict().items()}
-    data = safetensors.torch.save(tensors, {FORMAT: json.dumps(asdict(settings))})
+    data = safetensors.torch.save(tensors, {FORMAT: json_text(asdict(settings))})
     write_atomically(folder / "dqn.safetensors", data)

@@ -6,7 +6,6 @@ labelled shards are samples like any others: `keima train run --samples FOLDER` 
 held out for measuring are passed over.
 """
 
-import json
 import threading
 import time
 from collections import deque
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
+from engine.support.json_text import json_text
 from engine.support.run_folder import RunFolder
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
 from engine.train.teaching.hints import ShapingSettings
@@ -99,7 +99,7 @@ class Store:
         self.total = Chunk()
         self._chunks = 0
         wanted = FORMAT | settings.to_json()
-        self._provenance = {key: json.dumps(value) for key, value in wanted.items()}
+        self._provenance = {key: json_text(value) for key, value in wanted.items()}
         self._run = RunFolder(folder, wanted, "progress.jsonl")
         for chunk in self._run.read(lambda line: Chunk(**line), "line of progress"):
             self.total.add(chunk)

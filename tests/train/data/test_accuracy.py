@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from engine.game import Game
 from engine.nets.random import random_spec
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
+from engine.support.json_text import json_text
 from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
@@ -120,7 +122,7 @@ def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
 
 def test_the_figures_are_json_and_a_picture() -> None:
     accuracy = accuracy_of(Prejudiced(), records(), network="p", per_game=3)
-    told = json.loads(json.dumps(accuracy.to_json(), allow_nan=False))
+    told = json.loads(json_text(asdict(accuracy)), parse_constant=pytest.fail)
     assert told["total"]["positions"] == 18 and told["total"]["score_error"] is None
     assert set(told["by_ply"][0]) == set(Figures.__dataclass_fields__)
     assert plot_accuracy(accuracy).startswith(b"\x89PNG")
