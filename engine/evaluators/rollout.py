@@ -93,7 +93,9 @@ class RolloutEvaluator:
             has_score=True,
             has_ownership=True,
             has_first_play=True,
-            concurrent=threads + 1,
+            # A third call on two cores could only wait: it took a quarter of the visits a second on 9x9. At least two,
+            # so that the tree is the same with one thread.
+            concurrent=max(2, threads),
         )
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
