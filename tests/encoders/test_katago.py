@@ -1,4 +1,4 @@
-"""KataGo's inputs against the naive encoder, and what the golden records do not show."""
+"""KataGo's inputs (`encode_katago`) against the naive encoder, and what the golden records do not show."""
 
 import random
 from dataclasses import replace

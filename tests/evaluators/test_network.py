@@ -1,4 +1,7 @@
-"""The evaluator of networks, with a backend of plain loops: symmetries, slots in flight, and what it refuses."""
+"""The evaluator of networks, with a backend of plain loops: symmetries, slots in flight, and what it refuses.
+
+`write_evaluation` makes evaluations of the outputs.
+"""
 
 import threading
 from dataclasses import replace

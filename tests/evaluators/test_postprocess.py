@@ -1,4 +1,7 @@
-"""What raw outputs mean: kernels against the definitions, for every kind of head and for extreme numbers."""
+"""What raw outputs mean: kernels against the definitions, for every kind of head and for extreme numbers.
+
+Scores and errors go through `softplus`.
+"""
 
 from dataclasses import replace
 

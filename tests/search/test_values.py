@@ -1,4 +1,7 @@
-"""Values and choices of the kernels against plain formulas, and what each parameter is for."""
+"""Values and choices of the kernels against plain formulas, and what each parameter is for.
+
+A search calls `set_own_value` and `recompute` for its nodes, and `scaling` when an edge is chosen.
+"""
 
 from dataclasses import replace
 
