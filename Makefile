@@ -19,7 +19,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ run: $(INSTALLED) ## start the engine: GTP on stdin and stdout (options in ARGS=
 
 test: $(VENV)/installed-dev ## run the tests (one of them: make test ARGS=tests/board)
 	@$(PYTEST) $(ARGS)
+
+test-slow: $(VENV)/installed-dev ## run the tests that take longest: whole runs of training, many games, the installed wheel
+	@$(PYTEST) -m slow --timeout=1800 $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)

@@ -47,6 +47,7 @@ def test_a_search_by_play_outs_beats(opponent_of: Callable[[int], Any], visits: 
     assert wins_of_a_search(opponent_of, visits) >= GAMES - 1
 
 
+@pytest.mark.slow
 def test_a_search_by_few_play_outs_beats_random_moves_on_9x9_in_95_games_of_100() -> None:
     assert wins_of_a_search(RandomPlayer, 10, side=9, games=100) >= 95
 
