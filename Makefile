@@ -29,8 +29,8 @@ install: $(INSTALLED) ## make .venv and install keima with its pinned dependenci
 run: $(INSTALLED) ## start the engine: GTP on stdin and stdout (options in ARGS="--visits 100")
 	@exec $(BIN)/keima $(ARGS)
 
-test: $(VENV)/installed-dev ## run the tests (one of them: make test ARGS=tests/board)
-	@$(PYTEST) $(ARGS)
+test: $(VENV)/installed-dev ## run the tests, in a process for each core (some of them: make test ARGS=tests/board)
+	@$(PYTEST) -n auto --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/installed-dev ## run the tests that take longest: whole runs of training, many games, the installed wheel
 	@$(PYTEST) -m slow --timeout=1800 $(ARGS)

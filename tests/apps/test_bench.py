@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,8 +41,14 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def test_json_holds_every_figure() -> None:
-    figures = json.loads(run(*QUICK, "--json", "--memory-visits", "20"))
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    """Measure once, on two small boards."""
+    measured: dict[str, Any] = json.loads(run(*QUICK, "--json", "--memory-visits", "20"))
+    return measured
+
+
+def test_json_holds_every_figure(figures: dict[str, Any]) -> None:
     assert 0 < figures["first_reply_s"] < figures["first_genmove_s"]
     assert figures["cold_compile_s"] is None
     for size in ("5", "6x4"):
@@ -66,7 +73,8 @@ def test_json_holds_every_figure() -> None:
     assert figures["versions"]["keima"] == keima.__version__
 
 
-def test_the_table_shows_every_board() -> None:
+def test_the_table_shows_every_board(figures: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.apps.bench.measure.measure", lambda *_, **__: figures)
     shown = run(*QUICK)
     assert "first reply" in shown
     assert all(f"│ {size} " in shown for size in ("5", "6x4"))
