@@ -61,14 +61,15 @@ class Measured:
         return sum(done) / (time.perf_counter() - start)
 
     def _work(self, place: int, batch: int, end: float, done: list[int]) -> None:
-        """Evaluate batches until it is `end`; write how many positions into `done`."""
+        """Evaluate batches until it is `end`, at least one; add their positions to `done`."""
         program, times = self._programs[place], -(-_AT_LEAST // batch)
-        if program is None:
-            while time.perf_counter() < end:
+        addresses = None if program is None else np.array([step.closure.address for step in program.steps])
+        while True:
+            if addresses is None:
                 self.evaluator.evaluate(self._positions, batch, self._outs[place])
                 done[place] += batch
-            return
-        addresses = np.array([step.closure.address for step in program.steps])
-        while time.perf_counter() < end:
-            evaluate_again(addresses, batch, times)
-            done[place] += batch * times
+            else:
+                evaluate_again(addresses, batch, times)
+                done[place] += batch * times
+            if time.perf_counter() >= end:
+                return
