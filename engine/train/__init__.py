@@ -1,4 +1,4 @@
-"""Learning, a room a part: `data` <- `teaching` <- `games`, `learning` <- `generations`; `study` stands aside.
+"""Training, in layers: `data` <- `teaching` <- `games`, `learning` <- `generations`; `study` is independent.
 
-`data.samples` is the schema that all of it shares.
+`data.samples` defines the schema of samples that all of them share.
 """

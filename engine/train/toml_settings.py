@@ -1,7 +1,6 @@
-"""TOML tables to frozen dataclasses and back: every key known, every value of the type its field has.
+"""Converts TOML tables to frozen dataclasses and back; unknown keys and wrong types are errors.
 
-It knows the types of fields, not what they mean; the ranges of values are the dataclasses' own matter
-(`__post_init__` raising ValueError).
+Only types are checked here; the dataclasses check ranges themselves (`__post_init__` raises ValueError).
 """
 
 import dataclasses
@@ -20,11 +19,11 @@ T = TypeVar("T")
 
 
 class ConfigError(GoError):
-    """A configuration that cannot be used; the text names file, key, what was expected and what was found."""
+    """Raised for an unusable configuration; the text has the file, the key, and expected and actual values."""
 
 
 def read_toml(text: str, place: str) -> dict[str, Any]:
-    """Return the tables of a TOML text. Raises ConfigError that begins with the place."""
+    """Parse a TOML text. Raises ConfigError, whose text begins with `place`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -32,10 +31,10 @@ def read_toml(text: str, place: str) -> dict[str, Any]:
 
 
 def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str = "") -> T:
-    """Return the dataclass `kind` with the fields that a table gives and its own defaults for the others.
+    """Return an instance of the dataclass `kind` with a table's values and its own defaults for missing keys.
 
-    place: what errors begin with, a file's name. prefix: the dotted key of the table itself.
-    Raises ConfigError on an unknown key, a value of another type, or one that the dataclass refuses.
+    place: the beginning of error messages, usually the file name. prefix: the dotted key of the table itself.
+    Raises ConfigError on an unknown key, a value of the wrong type, or one that the dataclass refuses.
     """
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind)
@@ -56,9 +55,9 @@ def from_table(kind: type[T], table: Mapping[str, Any], place: str, prefix: str 
 
 
 def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """Return tables with `section.key=value` settings put in; a value is TOML, or else a string.
+    """Return a copy of tables with `section.key=value` settings applied; a value that is not TOML is a string.
 
-    Raises ConfigError on a setting of another form.
+    Raises ConfigError on a setting of any other form.
     """
     result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
     for setting in settings:
@@ -69,6 +68,7 @@ def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, 
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
+            # So that a shell user need not quote strings: schedule=step.
             value = text.strip()
         table = result
         for key in keys[:-1]:
@@ -80,14 +80,14 @@ def overridden(tables: Mapping[str, Any], settings: Sequence[str]) -> dict[str, 
 
 
 def to_toml(value: Any) -> str:
-    """Return the TOML text of a frozen dataclass: plain fields first, dataclass fields as tables; None is left out."""
+    """Format a frozen dataclass as TOML: plain fields first, then dataclass fields as tables, without None."""
     lines: list[str] = []
     _write_table(value, "", lines)
     return "\n".join(lines).strip("\n") + "\n"
 
 
 def differences(first: Any, second: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Return (dotted key, value of the first, value of the second) of every field in which two of a kind differ."""
+    """Return (dotted key, first value, second value) for every field in which two instances of a class differ."""
     found: list[tuple[str, Any, Any]] = []
     for field in dataclasses.fields(first):
         one, other = getattr(first, field.name), getattr(second, field.name)
@@ -99,7 +99,7 @@ def differences(first: Any, second: Any, prefix: str = "") -> list[tuple[str, An
 
 
 def _value(hint: Any, value: Any, place: str, key: str) -> Any:
-    """Return a TOML value as the type of a field. Raises ConfigError where it is of another."""
+    """Convert a TOML value to the type of a field. Raises ConfigError if it has another type."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         wanted = [each for each in arguments if each is not type(None)]
@@ -131,7 +131,7 @@ def _value(hint: Any, value: Any, place: str, key: str) -> Any:
 
 
 def _tuple(hint: Any, values: list[Any], place: str, key: str) -> tuple[Any, ...]:
-    """Return a TOML array as a tuple: any number of one type (X, ...), or as many as the types (X, Y)."""
+    """Convert a TOML array to a tuple: any length for (X, ...), the exact length for (X, Y)."""
     kinds = typing.get_args(hint)
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         kinds = (kinds[0],) * len(values)
@@ -142,9 +142,10 @@ def _tuple(hint: Any, values: list[Any], place: str, key: str) -> tuple[Any, ...
 
 
 def _scalar(hint: Any, value: Any) -> Any:
-    """Return a plain value of the wanted type, None where it is of another. Whole numbers are floats, too."""
+    """Return a scalar if it has the wanted type, else None. Integers are accepted as floats."""
     if hint is float and type(value) is int:
         return float(value)
+    # Exact types: for `isinstance`, true would be an int.
     if hint in (int, float, bool, str) and type(value) is hint:
         return value
     if hint is Path and type(value) is str:
@@ -155,12 +156,12 @@ def _scalar(hint: Any, value: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """Return a number or truth value as its TOML text, for tables whose reader takes texts; all else as it is."""
+    """Return a number or boolean as its TOML text, for tables whose values are strings; return other values as is."""
     return _toml_value(value) if isinstance(value, (int, float)) else value
 
 
 def _named(hint: Any) -> str:
-    """Return a type as people say it."""
+    """Return a readable name of a type, for error messages."""
     if typing.get_origin(hint) is typing.Literal:
         return " or ".join(repr(each) for each in typing.get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -192,7 +193,7 @@ def _toml_value(value: Any) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, Path)):
-        # A basic string of TOML is one of JSON, but for surrogate pairs, which it lacks, and DEL, which it forbids.
+        # A JSON string is a TOML basic string, except that TOML has no surrogate pairs and forbids DEL.
         return json_text(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_toml_value(str(key))} = {_toml_value(each)}" for key, each in value.items()) + " }"

@@ -1,1 +1,1 @@
-"""Training data: samples and their files, game records, windows to draw from, and how well networks foresee records."""
+"""Training data: samples and their files, game records, windows to draw from, and tests of networks on records."""

@@ -1,7 +1,7 @@
-"""How well a network, unsearched, foresees recorded games: their moves, their results and who owned what at the end.
+"""Measures how well a network without search predicts recorded games: moves, results and final owners.
 
-Each position is evaluated once, as it is. Owns the figures; `engine.train.data.accuracy_report` shows them. Results of
-positions of one game are not independent: the figures are about as sure as the number of games makes them.
+Each position is evaluated once, without a symmetry. `engine.train.data.accuracy_report` formats the statistics.
+Positions of one game share its result, so the number of games, not of positions, decides how precise they are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,23 +38,24 @@ from engine.train.data.targets import FinalResult
 from engine.vertex import policy_index
 
 LAST_BUCKET = 10
-"""All later positions are in this bucket, too."""
+"""The last bucket, which also contains all later positions."""
+# Lower bound of a probability, so that a move with probability 0 does not make the cross entropy infinite.
 _LEAST_CHANCE = 1e-9
-"""Chance at which the cross entropy of a move that was thought impossible is bounded."""
 _LEAST_BATCH = 64
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Means over some positions; NaN where none of them tells.
+    """Means over a set of positions; NaN where no position contributes.
 
-    positions: with a move. top_1, top_5: share of moves that were the most likely, among the five most likely.
-    policy_loss: cross entropy of the move, nats.
-    valued: positions of games with a known result. value_error: mean square of value minus result, both in [-1, 1].
-    value_loss: cross entropy of the result, nats. value_right: share of decided games whose winner was favored.
-    owned: positions whose final owners are known. ownership_error: mean absolute difference of expected and final
-    owner, 0..2; ownership_right: share of owned points whose owner was favored. score_error: mean absolute difference
-    of expected and final score, points.
+    positions: count of positions with a move. top_1, top_5: share of moves that the policy ranked first, or among
+    the first five. policy_loss: cross entropy of the move in nats.
+    valued: count of positions with a known result. value_error: mean squared difference of value and result, both
+    in [-1, 1]. value_loss: cross entropy of the result in nats. value_right: share of decided games in which the
+    value favored the winner.
+    owned: count of positions with known final owners. ownership_error: mean absolute difference of predicted and
+    final owner, 0..2. ownership_right: share of owned points whose owner was favored. score_error: mean absolute
+    difference of predicted and final score in points.
     """
 
     label: str
@@ -74,7 +75,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The figures of a network. by_ply: in buckets of `bucket` moves. by_size: of each board, "19x19"."""
+    """The accuracy of a network. by_ply: in buckets of `bucket` moves. by_size: for each board size, as "19x19"."""
 
     network: str
     games: int
@@ -90,7 +91,7 @@ _COLUMNS = ("ply", "width", "height", "rank", "chance", "value", "result", "owne
 
 
 class _Rows:
-    """One row of numbers for each position."""
+    """A table with one row of numbers for each position."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[float, ...]] = []
@@ -114,7 +115,7 @@ class _Queued:
 
 
 class _EvaluationQueue:
-    """Evaluates positions of one board size and rules at a time and notes what came of it."""
+    """Collects positions into batches of one board size and rule set, evaluates them and records the results."""
 
     def __init__(self, evaluator: Evaluator, rows: _Rows) -> None:
         attributes = evaluator.attributes
@@ -124,7 +125,7 @@ class _EvaluationQueue:
         self._buffers: dict[tuple[int, int], tuple[PositionBatch, Evaluation]] = {}
 
     def add(self, queued: _Queued) -> None:
-        """Take a position; evaluate when there are enough of its kind."""
+        """Queue a position, and evaluate the batch when it is full."""
         game = queued.position.game
         kind = game.width, game.height, game.rules
         waiting = self._waiting.setdefault(kind, [])
@@ -133,7 +134,7 @@ class _EvaluationQueue:
             self._evaluate(self._waiting.pop(kind))
 
     def finish(self) -> None:
-        """Evaluate what waits."""
+        """Evaluate the batches that are not full."""
         for queued in self._waiting.values():
             self._evaluate(queued)
         self._waiting.clear()
@@ -154,7 +155,7 @@ class _EvaluationQueue:
         game, (color, vertex) = queued.position.game, queued.position.move
         policy = out.policy[row]
         chance = float(policy[policy_index(vertex, game.width, game.height)])
-        # Moves thought exactly as likely share the places between them: the middle one counts.
+        # Moves of equal probability share their ranks; take the middle one, so that a uniform policy gains nothing.
         rank = float(np.count_nonzero(policy > chance) + (np.count_nonzero(policy == chance) - 1) / 2)
         result = owner_error = owner_right = score_error = np.nan
         attributes = self._evaluator.attributes
@@ -162,6 +163,7 @@ class _EvaluationQueue:
             winner = queued.result.winner
             result = 0.0 if winner == EMPTY else 1.0 if winner == color else -1.0
             targets = queued.result.targets(color)
+            # An evaluator without a head returns zeros, which would count as a prediction.
             if targets["ownership"] is not None and attributes.has_ownership:
                 owner, expected = targets["ownership"], out.ownership[row]
                 owner_error = float(np.mean(np.abs(owner - expected)))
@@ -174,9 +176,9 @@ class _EvaluationQueue:
 
 
 def held_out_records(sources: Iterable[Path], games: int | None, seed: int, *, held_out: bool = True) -> list[Source]:
-    """Return held-out records of the sources, `games` of them drawn at random, None for all, in a random order.
+    """Return `games` randomly drawn held-out records of the sources, or all if None, in random order.
 
-    held_out: False takes all records instead. Files that cannot be read are left out.
+    held_out: False draws from all records instead. Files that cannot be read are skipped.
     """
     options = RecordOptions(held_out=True if held_out else None)
     found = list(filter_split(iterate_sources(sources, Tally()), options))
@@ -195,11 +197,11 @@ def accuracy_of(
     board_sizes: tuple[int, int] | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> Accuracy:
-    """Return the figures of an evaluator on records.
+    """Measure the accuracy of an evaluator on records.
 
-    network: its name. per_game: positions drawn from each game, None for all. bucket: moves that are reported together.
-    board_sizes: smallest and largest side that the network knows; other records are left out.
-    report: is told games and positions so far. Raises GoError where no record gives a position.
+    network: its name. per_game: positions drawn from each game, None for all. bucket: moves in one row of the report.
+    board_sizes: smallest and largest side that the network supports; other records are skipped.
+    report: called with the games and positions so far. Raises GoError if no record yields a position.
     """
     begun, tally, rows, judge = monotonic(), Tally(), _Rows(), FinalJudge()
     queue = _EvaluationQueue(evaluator, rows)
@@ -209,7 +211,7 @@ def accuracy_of(
             if board_sizes and not all(
                 board_sizes[0] <= side <= board_sizes[1] for side in (record.width, record.height)
             ):
-                tally.skip("of a board that the network does not know", name)
+                tally.skip("of a board size that the network does not support", name)
                 continue
             chosen = drawn_plies(per_game, seed, game_hash(data))
             played = play_record(record, chosen, judge, passes=False)
@@ -254,6 +256,7 @@ def _by_size(table: dict[str, NDArray[np.float64]]) -> Iterator[Figures]:
 def _figures(label: str, table: dict[str, NDArray[np.float64]]) -> Figures:
     valued, owned = ~np.isnan(table["result"]), ~np.isnan(table["owner_error"])
     value, result = table["value"][valued], table["result"][valued]
+    # In a draw no winner can be favored.
     decided = result != 0
     winning = np.clip((1 + value) / 2, _LEAST_CHANCE, 1 - _LEAST_CHANCE)
     loss = -((1 + result) / 2 * np.log(winning) + (1 - result) / 2 * np.log(1 - winning))

@@ -1,6 +1,6 @@
-"""`keima train test` and `keima train samples`: how well a network predicts records; records to shards of samples.
+"""Commands `keima train test` (accuracy of a network on records) and `keima train samples` (records to shards).
 
-Parses the command lines; the work is imported when it begins.
+Only parses the command lines; the implementations are imported when a command runs.
 """
 
 import sys
@@ -32,6 +32,7 @@ def accuracy_command(net: str, **options: Any) -> None:
         _test(net, **options)
 
 
+# Its parameters are the options of `keima train test`; click passes them by name.
 def _test(
     net: str,
     records: tuple[Path, ...],

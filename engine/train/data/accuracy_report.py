@@ -1,4 +1,4 @@
-"""A network's accuracy as a table and as a picture."""
+"""Formats a network's accuracy as a table and as a plot."""
 
 from io import BytesIO
 from math import isnan
@@ -16,7 +16,8 @@ _DPI = 110
 
 
 def accuracy_table(accuracy: "Accuracy") -> "Table":
-    """Return a rich table: all positions, each board size if there are several, then by move number."""
+    """Return a rich table: all positions, then by board size if there are several, then by move number."""
+    # Imported late: the command's --help must not wait for rich.
     from rich.table import Table
 
     title = f"{accuracy.network}: {accuracy.total.positions} positions of {accuracy.games} games, one evaluation each"
@@ -62,13 +63,14 @@ def _number(value: float, digits: int) -> str:
 
 
 def plot_accuracy(accuracy: "Accuracy") -> bytes:
-    """Return a PNG of value error and policy accuracy by move number. Raises GoError without matplotlib."""
+    """Return a PNG of value error and policy accuracy by move number. Raises GoError if matplotlib is missing."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise GoError("plots need matplotlib, which is not installed: pip install keima[plot]") from error
 
     labels = [figures.label for figures in accuracy.by_ply]
+    # `Figure` without pyplot needs no display and keeps no global state.
     figure = Figure(figsize=_INCHES, layout="constrained")
     axes = figure.subplots()
     axes.plot(labels, [figures.value_error for figures in accuracy.by_ply], marker="o", color="tab:blue")

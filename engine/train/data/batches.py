@@ -1,6 +1,6 @@
-"""Where batches come from, as the training loop sees it: drawn from a window, streamed, or any iterator.
+"""Sources of batches for the training loop: a window over samples, a stream, or any iterator.
 
-Owns the seam and the thread that draws ahead of the loop. Knows neither files nor torch.
+Defines the `Source` protocol and the thread that prefetches for the loop. Knows neither files nor torch.
 """
 
 import queue
@@ -20,8 +20,8 @@ _STOPPED_EVERY_S = 0.1
 class Batch(NamedTuple):
     """Samples of one board size.
 
-    indices: [B] int64, what the source calls them, None for one that wants no losses back.
-    importance: [B] float32, weights that undo a sampling that is not uniform, None for 1.
+    indices: [B] int64, the source's numbers of the samples; None for a source that does not need the losses.
+    importance: [B] float32, importance weights that correct for non-uniform sampling; None means 1.
     """
 
     samples: Samples
@@ -31,19 +31,19 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class Source(Protocol):
-    """Draws batches, and can go on where it was."""
+    """Draws batches, and can resume from a saved state."""
 
     def draw(self) -> Batch:
-        """Return the next batch. Raises StopIteration where there are no more."""
+        """Return the next batch. Raises StopIteration at the end of the data."""
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Take the losses [B] of a batch that was drawn."""
+        """Record the losses [B] of a batch that was drawn."""
 
     def state(self) -> State | None:
-        """Return what `restore` needs to draw the same batches from here on, as JSON values; None if nothing can."""
+        """Return the state, as JSON values, from which `restore` draws the same batches; None if it has no state."""
 
     def restore(self, state: State) -> None:
-        """Go on where `state` was taken."""
+        """Resume from the point at which `state` was taken."""
 
 
 class Windowed(Protocol):
@@ -53,7 +53,7 @@ class Windowed(Protocol):
         """Return (samples, indices, importance weights)."""
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Take the losses of samples."""
+        """Record the losses of samples."""
 
 
 class SizedWindow(Windowed, Protocol):
@@ -64,7 +64,7 @@ class SizedWindow(Windowed, Protocol):
 
 
 class IteratorSource:
-    """Batches of an iterator of tuples (samples, indices or None, importance weights or None)."""
+    """Reads batches from an iterator of tuples (samples, indices or None, importance weights or None)."""
 
     def __init__(self, batches: Iterable[tuple[Any, ...]]) -> None:
         self._batches = iter(batches)
@@ -74,18 +74,18 @@ class IteratorSource:
         return Batch(*next(self._batches))
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Nobody asked."""
+        """Ignore the losses: an iterator does not prioritize."""
 
     def state(self) -> State | None:
-        """None: an iterator cannot be asked where it is."""
+        """Return None: the position of an iterator cannot be saved."""
         return None
 
     def restore(self, state: State) -> None:
-        """Nothing to restore."""
+        """Do nothing: there is no state."""
 
 
 class WindowSource:
-    """Batches drawn from a window by a generator of its own; draws and losses may come from different threads."""
+    """Draws batches from a window with its own random generator. `draw` and `update` are thread-safe."""
 
     def __init__(self, window: Windowed, batch_size: int, seed: int | list[int]) -> None:
         self._window, self._batch_size = window, batch_size
@@ -93,38 +93,41 @@ class WindowSource:
 
     def draw(self) -> Batch:
         """Return a batch."""
+        # The prefetching thread draws while the loop's thread reports losses, and both change the window.
         with self._lock:
             return Batch(*self._window.draw(self._batch_size, self._generator))
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Pass losses on to the window."""
+        """Pass the losses on to the window."""
         with self._lock:
             self._window.update(indices, losses)
 
     def state(self) -> State | None:
-        """Return the generator's state; the same window draws the same batches from it."""
+        """Return the generator's state; from it, the same window draws the same batches."""
         return self._generator.bit_generator.state
 
     def restore(self, state: State) -> None:
-        """Set the generator."""
+        """Set the generator's state."""
         self._generator.bit_generator.state = state
 
 
 class WindowUnion:
-    """Several windows as one: each is drawn from in proportion to its samples."""
+    """Combines several windows into one; each is drawn from in proportion to its number of samples."""
 
     def __init__(self, windows: Sequence[SizedWindow]) -> None:
         self._windows = list(windows)
 
     def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[Any, ...]:
-        """Return (samples, indices, importance weights); the windows' indices are told apart."""
+        """Return (samples, indices, importance weights); an index also encodes its window."""
+        # A batch comes from one window, because all its samples must have the same board size.
         shares = np.array([len(window) for window in self._windows], dtype=np.float64)
         chosen = int(generator.choice(len(shares), p=shares / shares.sum()))
         samples, indices, importance = self._windows[chosen].draw(batch_size, generator)
+        # The remainder by the number of windows names the window, so that `update` finds it again.
         return samples, indices * len(self._windows) + chosen, importance
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Pass losses on to the window that the samples came from."""
+        """Pass the losses on to the windows that the samples came from."""
         count = len(self._windows)
         for index in np.unique(indices % count).tolist():
             rows = indices % count == index
@@ -132,14 +135,14 @@ class WindowUnion:
 
 
 def as_source(data: Source | Iterable[tuple[Any, ...]]) -> Source:
-    """Return data as a source."""
+    """Return `data` itself if it is a source, else a source that iterates over it."""
     return data if isinstance(data, Source) else IteratorSource(data)
 
 
 class Prefetcher:
-    """Draws batches in a thread, `depth` ahead, so that reading and turning them overlaps the computing.
+    """Draws up to `depth` batches ahead in a thread, so that reading and transforming samples overlaps with training.
 
-    state: the source's after the batch that `next` returned last. Use as a context manager.
+    state: the source's state after the batch that `next` returned last. Use as a context manager.
     """
 
     def __init__(self, source: Source, depth: int) -> None:
@@ -157,9 +160,10 @@ class Prefetcher:
         self._thread.join()
 
     def next(self) -> Batch | None:
-        """Return the next batch, None where there are no more. Raises what drawing it raised."""
+        """Return the next batch, or None at the end of the data. Raises the exception that drawing it raised."""
         item = self._ready.get()
         if isinstance(item, Exception):
+            # The thread has ended, so a second call must find the exception again instead of waiting forever.
             self._ready.put(item)
             if isinstance(item, StopIteration):
                 return None
@@ -171,9 +175,11 @@ class Prefetcher:
         while not self._stopped.is_set():
             item: tuple[Batch, State | None] | Exception
             try:
+                # The state belongs to the batch: a checkpoint must not skip batches that were only prefetched.
                 item = (self._source.draw(), self._source.state())
-            except Exception as error:  # noqa: BLE001  (raised again where the loop asks)
+            except Exception as error:  # noqa: BLE001  (raised again in the loop's thread)
                 item = error
+            # A blocking put would never return once the loop has stopped reading.
             while not self._stopped.is_set():
                 try:
                     self._ready.put(item, timeout=_STOPPED_EVERY_S)

@@ -1,15 +1,15 @@
-"""How recorded games ended: the result in words, and who owns which point where that can be trusted.
+"""Determines how recorded games ended: the result, and the owner of each point where that is reliable.
 
-A record tells the winner and often the margin, never which stones were dead. Keima judges these itself: chains
-that the rules count as dead anyway, and those that do not live in play-outs from the last position. The judgement
-is trusted if the score that follows from it, under the rules and komi of the record, differs from the recorded
-margin by at most one point: records leave out the last neutral points and the moves that fill in. A record that ends
-with two passes but tells no margin is trusted if every point is a stone of a pass-alive group or enclosed by one.
-Where nothing can be trusted, score and ownership are unknown, as they are where a game was resigned.
+A record contains the winner and often the margin, but never which stones were dead. Keima judges these itself: chains
+that the rules count as dead anyway, and chains that do not survive playouts from the last position. The judgement
+is accepted if the resulting score, under the rules and komi of the record, differs from the recorded margin by at
+most one point, because records omit the last neutral points and the moves that fill them. A record that ends with
+two passes but without a margin is accepted if every point is a stone of a pass-alive group or enclosed by one.
+Otherwise score and ownership are unknown, as they are after a resignation.
 
-It can be trusted for 77 % of the games by points of tygem9d, 73 % of kgs6d, 90 % of 9x9 games of strong players and
-programs, and 53 % of those of professionals, whose records often end before the last ko is filled in. Four times
-as many play-outs find another 0 to 7 %.
+The judgement is accepted for 77 % of the games by points of tygem9d, 73 % of kgs6d, 90 % of 9x9 games of strong
+players and programs, and 53 % of those of professionals, whose records often end before the last ko is filled in.
+Four times as many playouts find another 0 to 7 %.
 """
 
 import re
@@ -33,7 +33,7 @@ from engine.train.data.targets import FinalResult
 from engine.vertex import points
 
 PLAYOUTS = 96
-"""Play-outs of a last position, half of them with either side to move."""
+"""Playouts from a last position, half of them for each side to move."""
 _SEED = np.uint64(7919)
 _TOLERANCE = 1.0
 _RESULT = re.compile(r"([BW])\+\s*(\d+(?:[.,]\d+)?|[A-Z][A-Z ]*)?", re.IGNORECASE)
@@ -47,7 +47,7 @@ class Ending(Enum):
     COUNT = "by points"
     RESIGNATION = "by resignation"
     FORFEIT = "on time or by forfeit"
-    OTHER = "in a way that the record does not tell"
+    OTHER = "in a way that the record does not state"
     VOID = "without result"
     UNKNOWN = "unknown"
 
@@ -57,7 +57,7 @@ _ENDINGS = {"R": Ending.RESIGNATION, "T": Ending.FORFEIT, "F": Ending.FORFEIT}
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the RE property of a record says. winner: as in `FinalResult`. margin: points, Black's view, if told."""
+    """The parsed RE property of a record. winner: as in `FinalResult`. margin: points, Black-positive, if given."""
 
     ending: Ending
     winner: int | None = None
@@ -65,9 +65,9 @@ class Recorded:
 
 
 def recorded_result(text: str) -> Recorded:
-    """Return what an RE value says; what cannot be understood is unknown.
+    """Parse an RE value; the ending is UNKNOWN if it cannot be parsed.
 
-    A margin of 0 is a draw. "B+" and "W+" without more tell a winner, not how.
+    A margin of 0 is a draw. "B+" and "W+" alone give the winner but not the ending.
     """
     word = text.strip().upper()
     if word in _DRAWS:
@@ -86,20 +86,20 @@ def recorded_result(text: str) -> Recorded:
 
 
 class FinalJudge:
-    """Judges last positions of recorded games. Not for several threads at once."""
+    """Judges last positions of recorded games. Not thread-safe."""
 
     def __init__(self, playouts: int = PLAYOUTS) -> None:
-        """Raise ValueError on less than one play-out for either side."""
+        """Raise ValueError on less than one playout for each side."""
         if playouts < 2:
-            raise ValueError(f"expected at least 2 play-outs, got {playouts}")
+            raise ValueError(f"expected at least 2 playouts, got {playouts}")
         self._evaluator = RolloutEvaluator()
         self._rows = playouts // 2
         self._buffers: tuple[PositionBatch, Evaluation] | None = None
 
     def result(self, game: Game | None, recorded: Recorded) -> FinalResult | None:
-        """Return how a game ended that stands at its last position, or whose last position is unknown.
+        """Return the result of a game. game: at its last position; None if that is unknown.
 
-        None where the winner is unknown, or won on the clock: that says nothing about the board.
+        Returns None if the winner is unknown, or won on the clock: that says nothing about the board.
         """
         if recorded.ending is Ending.VOID:
             return FinalResult(None)
@@ -113,6 +113,7 @@ class FinalJudge:
                 if abs(_score(game, dead) - margin) <= _TOLERANCE:
                     return FinalResult(recorded.winner, margin, _owners(game, dead))
         elif recorded.ending is not Ending.RESIGNATION and game.is_over and is_settled(game):
+            # Without a margin there is nothing to check the score against but the winner.
             score = final_score(game)
             winner = BLACK if score > 0 else WHITE if score < 0 else EMPTY
             if recorded.ending is Ending.UNKNOWN or winner == recorded.winner:
@@ -120,17 +121,19 @@ class FinalJudge:
         return None if recorded.ending is Ending.UNKNOWN else FinalResult(recorded.winner)
 
     def _candidates(self, game: Game) -> Iterator[list[int]]:
-        """Yield the stones that may be dead, the cheapest guess first."""
+        """Yield sets of stones that may be dead, the cheapest to compute first."""
+        # Many records are played out until nothing dead is left, and then no playouts are needed.
         yield []
         yield [vertex for chain in dead_chains(game, self.ownership(game)) for vertex in chain]
 
     def ownership(self, game: Game) -> Ownership:
-        """Return the mean owner of each point in play-outs, Black's view."""
+        """Return the mean owner of each point over playouts, Black-positive."""
         rows = self._rows
         if self._buffers is None or (self._buffers[0].width, self._buffers[0].height) != (game.width, game.height):
             self._buffers = PositionBatch(rows, game.width, game.height), Evaluation(rows, game.width, game.height)
         positions, out = self._buffers
         total = np.zeros(game.width * game.height)
+        # The average over both sides to move cancels the advantage of moving first.
         for color in (BLACK, WHITE):
             write_position(game, color, positions, 0)
             positions.repeat_first(rows)
@@ -143,7 +146,7 @@ class FinalJudge:
 def is_settled(game: Game) -> bool:
     """True if every point is a stone of a pass-alive group or enclosed by such groups of one color (Benson).
 
-    What they enclose may be large enough to live in; both sides have passed, so neither thought so.
+    An enclosed area may be large enough to live in, but both sides have passed instead of trying to.
     """
     owner = np.zeros(game.board.shape[1], dtype=np.int8)
     pass_alive(game.board, game.rules.suicide, True, new_scratch(game.board), owner)
@@ -155,7 +158,7 @@ def _score(game: Game, dead: list[int]) -> float:
 
 
 def _owners(game: Game, dead: list[int]) -> NDArray[np.int8]:
-    """Return 1 for Black's, -1 for White's and 0 for nobody's points: [area], row by row from the top."""
+    """Return [area] int8, row by row from the top: 1 for Black's points, -1 for White's, 0 for neutral ones."""
     owner, _ = ownership_map(game, without_chains(game.board, dead))
     own = owner[points(game.width, game.height)]
     signs: NDArray[np.int8] = np.array([0, 1, -1], dtype=np.int8)[own]

@@ -1,4 +1,4 @@
-"""A source of batches that ends."""
+"""A source that ends after a number of batches."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,26 +7,26 @@ from engine.train.data.batches import Batch, Source, State
 
 
 class LimitedSource:
-    """The next so many batches of a source: what a generation is trained on, after which training pauses."""
+    """Returns at most `batches` batches of a source; used to train for one generation and then pause."""
 
     def __init__(self, source: Source, batches: int) -> None:
         self._source, self._left = source, batches
 
     def draw(self) -> Batch:
-        """Return the next batch. Raises StopIteration when all are drawn."""
+        """Return the next batch. Raises StopIteration after the last one."""
         if self._left <= 0:
             raise StopIteration
         self._left -= 1
         return self._source.draw()
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Pass losses on."""
+        """Pass the losses on to the source."""
         self._source.update(indices, losses)
 
     def state(self) -> State | None:
-        """Return that of the source: where it goes on does not depend on where it pauses."""
+        """Return the source's state; it does not depend on where training pauses."""
         return self._source.state()
 
     def restore(self, state: State) -> None:
-        """Set the source to where it was."""
+        """Restore the source's state."""
         self._source.restore(state)

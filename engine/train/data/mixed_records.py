@@ -1,4 +1,4 @@
-"""Game records of several sources in a random order, without holding more than some thousands of them."""
+"""Reads game records of several sources in random order, with only a few thousand in memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,16 +9,16 @@ from engine.records.sgf_source import iterate_records
 from engine.train.data.records import Source, Tally
 
 GAMES_AHEAD = 8_192
-"""Records among which the next one is drawn: about 12 MiB."""
+"""Size of the buffer from which the next record is drawn, about 12 MiB."""
 
 
 def mixed_records(
     sources: Sequence[Path], generator: np.random.Generator, tally: Tally, ahead: int = GAMES_AHEAD
 ) -> Iterator[Source]:
-    """Yield every record of the sources once, in a random order.
+    """Yield every record of the sources once, in random order.
 
-    Sources are read side by side, each in proportion to its bytes on the disk, so that all last about equally long;
-    records that lie within `ahead` of each other are shuffled. Files that cannot be read are counted and left out.
+    Sources are interleaved in proportion to their size in bytes, so that all end at about the same time; records
+    within `ahead` of each other are shuffled. Files that cannot be read are counted and skipped.
     """
     waiting: list[Source] = []
     for source in _interleaved(sources, generator, tally):
@@ -37,10 +37,11 @@ def _interleaved(sources: Sequence[Path], generator: np.random.Generator, tally:
     weights = [float(max(1, _bytes(source))) for source in sources]
     while files:
         chances = np.array(weights) / sum(weights)
-        # Drawn many at a time: one draw costs as much as reading a record.
+        # Draw 256 choices at once: a single draw costs as much as reading a record.
         for place in generator.choice(len(files), 256, p=chances).tolist():
             source = next(files[place], None)
             if source is None:
+                # The remaining choices refer to the old list of files, so they are dropped.
                 del files[place], weights[place]
                 break
             yield source

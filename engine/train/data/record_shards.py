@@ -1,4 +1,4 @@
-"""The work of `keima train samples`: game records to a folder of shards, with the figures of it."""
+"""Implements `keima train samples`: writes game records as a folder of shards and prints statistics."""
 
 import sys
 from itertools import islice
@@ -16,18 +16,19 @@ from engine.train.worker_processes import usable_processes
 
 
 class Shards:
-    """A folder that receives samples, `size` to a file, each board in a folder such as 9x9."""
+    """Writes samples to a folder, `size` to a file, with a subfolder such as 9x9 for each board size."""
 
     def __init__(self, folder: Path | None, size: int, provenance: dict[str, str]) -> None:
-        """Raise GoError for a folder that holds shards already."""
+        """Raise GoError if the folder already contains shards. folder: None discards the samples."""
+        # Shards of two runs in one folder would count some games twice.
         if folder is not None and any(folder.rglob(f"*{SUFFIX}")):
-            raise GoError(f"{folder}: holds samples already: take another folder")
+            raise GoError(f"{folder} already contains samples; use another folder")
         self._folder, self._size, self._provenance = folder, size, provenance
         self._waiting: dict[tuple[int, int], list[Samples]] = {}
         self._written: dict[tuple[int, int], int] = {}
 
     def add(self, samples: Samples) -> None:
-        """Take samples, and write a file when there are enough of a board."""
+        """Add samples, and write a file when there are enough of their board size."""
         if self._folder is None:
             return
         board = samples.width, samples.height
@@ -41,7 +42,7 @@ class Shards:
             self._waiting[board] = [together] if len(together) else []
 
     def finish(self) -> None:
-        """Write what waits."""
+        """Write the remaining samples as smaller files."""
         for waiting in self._waiting.values():
             if waiting:
                 self._write(concatenate(waiting))
@@ -57,6 +58,7 @@ class Shards:
         self._written[board] = number + 1
 
 
+# Its parameters are the options of `keima train samples`; click passes them by name.
 def make_shards(
     records: tuple[Path, ...],
     out: Path | None,
@@ -68,7 +70,7 @@ def make_shards(
     processes: int | None,
     shard: int,
 ) -> None:
-    """Read records, write shards, show progress on stderr and figures on stdout. Raises GoError."""
+    """Read records, write shards, show progress on stderr and statistics on stdout. Raises GoError."""
     options = RecordOptions(encoder, per_game, seed, held_out)
     workers = usable_processes() if processes is None else processes
     provenance = {"records": " ".join(path.name for path in records), "seed": str(seed)}

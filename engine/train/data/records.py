@@ -1,11 +1,11 @@
-"""Game records to samples: what was played, and how the game ended, from the view of the side to move.
+"""Turns game records into samples, from the point of view of the side to move.
 
 Policy and reply targets are the moves of the record. The outcome is the recorded winner; score and ownership are
-known where `engine.train.data.final_scoring` trusts its judgement. Reads records in this process or in several at
-the same time; both give the same samples in the same order.
+known where `engine.train.data.final_scoring` accepts its judgement. Records are read in this process or in several
+worker processes, with the same samples in the same order.
 
-Rules and komi that a record leaves open are those that were usual with what it does say: Chinese rules with a komi
-of 7 or more, Japanese ones with a smaller one; 7.5 or 6.5 points, and 0.5 with a handicap.
+Missing rules and komi are filled in with what was usual: Chinese rules with a komi of 7 or more, else Japanese
+rules; a komi of 7.5 under area rules and 6.5 under territory rules, and 0.5 with a handicap.
 """
 
 import multiprocessing
@@ -33,24 +33,24 @@ from engine.train.worker_processes import become_worker
 from engine.vertex import PASS
 
 Source = tuple[str, bytes]
-"""Name and text of a record."""
+"""The name and the text of a record."""
 
 _GAMES_A_TASK = 16
 TASKS_AHEAD = 3
-"""Tasks that wait for each process, so that none is ever idle."""
+"""Queued tasks per process, so that no process is idle while this one writes or trains."""
 _CHINESE_KOMI = 7.0
 
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """Which samples to make of a record.
+    """Selects the samples that are made of a record.
 
     encoder: its name in `engine.encoders.ENCODERS`.
-    per_game: positions drawn from each game, None for all of them; which ones, `seed` and the game decide.
-    held_out: False for games to train on, True for those held out, None for both.
-    sizes: boards (width, height) to take, None for all.
-    agreed_passes: where a game under territory rules ends by points without passes, add the two by which the
-        players agreed that it is over, if the final position can be judged.
+    per_game: positions drawn from each game by `seed` and the game's hash; None for all.
+    held_out: False for training games, True for held-out games, None for both.
+    sizes: board sizes (width, height) to read, None for all.
+    agreed_passes: if a game under territory rules was counted but the record has no passes, add the two passes by
+        which the players agreed to end it, provided that the final position can be judged.
     """
 
     encoder: str = "katago-v7"
@@ -69,7 +69,7 @@ class RecordOptions:
 
 @dataclass
 class Tally:
-    """What became of records. skipped: records left out, by reason; examples: the name of one for each reason.
+    """Counts of the records read. skipped: records skipped, by reason; examples: the name of one for each reason.
 
     settled: games whose ownership and score are known; counted: games that ended by points.
     """
@@ -82,12 +82,12 @@ class Tally:
     examples: dict[str, str] = field(default_factory=dict)
 
     def skip(self, reason: str, example: str) -> None:
-        """Count a record that was left out."""
+        """Count a record that was skipped."""
         self.skipped[reason] += 1
         self.examples.setdefault(reason, example)
 
     def add(self, other: "Tally") -> None:
-        """Add what became of other records."""
+        """Add the counts of other records."""
         for name in ("games", "positions", "counted", "settled"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.skipped.update(other.skipped)
@@ -96,14 +96,14 @@ class Tally:
 
 
 def rules_of(record: Record) -> Rules:
-    """Return the rules of a record, or those that its komi suggests."""
+    """Return the rules of a record, or those that its komi suggests if it has none."""
     if record.rules is not None:
         return record.rules
     return CHINESE if record.komi is not None and record.komi >= _CHINESE_KOMI else JAPANESE
 
 
 def komi_of(record: Record, rules: Rules) -> float:
-    """Return the komi of a record, or what was usual."""
+    """Return the komi of a record, or the usual one if it has none."""
     if record.komi is not None:
         return record.komi
     if record.setups or (record.handicap or 0) >= 2:
@@ -113,7 +113,7 @@ def komi_of(record: Record, rules: Rules) -> float:
 
 @dataclass(frozen=True)
 class PlayedPosition:
-    """A position of a record with the move that followed and the one after that, None where there was none."""
+    """A position of a record with the move played in it and the reply to that, None if there was no reply."""
 
     game: Game
     move: Move
@@ -122,7 +122,7 @@ class PlayedPosition:
 
 @dataclass(frozen=True)
 class PlayedGame:
-    """Positions of a record in which somebody was to move and did, and how the game ended, None where unknown."""
+    """The positions of a record in which the side to move played, and the game's result, None if unknown."""
 
     positions: list[PlayedPosition]
     result: FinalResult | None
@@ -130,7 +130,7 @@ class PlayedGame:
 
 
 def drawn_plies(per_game: int | None, seed: int, game_key: int) -> Callable[[int], Iterable[int]]:
-    """Return what chooses among the plies of a game: `per_game` of them, which seed and game decide, or all."""
+    """Return a function from a game's number of plies to `per_game` plies drawn by seed and game, or to all plies."""
 
     def chosen(plies: int) -> Iterable[int]:
         if per_game is None or per_game >= plies:
@@ -142,20 +142,22 @@ def drawn_plies(per_game: int | None, seed: int, game_key: int) -> Callable[[int
 
 
 def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: FinalJudge, passes: bool) -> PlayedGame:
-    """Play a record to its end, or as far as it is needed.
+    """Replay a record to its end, or as far as needed.
 
-    chosen: is given the number of plies and returns those whose positions are wanted.
+    chosen: maps the number of plies to the plies whose positions are returned.
     passes: see `RecordOptions.agreed_passes`.
-    Plies out of turn, after the end of the game or after stones set up in its course are left out.
-    Raises BadSgf where the record cannot be played.
+    Plies out of turn, after the end of the game, or after stones set up in mid-game are skipped.
+    Raises BadSgf if the record cannot be played.
     """
     recorded = recorded_result(record.result)
     rules = rules_of(record)
     end = min((setup.after for setup in record.setups if setup.after > 0), default=len(record.moves))
+    # Stones that are set up in mid-game break the sequence of moves, so the result says nothing of what came before.
     is_whole = end == len(record.moves)
     moves = list(record.moves[:end])
     no_passes = bool(moves) and moves[-1].vertex != PASS
     agrees = passes and no_passes and is_whole and recorded.ending is Ending.COUNT and not rules.is_area
+    # The plies are drawn before the replay, so that a replay may stop at the last one that is needed.
     drawn = set(chosen(end + 2 * agrees))
     needs_end = is_whole and recorded.ending not in (Ending.RESIGNATION, Ending.FORFEIT)
     last = end if needs_end else max(drawn, default=-1)
@@ -185,21 +187,21 @@ def play_record(record: Record, chosen: Callable[[int], Iterable[int]], judge: F
 
 @dataclass(frozen=True)
 class Task:
-    """Records that one process reads at a time. seed: decides, with each game, which positions are drawn."""
+    """Records that a worker reads at a time. seed: selects the positions, together with each game's hash."""
 
     sources: list[Source]
     seed: int
 
 
 def tasks_of(sources: Iterable[Source], seed: int) -> Iterator[Task]:
-    """Cut records into tasks."""
+    """Divide records into tasks."""
     records = iter(sources)
     while taken := list(islice(records, _GAMES_A_TASK)):
         yield Task(taken, seed)
 
 
 class RecordReader:
-    """Makes samples of records, one process's share. Not for several threads at once."""
+    """Makes samples of records in one process. Not thread-safe."""
 
     def __init__(self, options: RecordOptions) -> None:
         self.options = options
@@ -207,7 +209,7 @@ class RecordReader:
         self._writers: dict[tuple[int, int], SampleWriter] = {}
 
     def read(self, task: "Task") -> tuple[list[Samples], Tally]:
-        """Return the samples of records, those of one board size together, and what became of the records."""
+        """Return the samples of a task's records, grouped by board size, and the counts of the records."""
         tally = Tally()
         for name, data in task.sources:
             try:
@@ -244,12 +246,12 @@ class RecordReader:
 
 
 def reason_of(error: BadSgf) -> str:
-    """Return why a record was left out."""
+    """Return the reason for which a record was skipped."""
     return "with an illegal move" if isinstance(error.__cause__, IllegalMove) else "not readable"
 
 
+# The reader of a worker process; a pool's tasks cannot carry one, because it holds compiled state.
 _reader: RecordReader | None = None
-"""The reader of a worker process."""
 
 
 def _start_worker(options: RecordOptions) -> None:
@@ -270,13 +272,12 @@ def read_samples(
     processes: int = 0,
     tally: Tally | None = None,
 ) -> Iterator[Samples]:
-    """Yield the samples of game records, those of some games of one board size at a time.
+    """Yield the samples of game records, a few games of one board size at a time.
 
-    sources: files, folders and archives as in `engine.records.sgf_source.iterate_records`, or names and texts of
-    records.
-    processes: worker processes; 0 reads in this one. A script that starts workers must be guarded by
+    sources: files, folders and archives as in `engine.records.sgf_source.iterate_records`, or (name, text) pairs.
+    processes: number of worker processes; 0 reads in this one. A script that starts workers must be guarded by
     `if __name__ == "__main__"`.
-    tally: counts as samples are yielded. Records and files that cannot be used are counted there and left out.
+    tally: updated as samples are yielded. Records and files that cannot be used are counted there and skipped.
     """
     counted = Tally() if tally is None else tally
     tasks = tasks_of(filter_split(iterate_sources(sources, counted), options), options.seed)
@@ -286,7 +287,7 @@ def read_samples(
 
 
 def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) -> Iterator[tuple[list[Samples], Tally]]:
-    """Yield the samples of each task and what became of its records, in the order of the tasks; see `read_samples`.
+    """Yield the samples of each task and the counts of its records, in task order; see `read_samples`.
 
     Raises GoError when a worker process dies.
     """
@@ -294,15 +295,17 @@ def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) ->
     first = next(tasks, None)
     if first is None:
         return
-    # Read here in any case: this compiles what has to be compiled before many processes would do so at once.
+    # This process always reads the first task: that compiles the kernels once instead of in every worker.
     yield reader.read(first)
     if processes == 0:
         yield from map(reader.read, tasks)
         return
+    # A forked process would inherit locks held by torch's and numba's threads; a spawned one starts clean.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _start_worker, (options,)) as pool:
         waiting: deque[Future[tuple[list[Samples], Tally]]] = deque()
         try:
+            # Results are taken in the order of submission, so the samples do not depend on the number of processes.
             for task in tasks:
                 waiting.append(pool.submit(_work, task))
                 if len(waiting) >= TASKS_AHEAD * processes:
@@ -310,21 +313,21 @@ def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) ->
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool:
-            raise GoError("a process that reads records died, killed or out of memory") from None
+            raise GoError("a worker that reads records died: it was killed or ran out of memory") from None
         finally:
             for future in waiting:
                 future.cancel()
 
 
 def filter_split(sources: Iterable[Source], options: RecordOptions) -> Iterator[Source]:
-    """Yield the records on the wanted side of the split."""
+    """Yield the records that `options.held_out` selects."""
     for name, data in sources:
         if options.held_out is None or is_held_out(data) == options.held_out:
             yield name, data
 
 
 def iterate_sources(sources: Iterable[Path] | Iterable[Source], tally: Tally) -> Iterator[Source]:
-    """Yield the records of files, folders and archives, records as they are. What cannot be read is counted."""
+    """Yield the records of files, folders and archives; (name, text) pairs pass through. Counts unreadable files."""
     for source in sources:
         if isinstance(source, tuple):
             yield source

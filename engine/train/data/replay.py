@@ -1,7 +1,7 @@
-"""Where training draws its samples from: a window over the newest shards of a folder, or a stream of game records.
+"""Draws training samples from a window over the newest shards of a folder, or from a stream of game records.
 
-Owns which samples are drawn and how often. Both give batches of one board size, the sizes in proportion to their
-samples, and see every sample through a random symmetry of its board. Knows no loss but the numbers it is told.
+Decides which samples are drawn and how often. Both yield batches of one board size, with the sizes in proportion to
+their samples, and apply a random symmetry to every sample. The only losses known here are those given to `update`.
 
 The window grows with the data (D. Wu, "Accelerating self-play learning in Go", 2019, appendix C). Samples can be
 drawn by their loss (T. Schaul et al., "Prioritized experience replay", 2016, proportional variant).
@@ -43,20 +43,20 @@ from engine.train.data.samples import (
 from engine.train.worker_processes import usable_processes
 
 Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
-"""Samples, what the window calls them, and the weights that undo a sampling that is not uniform, None for 1."""
+"""Samples, their numbers in the window, and the importance weights of non-uniform sampling, None for 1."""
 
 _SIZE_FOLDER = re.compile(r"\d+x\d+")
 _DIGITS = re.compile(r"(\d+)")
+# Maximum number of mapped shards: each needs a file descriptor, and the usual limit is 1024.
 _OPEN_SHARDS = 400
-"""Shards that are mapped at the same time; each takes a file descriptor, of which there are 1024 as a rule."""
+# Lower bound of a loss, so that a sample that is predicted perfectly is still drawn occasionally.
 _LEAST_LOSS = 1e-3
-"""A sample that is known perfectly is still seen now and then."""
 BUFFER_SAMPLES = 16_384
 POSITIONS_A_GAME = 16
 
 
 def window_size(total: int, scale: float, alpha: float, beta: float) -> int:
-    """Return how many of the newest of `total` samples to train on: all of the first `scale`, then ever less of them.
+    """Return the window size for `total` samples: all of them up to `scale`, then a shrinking share.
 
     N = scale * (1 + beta * ((total / scale)^alpha - 1) / alpha).
     """
@@ -67,7 +67,7 @@ def window_size(total: int, scale: float, alpha: float, beta: float) -> int:
 
 @dataclass(eq=False)
 class _Shard:
-    """One file. first: the number of its first sample. weights: [count] float64, chances of its samples, not scaled."""
+    """One file. first: the number of its first sample. weights: [count] float64, unnormalized sampling weights."""
 
     path: Path
     first: int
@@ -77,16 +77,16 @@ class _Shard:
 
 
 class Window:
-    """The newest samples of a folder, whatever wrote them. Not for several threads at once.
+    """A window over the newest samples of a folder, written by any program. Not thread-safe.
 
-    Files are looked for in folders named after a board size, such as 9x9, at any depth; their age is the order of
-    their names, numbers in them counting as numbers and the size's folder not at all. The oldest file that the window
-    reaches is in it as a whole.
+    Files are read from folders named after a board size, such as 9x9, at any depth. Their age is the order of their
+    names, where numbers compare as numbers and the folder of the board size is ignored. The oldest file that the
+    window reaches is included completely.
 
-    scale, alpha, beta: see `window_size`. prioritize: exponent a of the loss by which samples are drawn, 0 for equal
-    chances. correct: exponent b of the importance weights (1 / (N p))^b, of which the largest in a batch is 1.
-    symmetries: whether samples are turned. Raises BadSamples where there are none, files of different encoders, or
-    samples of held-out games.
+    scale, alpha, beta: see `window_size`. prioritize: exponent a of the loss in the sampling probability, 0 for
+    uniform sampling. correct: exponent b of the importance weights (1 / (N p))^b, scaled to a maximum of 1 in a batch.
+    symmetries: whether to apply random symmetries. Raises BadSamples if there are no samples, if encoders differ, or
+    if samples are of held-out games.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Window:
         self._prioritize, self._correct, self._symmetries = prioritize, correct, symmetries
         self._known: dict[Path, _Shard] = {}
         self._numbered = 0
+        # Until losses are known, all samples have the same weight.
         self._largest = 1.0
         self._groups: dict[tuple[int, int], _Group] = {}
         self._open: OrderedDict[Path, Samples] = OrderedDict()
@@ -123,7 +124,7 @@ class Window:
         return {size: group.count for size, group in self._groups.items()}
 
     def refresh(self) -> None:
-        """Look for new files; the losses of samples stay known."""
+        """Scan the folder for new files; the losses of known samples are kept."""
         found = [path for path in self.folder.rglob(f"*{SUFFIX}") if _SIZE_FOLDER.fullmatch(path.parent.name)]
         shards = [self._shard(path) for path in sorted(found, key=self._age)]
         self.total = sum(shard.count for shard in shards)
@@ -147,15 +148,16 @@ class Window:
         ]
 
     def _shard(self, path: Path) -> _Shard:
-        """Return a file, with its header read if it is new."""
+        """Return a shard, reading its header if it is new."""
         if path in self._known:
             return self._known[path]
         info = shard_info(path)
         if HELD_OUT in info.provenance:
-            raise BadSamples(f"{path}: holds samples of held-out games, which are never trained on")
+            raise BadSamples(f"{path}: contains samples of held-out games, which must not be trained on")
         if self.encoder not in ("", info.encoder):
             raise BadSamples(f"{path}: encoder: expected {self.encoder} as in the other files, got {info.encoder}")
         self.encoder = info.encoder
+        # New samples start with the largest weight so far, so that each is drawn soon (Schaul et al., section 3.3).
         weights = np.full(info.count, self._largest)
         shard = _Shard(path, self._numbered, info.count, (info.width, info.height), weights)
         self._numbered += info.count
@@ -163,10 +165,7 @@ class Window:
         return shard
 
     def draw(self, batch_size: int, generator: np.random.Generator) -> Draw:
-        """Return a batch of one board size, no sample twice unless there are fewer than that or losses decide.
-
-        New samples have the largest chance that any had so far.
-        """
+        """Draw a batch of one board size; without repetition, unless there are too few samples or losses decide."""
         groups = list(self._groups.values())
         shares = np.array([group.count for group in groups], dtype=np.float64)
         group = groups[generator.choice(len(groups), p=shares / shares.sum())] if len(groups) > 1 else groups[0]
@@ -174,6 +173,7 @@ class Window:
         if self._prioritize > 0:
             rows, chances = group.draw_weighted(batch_size, generator)
             undone = (1 / (group.count * chances)) ** self._correct
+            # Scaled by the maximum, so that weights only ever reduce a step (Schaul et al., section 3.4).
             importance = (undone / undone.max()).astype(np.float32)
         else:
             rows = generator.choice(group.count, batch_size, replace=batch_size > group.count)
@@ -183,12 +183,13 @@ class Window:
         return samples, numbers, importance
 
     def _gather(self, group: "_Group", rows: NDArray[np.int64]) -> tuple[Samples, NDArray[np.int64]]:
-        """Return copies of the samples of a group at these rows, in this order, and their numbers."""
+        """Copy the samples of a group at these rows, in this order; return them and their numbers."""
         batch = empty_samples(self.encoder, *group.shards[0].size, len(rows))
         numbers = np.empty(len(rows), dtype=np.int64)
         targets = arrays_of(batch)
         which = np.searchsorted(group.starts, rows, side="right") - 1
         for index in np.unique(which).tolist():
+            # One indexed read for each file: rows of a file are copied together.
             places = np.flatnonzero(which == index)
             within = rows[places] - group.starts[index]
             shard = group.shards[index]
@@ -198,6 +199,7 @@ class Window:
         return batch, numbers
 
     def _opened(self, path: Path) -> Samples:
+        # Removed and inserted again, so that the first entry is always the least recently used.
         samples = self._open.pop(path, None)
         if samples is None:
             samples = read_shard(path)
@@ -207,14 +209,14 @@ class Window:
         return samples
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        """Remember the losses of samples that were drawn; their chances follow them if `prioritize` is above 0.
+        """Record the losses of drawn samples, which set their sampling weights if `prioritize` is above 0.
 
-        Raises GoError on a loss that is not finite. Samples that have left the window are passed over.
+        Raises GoError on a loss that is not finite. Samples that have left the window are ignored.
         """
         if self._prioritize == 0:
             return
         if not np.all(np.isfinite(losses)):
-            raise GoError("expected finite losses, got some that are not")
+            raise GoError("a loss is not finite")
         weights = np.maximum(losses.astype(np.float64), _LEAST_LOSS) ** self._prioritize
         self._largest = max(self._largest, float(weights.max(initial=0.0)))
         for group in self._groups.values():
@@ -222,7 +224,7 @@ class Window:
 
 
 class _Group:
-    """The files of one board size within a window. starts: [files] row of the first sample of each."""
+    """The files of one board size in a window. starts: [files] row of the first sample of each file."""
 
     def __init__(self, shards: Sequence[_Shard]) -> None:
         self.shards = list(shards)
@@ -233,17 +235,19 @@ class _Group:
         self._cumulated: NDArray[np.float64] | None = None
 
     def draw_weighted(self, size: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return rows drawn with replacement in proportion to their weights, and the chance of each."""
+        """Draw rows with replacement in proportion to their weights; return them and their probabilities."""
+        # Inverse transform sampling: one cumulative sum serves all draws until weights change.
         if self._cumulated is None:
             self._cumulated = np.cumsum(np.concatenate([shard.weights for shard in self.shards]))
         total = self._cumulated[-1]
         rows = np.searchsorted(self._cumulated, generator.random(size) * total, side="right")
+        # Rounding can push a random number up to the total, one row past the end.
         rows = np.minimum(rows, self.count - 1)
         chances = np.diff(self._cumulated, prepend=0.0)[rows] / total
         return rows, chances
 
     def set_weights(self, numbers: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        """Set the weights of those of the samples that are in this group."""
+        """Set the weights of the samples that belong to this group; other numbers are ignored."""
         which = np.searchsorted(self._firsts, numbers, side="right") - 1
         for index in np.unique(which[which >= 0]).tolist():
             shard = self.shards[index]
@@ -253,7 +257,7 @@ class _Group:
 
 
 class ShuffleBuffer:
-    """Holds samples of one board size until there are `capacity`, then gives out as many as come in, at random."""
+    """Collects `capacity` samples of one board size, from which samples are then drawn at random."""
 
     def __init__(self, encoder: str, width: int, height: int, capacity: int) -> None:
         self._held = empty_samples(encoder, width, height, capacity)
@@ -263,7 +267,7 @@ class ShuffleBuffer:
         return self._count
 
     def add(self, samples: Samples) -> Samples:
-        """Take samples in; return those for which there is no room."""
+        """Add samples; return those that do not fit."""
         taken = min(len(samples), len(self._held) - self._count)
         for name, array in arrays_of(self._held).items():
             array[self._count : self._count + taken] = getattr(samples, name)[:taken]
@@ -271,11 +275,11 @@ class ShuffleBuffer:
         return samples[taken:]
 
     def draw(self, size: int, generator: np.random.Generator) -> Samples:
-        """Take out up to `size` samples at random."""
+        """Remove and return up to `size` random samples."""
         rows = generator.choice(self._count, min(size, self._count), replace=False)
         drawn = self._held[rows]
         kept = self._count - len(rows)
-        # The rows at the end that stay move to the places that have become free.
+        # Fill the gaps with the remaining rows from the end, so that only `size` rows are moved, not the buffer.
         moving = np.setdiff1d(np.arange(kept, self._count), rows)
         free = rows[rows < kept]
         for array in arrays_of(self._held).values():
@@ -284,6 +288,7 @@ class ShuffleBuffer:
         return drawn
 
 
+# All but the first three parameters are keywords with defaults that training uses; a class would hold nothing else.
 def stream(
     sources: Sequence[Path],
     batch_size: int,
@@ -297,13 +302,13 @@ def stream(
     sizes: frozenset[tuple[int, int]] | None = None,
     tally: Tally | None = None,
 ) -> Iterator[tuple[Samples, None, None]]:
-    """Yield batches straight from game records, those held out left out, each sample turned at random.
+    """Yield batches directly from game records, without held-out games and with random symmetries.
 
     sources: as in `engine.records.sgf_source.iterate_records`, mixed in proportion to their sizes.
-    per_game: positions that an epoch draws from each game, others in each, None for all.
-    processes: worker processes, by default one a core; 0 reads in this process.
-    buffer: samples of each board size among which batches are drawn. epochs: times that all games are read, None for
-    no end; with one the last batches are smaller. Raises BadSamples where many epochs give nothing.
+    per_game: positions drawn from each game in an epoch, different ones each time; None for all.
+    processes: worker processes, by default one for each core; 0 reads in this process.
+    buffer: number of samples of each board size from which batches are drawn. epochs: passes over all games, None for
+    endless; if given, the last batches may be smaller. Raises BadSamples if several epochs yield nothing.
     """
     options = RecordOptions(encoder, per_game, sizes=sizes)
     counted = Tally() if tally is None else tally
@@ -319,6 +324,7 @@ def stream(
             while len(rest):
                 yield _turned_batch(held.draw(batch_size, generator), generator)
                 rest = held.add(rest)
+    # With a bound on epochs the rest in the buffers belongs to the last one.
     for held in buffers.values():
         while len(held):
             yield _turned_batch(held.draw(batch_size, generator), generator)
@@ -333,10 +339,11 @@ def _epochs(
     *,
     in_flight: int,
 ) -> Iterator[Task]:
-    """Yield the records of the sources again and again, in another order and with another seed each time."""
-    mixing = np.random.default_rng(generator.integers(1 << 62))  # batches do not depend on how far ahead this is
+    """Yield the tasks of each epoch, with a different order and seed in each."""
+    # A separate generator: the batches must not depend on how far ahead of them records are read.
+    mixing = np.random.default_rng(generator.integers(1 << 62))
     for epoch in count() if epochs is None else range(epochs):
-        # So many tasks may be on their way: only then do the counts hold a whole epoch.
+        # Up to `in_flight` tasks are not counted yet; only after that do the counts include a whole epoch.
         if epoch > in_flight + 1 and tally.positions == 0:
             raise BadSamples(f"no position to train on in {', '.join(map(str, sources))}: {dict(tally.skipped)}")
         records = mixed_records(sources, mixing, tally)

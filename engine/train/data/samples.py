@@ -1,9 +1,8 @@
-"""Training samples: positions as a network reads them, with the targets that it learns from.
+"""Training samples: encoded positions with their targets.
 
-Owns the one schema that self-play, game records and teachers write and that training reads, its file
-format ("keima-samples" 1) and the turning of inputs and targets together. What a target is worth is for
-the writer to say; how it enters the loss is `engine.train.learning.loss`'s. All of a sample is from the view of the
-side to move.
+Owns the schema that self-play, game records and teachers write and that training reads, its file format
+("keima-samples" 1), and the symmetries of inputs and targets. Writers set the weights of targets;
+`engine.train.learning.loss` defines the loss. Everything in a sample is from the point of view of the side to move.
 """
 
 import json
@@ -32,7 +31,7 @@ SUFFIX = ".safetensors"
 TARGETS = ("policy", "reply", "outcome", "score", "ownership")
 """Columns of `Samples.weights`."""
 OWNERSHIP_SCALE = 127
-"""What stands for certain ownership."""
+"""The stored value of certain ownership."""
 MAX_HEADER = 1 << 20
 
 _LENGTH_BYTES = 8
@@ -43,24 +42,24 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 class BadSamples(GoError):
-    """A file of samples that cannot be used; the text names file, field, expected and got."""
+    """Raised for a samples file that cannot be used; the text has the file, the field, expected and actual values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Positions of one board size as one encoder writes them, with their targets; first axis B.
+    """Positions of one board size and encoder with their targets; the first axis is B.
 
     encoder: its name in `engine.encoders.ENCODERS`.
-    planes: [B, P, ceil(area / 8)] uint8, np.packbits of the 0/1 planes, points row by row from the top. Those of
-        an encoder whose planes hold -1, too, are 2 P: where they are 1, then where they are -1.
+    planes: [B, P, ceil(area / 8)] uint8, np.packbits of the 0/1 planes, points row by row from the top. A signed
+        encoder has 2 P planes: first where the input is 1, then where it is -1.
     globals: [B, G] float32.
-    policy: [B, area + 1] float16, sums to 1, pass last. reply: likewise, of the opponent's next move;
-        zeros where unknown.
+    policy: [B, area + 1] float16, sums to 1, pass last. reply: the same for the opponent's next move; zeros if
+        unknown.
     outcome: [B, 3] float32, P(win), P(loss), P(no result); a draw is 0.5, 0.5, 0.
     score: [B] float32, the final margin in points, komi included.
     ownership: [B, area] int8, -127..127, positive where the side to move owns the point at the end.
-    weights: [B, 5] float32, of each of TARGETS; 0 masks a target out.
-    ply: [B] int16, moves played before the position. game: [B] uint64, equal for all samples of a game.
+    weights: [B, 5] float32, the weight of each of TARGETS; 0 masks a target out.
+    ply: [B] int16, moves played before the position. game: [B] uint64, a hash, equal for all samples of a game.
     """
 
     width: int
@@ -78,7 +77,7 @@ class Samples:
     game: NDArray[np.uint64]
 
     def __post_init__(self) -> None:
-        """Raise BadSamples unless every array has the shape and type of the schema."""
+        """Raise BadSamples unless every array has the shape and dtype of the schema."""
         for name, (dtype, shape) in schema(self.encoder, self.width, self.height, len(self.planes)).items():
             array = getattr(self, name)
             if array.shape != shape or array.dtype != dtype:
@@ -88,16 +87,16 @@ class Samples:
         return len(self.planes)
 
     def __getitem__(self, index: slice | AnyArray) -> "Samples":
-        """Return some of the samples: a slice, an array of indices or a mask."""
+        """Return the samples selected by a slice, an array of indices or a mask."""
         return self.with_arrays({name: array[index] for name, array in arrays_of(self).items()})
 
     def with_arrays(self, arrays: Mapping[str, AnyArray]) -> "Samples":
-        """Return samples with other arrays, by name; what is not named stays."""
+        """Return a copy with the named arrays replaced."""
         return Samples(self.width, self.height, self.encoder, **{**arrays_of(self), **arrays})
 
     @property
     def area(self) -> int:
-        """Points of the board."""
+        """The number of points of the board."""
         return self.width * self.height
 
 
@@ -105,12 +104,12 @@ _ARRAYS = tuple(field.name for field in fields(Samples) if field.name not in ("w
 
 
 def arrays_of(samples: Samples) -> dict[str, AnyArray]:
-    """Return the arrays of samples by name, in the order of the schema."""
+    """Return the arrays by name, in schema order."""
     return {name: getattr(samples, name) for name in _ARRAYS}
 
 
 def schema(encoder: str, width: int, height: int, count: int) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Return type and shape of every array of `count` samples. Raises BadSamples on an unknown encoder."""
+    """Return the dtype and shape of every array of `count` samples. Raises BadSamples on an unknown encoder."""
     if encoder not in ENCODERS:
         raise BadSamples(f"unknown encoder {encoder!r}, expected one of {' '.join(ENCODERS)}")
     format_, area = ENCODERS[encoder], width * height
@@ -129,13 +128,13 @@ def schema(encoder: str, width: int, height: int, count: int) -> dict[str, tuple
 
 
 def empty_samples(encoder: str, width: int, height: int, count: int = 0) -> Samples:
-    """Return samples whose arrays are all zero."""
+    """Return `count` samples with all arrays zero."""
     arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in schema(encoder, width, height, count).items()}
     return Samples(width, height, encoder, **arrays)
 
 
 def concatenate(parts: Sequence[Samples]) -> Samples:
-    """Return samples of one board size and encoder one after another. Raises BadSamples where they differ."""
+    """Concatenate samples of one board size and encoder. Raises BadSamples if those differ."""
     kinds = {(part.width, part.height, part.encoder) for part in parts}
     if len(kinds) != 1:
         raise BadSamples(f"expected samples of one board size and encoder, got {sorted(kinds)}")
@@ -143,15 +142,15 @@ def concatenate(parts: Sequence[Samples]) -> Samples:
 
 
 def packed(planes: AnyArray) -> NDArray[np.uint8]:
-    """Return planes [B, P, H, W] of zeros and ones as bits [B, P, ceil(area / 8)]."""
+    """Pack planes [B, P, H, W] of zeros and ones into bits [B, P, ceil(area / 8)]."""
     batch, count, height, width = planes.shape
     return np.packbits(planes.reshape(batch, count, height * width), axis=-1)
 
 
 def packed_inputs(encoder: Encoder, planes: AnyArray) -> NDArray[np.uint8]:
-    """Return planes [B, P, H, W] as an encoder wrote them as bits of the schema.
+    """Pack the planes [B, P, H, W] of an encoder into the schema's bits.
 
-    Raises ValueError where they hold other values than 0 and 1, and -1 for encoders that are signed.
+    Raises ValueError on values other than 0 and 1, or -1 with a signed encoder.
     """
     parts = [planes == 1, planes == -1] if encoder.signed else [planes == 1]
     if sum(map(np.count_nonzero, parts)) != np.count_nonzero(planes):
@@ -165,7 +164,7 @@ def _bits(samples: Samples) -> NDArray[np.uint8]:
 
 
 def unpacked(samples: Samples) -> NDArray[np.float32]:
-    """Return the planes as a network reads them: [B, P, H, W] float32, C-contiguous."""
+    """Unpack the network's input planes: [B, P, H, W] float32, C-contiguous."""
     planes = _bits(samples).astype(np.float32)
     if not ENCODERS[samples.encoder].signed:
         return planes
@@ -174,12 +173,13 @@ def unpacked(samples: Samples) -> NDArray[np.float32]:
 
 
 def apply_symmetries(samples: Samples, symmetry: NDArray[np.integer[Any]]) -> Samples:
-    """Return samples seen through symmetries, one each: planes, policy, reply and ownership together.
+    """Apply a symmetry to each sample: to planes, policy, reply and ownership.
 
     symmetry: [B], numbered as in `engine.symmetry`. Raises ValueError on one that does not map the board to itself.
     """
     width, height = samples.width, samples.height
     arrays = {name: getattr(samples, name).copy() for name in ("planes", "policy", "reply", "ownership")}
+    # One pass for each symmetry, at most 8, instead of one for each sample.
     for each in np.unique(symmetry).tolist():
         if each == IDENTITY:
             continue
@@ -218,6 +218,7 @@ class SampleWriter:
     def __len__(self) -> int:
         return len(self._targets)
 
+    # One keyword for each target of the schema: writers name only those that they know.
     def add(
         self,
         game: Game,
@@ -232,11 +233,11 @@ class SampleWriter:
         weights: Mapping[str, float] | None = None,
         ply: int | None = None,
     ) -> None:
-        """Add the present position of a game, `color` to play. The game may go on at once.
+        """Add the current position of a game with `color` to play. The game may be changed afterwards.
 
-        policy, reply: [area + 1], scaled to sum 1. outcome: P(win), P(loss), P(no result). ownership: [area] in -1..1.
-        All speak for `color`; None where unknown: such a target gets weight 0, the others 1 unless `weights`, by the
-        names of TARGETS, says otherwise. ply: moves played, those of the game unless given.
+        policy, reply: [area + 1], normalized here. outcome: P(win), P(loss), P(no result). ownership: [area] in -1..1.
+        All are from the point of view of `color`. None means unknown and gets weight 0; other targets get weight 1,
+        unless `weights` has another one under their name in TARGETS. ply: moves played, by default the game's.
         Raises ValueError on values outside these ranges, or a game of another board size.
         """
         if (game.width, game.height) != (self._empty.width, self._empty.height):
@@ -251,6 +252,7 @@ class SampleWriter:
         row["weights"] = [(weights or {}).get(name, 1.0) if name in row else 0.0 for name in TARGETS]
         row["ply"] = game.move_number if ply is None else ply
         row["game"] = game_hash
+        # Encoded in batches, because a call of the encoder costs more than a position; a batch has one rule set.
         if self._pending == _ENCODED_AT_A_TIME or (self._pending and self._positions.rules != game.rules):
             self._encode()
         write_position(game, color, self._positions, self._pending)
@@ -267,7 +269,7 @@ class SampleWriter:
         self._pending = 0
 
     def take(self) -> Samples:
-        """Return the samples added since the last call, in their order, and start anew."""
+        """Return the samples added since the last call, in their order, and clear the writer."""
         self._encode()
         targets, encoded = self._targets, self._encoded
         self._targets, self._encoded = [], []
@@ -283,7 +285,7 @@ class SampleWriter:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return a target as it is stored. Raises ValueError where it is none."""
+    """Return a target in its stored form. Raises ValueError if it is out of range."""
     if name == "score":
         if not math.isfinite(value):
             raise ValueError(f"score: expected points, got {value}")
@@ -301,7 +303,7 @@ def _checked(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ShardInfo:
-    """What the header of a file of samples says."""
+    """The contents of a samples file's header."""
 
     path: Path
     width: int
@@ -312,9 +314,9 @@ class ShardInfo:
 
 
 def write_shard(path: Path | str, samples: Samples, provenance: Mapping[str, str]) -> None:
-    """Write samples to a file so that it is there completely or not at all. Raises OSError.
+    """Write samples to a file atomically. Raises OSError.
 
-    provenance: where they come from, by free keys.
+    provenance: where the samples come from, under any keys.
     """
     header = {
         "version": VERSION,
@@ -330,17 +332,18 @@ def write_shard(path: Path | str, samples: Samples, provenance: Mapping[str, str
 
 
 def shard_info(path: Path | str) -> ShardInfo:
-    """Return what the header of a file of samples says. Raises BadSamples, naming file and field."""
+    """Read the header of a samples file. Raises BadSamples with file and field."""
     return _read_header(Path(path))[0]
 
 
 def read_shard(path: Path | str) -> Samples:
-    """Return the samples of a file; their arrays are read-only views of the file and read as they are used.
+    """Return the samples of a file; their arrays are read-only memory maps of it.
 
-    Raises BadSamples, naming file and field.
+    Raises BadSamples with file and field.
     """
     info, places = _read_header(Path(path))
-    content: NDArray[np.uint8] = np.memmap(path, np.uint8, "r").view(np.ndarray)  # one map, one file descriptor
+    # One map for all arrays: each map would need its own file descriptor.
+    content: NDArray[np.uint8] = np.memmap(path, np.uint8, "r").view(np.ndarray)
     size = len(content)
     arrays = {}
     for name, (dtype, shape) in schema(info.encoder, info.width, info.height, info.count).items():
@@ -362,10 +365,11 @@ _Places: TypeAlias = dict[str, tuple[int, "np.dtype[Any]", tuple[int, ...]]]
 
 
 def _read_header(path: Path) -> tuple[ShardInfo, _Places]:
-    """Return what a file says of itself, and place, type and shape of each array in it. Raises BadSamples."""
+    """Return a file's header, and the offset, dtype and shape of each array in it. Raises BadSamples."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
+            # Checked before reading: a damaged length must not allocate gigabytes.
             length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
             if not 2 <= length <= min(MAX_HEADER, size - _LENGTH_BYTES):
                 raise BadSamples(f"{path}: no safetensors file: header of {length} bytes in a file of {size}")

@@ -1,4 +1,4 @@
-"""What a position is to teach: the move that was played, and how the game ended, for the side to move."""
+"""Training targets of a position: the move that was played and the game's result, for the side to move."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +12,10 @@ from engine.vertex import policy_index
 
 @dataclass(frozen=True, eq=False)
 class FinalResult:
-    """How a game ended, Black's view.
+    """The result of a game, Black-positive.
 
-    winner: BLACK, WHITE, EMPTY for a draw; None where the game has no result. score: points, komi included, None
-    where nothing was counted. ownership: [area] in -1..1, points row by row from the top, None where unknown.
+    winner: BLACK, WHITE, EMPTY for a draw, None if the game is void. score: points including komi, None if the game
+    was not counted. ownership: [area] in -1..1, points row by row from the top, None if unknown.
     """
 
     winner: int | None
@@ -39,7 +39,7 @@ class FinalResult:
 
 
 def one_hot(vertex: int, width: int, height: int) -> NDArray[np.float16]:
-    """Return the policy [area + 1] of a player who always plays this vertex, PASS included."""
+    """Return the policy [area + 1] that puts all probability on one vertex, which may be PASS."""
     policy = np.zeros(width * height + 1, dtype=np.float16)
     policy[policy_index(vertex, width, height)] = 1
     return policy

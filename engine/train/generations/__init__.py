@@ -1,1 +1,1 @@
-"""Learning from nothing: self-play, training, gate and ratings, generation after generation, on one machine or many."""
+"""Learning from zero: generations of self-play, training, gate and ratings, on one machine or several."""

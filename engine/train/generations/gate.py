@@ -1,15 +1,14 @@
-"""The gate: a candidate network takes the place of the best one only when it wins clearly enough.
+"""The gate: a candidate network replaces the best network only if it wins a match clearly enough.
 
-Colors alternate and every opening is played twice, so that neither luck of the opening nor the color decides.
-A sequential test ends a match early whose outcome is as good as certain. It plays nothing itself: results
-come in, a verdict goes out.
+Colors alternate and every opening is played twice, so that neither the opening nor the color decides. A sequential
+test ends a match early if its outcome is nearly certain. This file only decides; it plays no games.
 
-The rule is that of D. Silver et al., "Mastering the game of Go without human knowledge", Nature 550 (2017),
-354-359, Methods: 55 % of 400 games. Another one in use is 262 of 480 games (54.6 %), the first count
-that is significant at the one-sided 2.5 % level (K. Ferguson, M. Pumperla, "Deep Learning and the Game of Go",
-2019, chapter 14): `games = 480`, `threshold = 0.5458`. With `games = 0` every candidate is promoted, as in
-D. Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through
-self-play", Science 362 (2018), 1140-1144.
+The default rule is from D. Silver et al., "Mastering the game of Go without human knowledge", Nature 550 (2017),
+354-359, Methods: 55 % of 400 games. Another common rule is 262 of 480 games (54.6 %), the first count that is
+significant at the one-sided 2.5 % level (K. Ferguson, M. Pumperla, "Deep Learning and the Game of Go", 2019,
+chapter 14): `games = 480`, `threshold = 0.5458`. With `games = 0` every candidate is promoted, as in D. Silver et
+al., "A general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", Science 362
+(2018), 1140-1144.
 """
 
 import json
@@ -27,20 +26,20 @@ if TYPE_CHECKING:
     from engine.train.games.arena import GameResult
 
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
-"""Points of a game."""
+"""Points for a game."""
 Ending = Literal["sprt", "games", "no gate"]
 
 
 @dataclass(frozen=True)
 class GateSettings:
-    """When a candidate is promoted.
+    """Settings of the gate.
 
-    games: the longest match, an even number; 0 for no match at all, every candidate is promoted.
+    games: maximum games of a match, an even number; 0 promotes every candidate without a match.
     first_generation: earlier candidates are promoted without a match.
-    threshold: share of points that the candidate needs at the end of the longest match.
-    margin: the sequential test tells an expected share of threshold - margin from threshold + margin, with the
-        error rates alpha (promoting the first) and beta (refusing the second); 0 plays every match to its end.
-    visits: of each move of both sides.
+    threshold: share of points that the candidate needs after `games` games.
+    margin: the sequential test distinguishes an expected share of threshold - margin from threshold + margin, with
+        error rates alpha (promoting the former) and beta (refusing the latter); 0 plays all games.
+    visits: per move, for both sides.
     """
 
     games: int = 400
@@ -52,7 +51,7 @@ class GateSettings:
     visits: int = 100
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a value that makes no gate."""
+        """Raise ValueError on a value out of range."""
         if self.games < 0 or self.games % 2:
             raise ValueError(f"games: expected an even number, 0 for no gate, got {self.games}")
         if not 0 < self.threshold < 1:
@@ -62,35 +61,36 @@ class GateSettings:
         if self.visits < 1:
             raise ValueError(f"visits: expected 1 or more, got {self.visits}")
         if self.test is not None:
+            # Raises ValueError on hypotheses and error rates that are out of range.
             self.test.verdict([0] * PAIR_SCORES)
 
     @property
     def test(self) -> Sprt | None:
-        """The sequential test, None where a match is played to its end."""
+        """The sequential test, None if all games are played."""
         if self.margin == 0:
             return None
         return Sprt(self.threshold - self.margin, self.threshold + self.margin, self.alpha, self.beta)
 
 
 class PairedGame(Protocol):
-    """One game of a match in which two games, of numbers 2 p and 2 p + 1, share an opening with changed colors."""
+    """One game of a match; the games 2 p and 2 p + 1 have the same opening with colors exchanged."""
 
     @property
     def number(self) -> int:
-        """From 0; games may be told in any order."""
+        """The game's number from 0; games may end in any order."""
 
     @property
     def points(self) -> float:
-        """The candidate's: WIN, DRAW or LOSS."""
+        """The candidate's points: WIN, DRAW or LOSS."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """The outcome of a gate, as a line of gate.jsonl.
+    """The outcome of a gate, as in a line of gate.jsonl.
 
-    candidate, best: generations. pairs: how many pairs of games made 0, 0.5, 1, 1.5 and 2 points.
-    share: of points with its Wilson interval. elo: of the candidate against the best. llr: of the sequential test.
-    ended: "sprt" (sure enough), "games" (all played, the threshold decides) or "no gate".
+    candidate, best: generations. pairs: counts of game pairs with 0, 0.5, 1, 1.5 and 2 points.
+    share: of points, with its Wilson interval. elo: of the candidate against the best. llr: log likelihood ratio.
+    ended: "sprt" (the test decided), "games" (all played, the threshold decided) or "no gate".
     """
 
     candidate: int
@@ -105,7 +105,7 @@ class Gate:
 
     @property
     def games(self) -> int:
-        """Games played."""
+        """The number of games played."""
         return self.wins + self.losses + self.draws
 
     @property
@@ -114,17 +114,17 @@ class Gate:
         return wilson_interval(self.wins + self.draws / 2, self.games)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line's content: the fields, and what follows from them."""
+        """Return the fields and derived statistics as JSON values."""
         elo = elo_from_score(self.wins, self.losses, self.draws)
         return asdict(self) | {"games": self.games, "share": list(self.share), "elo": list(elo)}
 
     def __str__(self) -> str:
-        """Return the score so far, and against whom, in one line for people."""
+        """Return the opponent and the current score as one readable line."""
         return f"against generation {self.best}: {self.score}"
 
     @property
     def score(self) -> str:
-        """The score so far for people."""
+        """The current score as readable text."""
         share = self.share
         return (
             f"+{self.wins} -{self.losses} ={self.draws}, "
@@ -133,7 +133,7 @@ class Gate:
 
 
 def needs_match(candidate: int, settings: GateSettings) -> bool:
-    """Return whether a candidate has to win a match before it is promoted."""
+    """Return whether a candidate must win a match to be promoted."""
     return settings.games > 0 and candidate >= settings.first_generation
 
 
@@ -149,11 +149,11 @@ def gate(
     settings: GateSettings,
     report: Callable[[Gate], None] | None = None,
 ) -> Gate:
-    """Take in the games of a match until it is decided and return its outcome.
+    """Consume the games of a match until it is decided, and return the outcome.
 
-    games: as they are finished; more than `settings.games` are not asked for. The test looks at pairs in the
-    order of their numbers: short games end first, and counting them first would favor whoever wins quickly.
-    report: gets the state after every game. Raises ValueError when the match ends before it is decided.
+    games: in the order in which they end; at most `settings.games` are consumed. The test counts pairs in the order
+    of their numbers: short games end first, and counting them first would favor the side that wins quickly.
+    report: called after every game. Raises ValueError if the games end before the match is decided.
     """
     match = _Match(settings)
     for game in games:
@@ -169,7 +169,7 @@ def gate(
 def noted(
     games: "Iterator[GameResult]", records: list[str], check: Callable[[], None] = lambda: None
 ) -> "Iterator[GameResult]":
-    """Pass games on and remember their records. check: is called before each is counted, and may raise."""
+    """Pass games through and append their records to `records`. check: called before each game, and may raise."""
     for game in games:
         check()
         records.append(game.record)
@@ -177,7 +177,7 @@ def noted(
 
 
 class _Match:
-    """The games of a gate so far, and what the test says of the pairs that are complete up to some number."""
+    """The games of a gate so far, and the test of the complete pairs, which are counted without gaps in order."""
 
     def __init__(self, settings: GateSettings) -> None:
         self._settings = settings
@@ -189,17 +189,18 @@ class _Match:
 
     @property
     def games(self) -> int:
-        """Games told so far."""
+        """The number of games so far."""
         return len(self._scores)
 
     @property
     def is_over(self) -> bool:
-        """True once the test has ended, or all games are played."""
+        """True if the test has decided or all games are played."""
         return self._outcome is not None or self.games == self._settings.games
 
     def add(self, game: PairedGame) -> None:
-        """Count a game, and test after every pair that is now complete."""
+        """Count a game, and run the test for every pair that is now complete."""
         self._scores[game.number] = game.points
+        # A pair is one observation, because the two games of an opening are not independent.
         while self._outcome is None and {2 * self._next_pair, 2 * self._next_pair + 1} <= self._scores.keys():
             first, second = self._scores[2 * self._next_pair], self._scores[2 * self._next_pair + 1]
             self._counts[round(2 * (first + second))] += 1
@@ -209,7 +210,7 @@ class _Match:
                 self._llr, self._outcome = verdict.llr, verdict.outcome
 
     def state(self, candidate: int, best: int) -> Gate:
-        """Return how the match stands, or has ended: a game beyond those that ended the test changes nothing."""
+        """Return the state or outcome of the match; games after those that decided the test are not counted."""
         tested = 2 * self._next_pair if self._outcome is not None else max(self._scores, default=0) + 1
         scores = [score for number, score in self._scores.items() if number < tested]
         if self._outcome is not None:
@@ -222,11 +223,11 @@ class _Match:
 
 
 def write_gate(path: Path, outcome: Gate, **facts: Any) -> None:
-    """Add the line of a gate to gate.jsonl, with further facts such as seconds."""
+    """Append a gate's line to gate.jsonl, with further values such as seconds."""
     append_line(path, json_text(outcome.to_json() | facts))
 
 
 def read_gates(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of gate.jsonl, the last one of each candidate: a gate that was cut short is held again."""
+    """Return the lines of gate.jsonl, only the last one for each candidate: an interrupted gate is repeated."""
     lines = {line["candidate"]: line for line in map(json.loads, whole_lines(path))}
     return [lines[candidate] for candidate in sorted(lines)]

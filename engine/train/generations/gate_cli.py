@@ -1,6 +1,6 @@
-"""`keima train gate`: whether one network may take another's place, by the rule of `keima zero`.
+"""The command `keima train gate`: decides by the rule of `keima zero` whether one network may replace another.
 
-Parses the command line; the work is imported when it begins.
+Only parses the command line; the implementation is imported when the command runs.
 """
 
 import sys
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.train.generations.gate import Gate, GateSettings
 
 REFUSED = 1
-"""The exit status where the candidate is not promoted."""
+"""The exit status if the candidate is not promoted."""
 
 
 @click.command("gate", cls=Command)
@@ -40,6 +40,7 @@ def gate_command(**options: Any) -> None:
         sys.exit(0 if _is_promoted(**options) else REFUSED)
 
 
+# Its parameters are the command's options; click passes them by name, and `rule` collects those of `GateSettings`.
 def _is_promoted(
     candidate: str,
     best: str,
@@ -65,6 +66,7 @@ def _is_promoted(
         settings = GateSettings(**rule)
     except ValueError as error:
         raise GoError(str(error)) from error
+    # Checked first: an hour of games must not end with a file that cannot be written.
     for path in (promote, records):
         if path is not None:
             require_writable(path)
@@ -85,7 +87,10 @@ def _is_promoted(
 
 
 def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> "tuple[RawNetwork, bytes]":
-    """Return a network and its file's bytes. Raises GoError where the file is replaced while it is read."""
+    """Open a network and return it with its file's contents. Raises GoError if the file changes meanwhile.
+
+    The contents are what gets promoted: training may replace the file during the match.
+    """
     from engine.errors import GoError
     from engine.evaluators.factory import open_network
     from engine.evaluators.finding import find_network
@@ -95,14 +100,14 @@ def _with_bytes(candidate: str, computing: "Computing", profile: str | None) -> 
     network = open_network(file, computing, profile)
     if file.read_bytes() != content:
         network.evaluator.close()
-        raise GoError(f"{file}: was replaced while it was read; give the command again")
+        raise GoError(f"{file}: was replaced while it was read; run the command again")
     return network, content
 
 
 def _match(
     new: "RawNetwork", old: "RawNetwork", how: "ArenaSettings", settings: "GateSettings", played: list[str]
 ) -> "Gate":
-    """Return the outcome of the match, shown as it goes. played: gets the records of its games."""
+    """Play the match with a progress bar and return its outcome. played: receives the records of the games."""
     from engine.train.games.arena import ArenaPlayer, arena
     from engine.train.generations.gate import gate, noted
 

@@ -1,10 +1,10 @@
-"""How strength grows: which matches a generation plays, their results by the line, and the ratings that follow.
+"""Ratings of generations: which matches are played, their results, and the ratings computed from them.
 
-Every rated generation meets the one before and a few older ones, so that the curve is one chain, and fixed opponents,
-so that it has a scale: the player that searches with rollouts, with more visits whenever it was beaten without a
-loss, and GNU Go, one level higher whenever a level was beaten clearly. Ratings are Bradley-Terry's over all results.
+Every rated generation plays the one before and a few older ones, which connects the curve, and fixed opponents, which
+give it a scale: the playout player, with more visits after it was beaten without a loss, and GNU Go, one level
+higher after a level was beaten clearly. Ratings are Bradley-Terry ratings over all results.
 
-It plays nothing itself and knows no network.
+This file plays no games and opens no networks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from engine.support.json_text import json_text
 from engine.support.run_folder import parsed_lines
 
 GNUGO_LEVELS = range(1, 11)
-"""GNU Go's strengths; 10 is what it plays by default."""
+"""GNU Go's levels; its default is 10."""
 _ROLLOUT = "rollout-"
 _GNUGO = "gnugo-"
 _GENERATION = "gen-"
@@ -27,15 +27,15 @@ _GENERATION = "gen-"
 
 @dataclass(frozen=True)
 class RatingSettings:
-    """Which matches are played for the rating curve.
+    """Settings of the rating matches.
 
     every: generations between two rated ones, 0 for no ratings. games: of a match, an even number.
-    visits: of a generation's moves.
-    back: the generations to meet, so many before: 1 is the one rated last, 2 the one before that, ...
-    rollout_visits: of the rollout player's moves, from the first to the last, by `rollout_step` after each clean
-        sweep (1000 to 5000 by 1000 is the growing yardstick of J. Song's AlphaZero_Gomoku, train.py); first 0 for none.
-    gnugo: the command of GNU Go, "" for none; its level is added. gnugo_share: of points at which a level is
-        beaten. gnugo_visits: of a generation's moves against it.
+    visits: per move of a generation.
+    back: the earlier generations to play, in rated generations back: 1 is the one rated last, 2 the one before that.
+    rollout_first, rollout_last, rollout_step: visits per move of the playout player, raised after each match that
+        it lost completely (1000 to 5000 by 1000 as in J. Song's AlphaZero_Gomoku, train.py); rollout_first 0 for none.
+    gnugo: the command of GNU Go, "" for none; the level is added to it. gnugo_share: share of points that beats a
+        level. gnugo_visits: per move of a generation against GNU Go.
     """
 
     every: int = 5
@@ -50,7 +50,7 @@ class RatingSettings:
     gnugo_visits: int = 100
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a value that makes no rating."""
+        """Raise ValueError on a value out of range."""
         if self.games < 2 or self.games % 2:
             raise ValueError(f"games: expected an even number from 2 on, got {self.games}")
         if self.every < 0 or min(self.back, default=1) < 1:
@@ -64,7 +64,7 @@ class RatingSettings:
 
     @property
     def rollout_levels(self) -> range:
-        """Visits of the rollout player, ascending; none where it does not play."""
+        """The visits of the playout player, ascending; empty if it does not play."""
         if self.rollout_first == 0:
             return range(0)
         return range(self.rollout_first, self.rollout_last + 1, self.rollout_step)
@@ -72,9 +72,9 @@ class RatingSettings:
 
 @dataclass(frozen=True)
 class MatchLine:
-    """The result of a match, as a line of ratings.jsonl, counted for `first`, a generation.
+    """The result of a match, as in a line of ratings.jsonl, from the point of view of `first`, a generation.
 
-    hours: of the run when it was played. skipped: why it was not played, "" where it was.
+    hours: of the run at the time of the match. skipped: the reason why it was not played, else "".
     """
 
     first: str
@@ -88,32 +88,32 @@ class MatchLine:
 
     @property
     def games(self) -> int:
-        """Games played."""
+        """The number of games played."""
         return self.wins + self.losses + self.draws
 
     @property
     def points(self) -> float:
-        """Points of `first`."""
+        """The points of `first`."""
         return self.wins + self.draws / 2
 
 
 def player_of(generation: int) -> str:
-    """Return the name under which a generation stands in the results, and in the names of files."""
+    """Return the name of a generation in results and file names."""
     return f"{_GENERATION}{generation:04d}"
 
 
 def generation_of(player: str) -> int | None:
-    """Return the generation of a player, None for a fixed opponent."""
+    """Return the generation of a player by its name, None for a fixed opponent."""
     return int(player.removeprefix(_GENERATION)) if player.startswith(_GENERATION) else None
 
 
 def rollout_player(visits: int) -> str:
-    """Return the name of the rollout player with so many visits a move."""
+    """Return the name of the playout player with `visits` visits per move."""
     return f"{_ROLLOUT}{visits}"
 
 
 def rollout_visits(player: str) -> int | None:
-    """Return the visits of a rollout player, None for any other."""
+    """Return the visits of a playout player by its name, None for any other player."""
     return int(player.removeprefix(_ROLLOUT)) if player.startswith(_ROLLOUT) else None
 
 
@@ -123,20 +123,20 @@ def gnugo_player(level: int) -> str:
 
 
 def gnugo_level(player: str) -> int | None:
-    """Return the level of GNU Go, None for any other player."""
+    """Return the level of GNU Go by its name, None for any other player."""
     return int(player.removeprefix(_GNUGO)) if player.startswith(_GNUGO) else None
 
 
 def is_rated(generation: int, settings: RatingSettings) -> bool:
-    """Return whether a generation plays for its rating."""
+    """Return whether a generation is rated."""
     return settings.every > 0 and generation % settings.every == 0
 
 
 def next_opponent(generation: int, lines: Sequence[MatchLine], settings: RatingSettings) -> str | None:
-    """Return whom a generation meets next in its rating, None when it has met everyone it should.
+    """Return the next opponent of a generation's rating, None if its rating is complete.
 
-    So a rating that was cut short goes on with the match that it lacks. Fixed opponents grow within one rating, too:
-    a generation that sweeps one level plays the next.
+    It follows from the recorded matches, so an interrupted rating resumes with the missing match. Fixed opponents can
+    get stronger within one rating: a generation that beats one level plays the next.
     """
     player = player_of(generation)
     met = {line.second: line for line in lines if line.first == player}
@@ -148,6 +148,7 @@ def next_opponent(generation: int, lines: Sequence[MatchLine], settings: RatingS
         if visits > swept or visits == settings.rollout_levels[-1]:
             if rollout_player(visits) not in met:
                 return rollout_player(visits)
+            # One level at a time: the next one follows only after this one was beaten.
             break
     if not settings.gnugo or any(gnugo_level(name) and line.skipped for name, line in met.items()):
         return None
@@ -157,25 +158,26 @@ def next_opponent(generation: int, lines: Sequence[MatchLine], settings: RatingS
 
 
 def earlier_generations(generation: int, settings: RatingSettings) -> list[int]:
-    """Return the rated generations that a generation meets, the latest first; generation 0 is rated, too."""
+    """Return the earlier rated generations to play, the latest first; generation 0 counts as rated."""
     wanted = (generation - steps * max(settings.every, 1) for steps in settings.back)
     return [earlier for earlier in wanted if earlier >= 0]
 
 
 def _highest(lines: Sequence[MatchLine], level_of: Any, is_beaten: Any) -> int:
-    """Return the highest level of a fixed opponent that any generation has beaten, 0 for none."""
+    """Return the highest level of a fixed opponent that any generation has beaten, 0 if none."""
     levels = [level_of(line.second) for line in lines if line.games and is_beaten(line)]
     return max((level for level in levels if level is not None), default=0)
 
 
 def ratings(lines: Sequence[MatchLine]) -> dict[str, Rating]:
-    """Return Bradley-Terry ratings above generation 0 (else the weakest) of all who a chain of matches links to it."""
+    """Return Bradley-Terry ratings of all players linked by matches to generation 0 (else the weakest), which is 0."""
     return dict(_ratings(tuple(line for line in lines if line.games)))
 
 
 @lru_cache(maxsize=1)
 def _ratings(lines: tuple[MatchLine, ...]) -> dict[str, Rating]:
-    """Return the ratings of the matches that were played; a report asks several times for the same ones."""
+    """Return the ratings of the matches that were played."""
+    # Cached, because one report needs the same ratings several times.
     if not lines:
         return {}
     first = player_of(0)
@@ -186,7 +188,7 @@ def _ratings(lines: tuple[MatchLine, ...]) -> dict[str, Rating]:
 
 
 def _linked(lines: Sequence[MatchLine], player: str) -> list[Pairing]:
-    """Return the results of all who a chain of matches links to a player; others have no rating beside his."""
+    """Return the results of all players linked to a player by matches; others have no comparable rating."""
     pairings = [Pairing(line.first, line.second, line.wins, line.losses, line.draws) for line in lines]
     linked, more = set[str](), {player}
     while more != linked:
@@ -196,7 +198,7 @@ def _linked(lines: Sequence[MatchLine], player: str) -> list[Pairing]:
 
 @dataclass(frozen=True)
 class Point:
-    """A generation on the rating curve; hours of the run when it was first rated."""
+    """A generation on the rating curve. hours: of the run when it was first rated."""
 
     generation: int
     hours: float
@@ -218,17 +220,17 @@ def curve(lines: Sequence[MatchLine]) -> list[Point]:
 
 
 def write_line(path: Path, line: MatchLine) -> None:
-    """Add a match to ratings.jsonl."""
+    """Append a match to ratings.jsonl."""
     append_line(path, json_text(asdict(line)))
 
 
 def read_lines(path: Path) -> list[MatchLine]:
-    """Return the matches of ratings.jsonl. Raises GoError, naming the line, where it holds anything else."""
+    """Return the matches of ratings.jsonl. Raises GoError with the line number on any other content."""
     return parsed_lines(path, lambda line: MatchLine(**line), "match")
 
 
 def summary(lines: Sequence[MatchLine]) -> dict[str, Any]:
-    """Return the ratings and the matches behind them as JSON."""
+    """Return the ratings and their matches as JSON values."""
     fitted: Mapping[str, Rating] = ratings(lines)
     return {
         "ratings": {player: [round(value, 1) for value in rating] for player, rating in sorted(fitted.items())},

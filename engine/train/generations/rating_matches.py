@@ -1,7 +1,7 @@
-"""The matches behind the rating curve: a generation against another, the rollout player, or GNU Go.
+"""Plays rating matches: a generation against another one, the playout player, or GNU Go.
 
-Networks and the rollout player meet in this process, GNU Go over GTP in `engine.match`, which keeps every game
-and goes on with a match that was cut short.
+Networks and the playout player play in this process. GNU Go plays over GTP in `engine.match`, which stores every game
+and can resume a match.
 """
 
 import os
@@ -30,18 +30,19 @@ from engine.train.worker_processes import divide_threads
 
 _GTP_KOMI = 7.5
 _GTP_RULES = "chinese"
+# GNU Go's board sizes.
 _GTP_SIZES = range(5, 20)
-"""GNU Go's boards."""
 
 Noted = Callable[[Iterator[GameResult], list[str]], Iterator[GameResult]]
-"""Passes games on and keeps their records; raises Stopped when the run is to stop."""
+"""Passes games through and collects their records; raises Stopped if the run must stop."""
 
 
 @dataclass(frozen=True)
 class RatingMatches:
-    """Plays them. network: the file of a generation; evaluator: opens it; hours: of the run until now.
+    """Plays rating matches.
 
-    stopping: whether the run is to stop; it is asked after every game over GTP.
+    network: returns the file of a generation. evaluator: opens it. hours: returns the run time until now.
+    stopping: returns whether the run must stop; called after every game over GTP.
     """
 
     folder: Path
@@ -54,7 +55,10 @@ class RatingMatches:
     stopping: Callable[[], bool]
 
     def play(self, generation: int, opponent: str, settings: ArenaSettings) -> tuple[MatchLine, list[str]]:
-        """Return the result of a match, and the records of its games if they are not kept yet. Raises Stopped."""
+        """Play a match; return its result, and the records of its games unless they are stored already.
+
+        Raises Stopped.
+        """
         start = time.monotonic()
         records: list[str] = []
         level, points = gnugo_level(opponent), list[float]()
@@ -91,18 +95,18 @@ class RatingMatches:
         return closing(RolloutEvaluator(self.config.evaluator.threads or os.cpu_count() or 1))
 
     def _gnugo_missing(self, size: int) -> str:
-        """Return why GNU Go cannot play, "" where it can."""
+        """Return the reason why GNU Go cannot play, "" if it can."""
         program = shlex.split(self.config.rating.gnugo)[0]
         if shutil.which(program) is None:
             return f"{program} is not installed"
         return "" if size in _GTP_SIZES else f"GNU Go has no {size}x{size} board"
 
     def _meet_gnugo(self, generation: int, level: int, size: int) -> list[GameRecord]:
-        """Play a match over GTP; its folder keeps the games. Raises Stopped, and MatchError where none is possible."""
+        """Play a match over GTP; its folder stores the games. Raises Stopped, or MatchError if it cannot be played."""
         rating = self.config.rating
         engine = [*this_program(), "gtp", "--net", str(self.network(generation)), "--visits", str(rating.gnugo_visits)]
         engine += ["--backend", self.config.evaluator.backend, "--precision", self.config.evaluator.precision]
-        # Networks that learn from nothing are small: six games took 24 s with one on each of two cores, 28 s else.
+        # One game per core is best for these small networks: six games took 24 s so, 28 s with both cores on one.
         games, threads = divide_threads(self.config.evaluator.threads, 0)
         engine += ["--threads", str(threads)]
         settings = MatchSettings(

@@ -1,4 +1,4 @@
-"""The picture of a rating curve: Elo over hours and over generations, with the fixed opponents as lines."""
+"""Plots the rating curve: Elo over hours and over generations, with the fixed opponents as lines."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -14,7 +14,7 @@ _DPI = 150
 
 
 def plot_ratings(lines: Sequence[MatchLine], title: str) -> bytes:
-    """Return a PNG with two panels. Raises ImportError where matplotlib is not installed."""
+    """Return a PNG with two panels. Raises ImportError if matplotlib is not installed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=_INCHES, layout="constrained")

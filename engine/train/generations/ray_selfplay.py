@@ -1,7 +1,7 @@
-"""What the workers of a Ray cluster play, and how their games come into the folder of a generation.
+"""Self-play in the workers of a Ray cluster, and the transfer of their games into the folder of a generation.
 
-A worker is a whole self-play process of its own (`engine.train.games.selfplay`) that never ends; every game that it
-finishes travels as one file of samples with its record in the header.
+A worker runs endless self-play (`engine.train.games.selfplay`); every finished game is sent as one samples file with
+the game's record in its header.
 """
 
 import re
@@ -28,24 +28,24 @@ _INBOX = "inbox"
 
 
 def computing_of(settings: EvaluatorSettings) -> Computing:
-    """Return how networks are computed."""
+    """Return the evaluator options of these settings."""
     return Computing(settings.backend, settings.precision, settings.threads or None)
 
 
 @dataclass(frozen=True)
 class MakeSelfplay:
-    """Makes the self-play of a worker; it is what travels to the workers."""
+    """Makes the self-play of a worker; this object is pickled and sent to the workers."""
 
     selfplay: SelfplaySettings
     evaluator: EvaluatorSettings
 
     def __call__(self, number: int) -> "SelfplayPlaying":
-        """Return the self-play of a worker; every worker, also one that begins again, has random numbers of its own."""
+        """Return the self-play of a worker. It seeds itself at random, so that a restarted worker repeats no game."""
         return SelfplayPlaying(self.selfplay, self.evaluator)
 
 
 class SelfplayPlaying:
-    """Plays games without end, one file a game. unsent: records by number, of finished games that are not sent."""
+    """Plays games endlessly, one file per game. unsent: records of finished games that are not sent, by number."""
 
     def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings) -> None:
         self._settings = replace(settings, shard_samples=1)
@@ -55,7 +55,7 @@ class SelfplayPlaying:
         self._read = 0
 
     def set_network(self, network: bytes, generation: int) -> None:
-        """Play with this network file from now on, also in running games."""
+        """Use this network file from now on, also in running games."""
         with TemporaryDirectory(prefix="keima-network-") as folder:
             path = Path(folder) / f"gen-{generation:04d}{SUFFIX}"
             path.write_bytes(network)
@@ -66,12 +66,12 @@ class SelfplayPlaying:
             self._evaluator.switch(new)
 
     def play(self, folder: Path, stop: threading.Event) -> None:
-        """Play until told to stop."""
+        """Play until `stop` is set."""
         assert self._evaluator is not None, "a network comes first"
         selfplay(self._settings, self._evaluator, folder, None, secrets.randbits(63), stop=stop)
 
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
-        """Yield every finished game as a file of samples that has the record in its header."""
+        """Yield every finished game as a samples file with the record in its header."""
         for path in sorted(folder.glob(f"*x*/shard-*{SUFFIX}")):
             (number,) = (int(each) for each in shard_info(path).provenance[_GAMES].split())
             letter = folder / ("letter" + SUFFIX)
@@ -80,9 +80,9 @@ class SelfplayPlaying:
             del self.unsent[number]  # the game is sent
 
     def _record_of(self, folder: Path, number: int) -> str:
-        """Return the record of a finished game, whose line was written before its samples."""
+        """Return the record of a finished game; its line is written before its samples."""
         if number not in self.unsent:
-            # Only to be read: the thread that plays adds to it at the same time.
+            # Opened for reading only: the playing thread appends to the file at the same time.
             with (folder / RECORDS).open("rb") as file:
                 file.seek(self._read)
                 whole, end, _ = file.read().rpartition(b"\n")
@@ -93,14 +93,14 @@ class SelfplayPlaying:
 
 
 class Intake:
-    """Takes games that workers have sent into the folder of a generation, every one exactly once.
+    """Moves games received from workers into the folder of a generation, each exactly once.
 
-    A game gets its number by a rename into the folder's inbox; from there the store takes it, and one that is killed in
-    between finds it there again.
+    A game gets its number by a rename into the folder's inbox, from where it is added to the store; after a kill in
+    between, it is still in the inbox.
     """
 
     def __init__(self, spool: Path, folder: Path, settings: Mapping[str, object], shard_samples: int) -> None:
-        """Open the folder and take in what an earlier sitting left in its inbox. Raises GoError."""
+        """Open the folder and add the games that an earlier session left in its inbox. Raises GoError."""
         self._spool, self._inbox = spool, folder / _INBOX
         self._inbox.mkdir(parents=True, exist_ok=True)
         self._store = Store(folder, settings, {}, shard_samples)
@@ -109,16 +109,16 @@ class Intake:
 
     @property
     def games(self) -> int:
-        """Games in the folder."""
+        """The number of games in the folder."""
         return len(self._store.done)
 
     @property
     def samples(self) -> int:
-        """Samples that this sitting has taken in."""
+        """The number of samples added in this session."""
         return self._store.samples
 
     def take(self, most: int) -> int:
-        """Take in games that have come, up to a number; return how many."""
+        """Add at most `most` received games; return how many were added."""
         sent = sorted(path for path in self._spool.iterdir() if path.suffix != ".part")[:most]
         for path in sent:
             number = max(self._store.done, default=-1) + 1
@@ -126,7 +126,7 @@ class Intake:
         return len(sent)
 
     def finish(self) -> None:
-        """Put what waits into shards: the generation is complete."""
+        """Write the remaining samples into shards: the generation is complete."""
         self._store.finish()
 
     def _take(self, path: Path) -> None:

@@ -1,10 +1,11 @@
-"""Self-play on many machines: Ray actors play with the newest network and send in what is finished.
+"""Self-play on several machines: Ray actors play with the newest network and send their finished games.
 
-Every worker plays without a pause, also while the network trains; a new network takes over in its running games.
-Finished games go to a collector beside the trainer, which answers when they are on the disk: only then does the
-worker forget them. So a worker, or a machine, can come and go at any time, and takes only its running games along.
+Every worker plays continuously, also during training; running games switch to a new network. Finished games go to a
+collector on the training machine, which replies when they are on disk; only then does the worker delete them. So
+workers and machines can join and leave at any time, and only running games are lost.
 
-Ray's part is the actors; what they play is a `WorkerPlayer`, made in the worker. Ray is imported where it is needed.
+This file owns the actors; the games are played by a `WorkerPlayer`, which is created in the worker. Ray is imported
+only when it is used.
 Source of the scheme, one trainer and many independent players: P. Moritz et al., "Ray: A Distributed Framework for
 Emerging AI Applications", OSDI 2018; the games change networks as in KataGo (Wu 2019, section 2).
 """
@@ -25,27 +26,27 @@ from typing import Any, Protocol
 from engine.errors import GoError
 from engine.support.files import write_atomically
 
+# Interval at which a worker checks for finished games and a new network, and the trainer for workers.
 _POLL_SECONDS = 0.5
-"""How often a worker looks for finished games and a new network, and the trainer for workers."""
 _REACH_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
 
 
 class WorkerPlayer(Protocol):
-    """Plays in a worker. `set_network` may come at any time, also while `play` runs in another thread."""
+    """Plays games in a worker. `set_network` may be called at any time, also while `play` runs in another thread."""
 
     def set_network(self, network: bytes, generation: int) -> None:
-        """Play with this network file from now on."""
+        """Use this network file from now on."""
 
     def play(self, folder: Path, stop: threading.Event) -> None:
-        """Play until told to stop, and keep what is finished in a folder."""
+        """Play until `stop` is set, and store finished games in a folder."""
 
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
-        """Yield what is finished, and the file that holds it; the worker removes it when it is sent."""
+        """Yield the contents and the path of each finished game; the worker deletes the file after sending it."""
 
 
 MakeWorkerPlayer = Callable[[int], WorkerPlayer]
-"""Makes what a worker plays, from the worker's number, which serves as a seed. It is sent to the workers."""
+"""Makes the player of a worker from the worker's number; it is pickled and sent to the workers."""
 
 
 class RayMissing(GoError):
@@ -53,14 +54,14 @@ class RayMissing(GoError):
 
 
 class Collector:
-    """Beside the trainer: hands out the newest network, and puts what workers send on the disk."""
+    """Runs on the training machine: serves the newest network, and writes received games to disk."""
 
     def __init__(self, spool: Path) -> None:
         self._spool = spool
         self._network: tuple[bytes, int] | None = None
 
     def publish(self, network: bytes, generation: int) -> None:
-        """Make a network the newest."""
+        """Set the newest network."""
         self._network = network, generation
 
     def newer(self, generation: int) -> tuple[bytes, int] | None:
@@ -68,12 +69,12 @@ class Collector:
         return None if self._network is None or self._network[1] == generation else self._network
 
     def add(self, name: str, content: bytes) -> None:
-        """Keep a finished file; returns when it is on the disk. One that was sent before is written again."""
+        """Write a finished game; returns when it is on disk. A game that is sent again overwrites itself."""
         write_atomically(self._spool / name, content)
 
 
 class Worker:
-    """One process on some machine that plays."""
+    """A self-play process on any machine of the cluster."""
 
     def __init__(self, number: int, make: MakeWorkerPlayer, collector: Any) -> None:
         self._name = f"{number:06d}-{uuid.uuid4().hex[:12]}"
@@ -83,7 +84,7 @@ class Worker:
         self._sent = 0
 
     def run(self) -> None:
-        """Play and send until this process is ended. Raises what playing raises."""
+        """Play and send games until this process is killed. Raises the exceptions of the player."""
         while not self._update():
             time.sleep(_POLL_SECONDS)
         with tempfile.TemporaryDirectory(prefix="keima-worker-") as folder:
@@ -113,7 +114,7 @@ class Worker:
             raise failures[0]
 
     def _update(self) -> bool:
-        """Take over a newer network if there is one; return whether there is any."""
+        """Switch to a newer network if there is one; return whether any network has been set."""
         import ray
 
         newer = ray.get(self._collector.newer.remote(self._generation))
@@ -123,7 +124,7 @@ class Worker:
         return self._generation >= 0
 
     def _send(self, folder: Path) -> None:
-        """Send what is finished, and forget it when the collector has it."""
+        """Send finished games, and delete each when the collector has stored it."""
         import ray
 
         for content, path in self._player.finished(folder):
@@ -133,11 +134,10 @@ class Worker:
 
 
 class RayWorkers:
-    """As many workers as the cluster has room for, from now until `close`; use as a context manager.
+    """Keeps as many workers running as the cluster has room for, until `close`; use as a context manager.
 
-    spool: folder for what they send. address: of a Ray cluster, "auto" for the one that runs on this machine,
-    "local" for one of its own. cores: that a worker takes. Raises RayMissing without Ray, GoError where there is no
-    cluster at the address.
+    spool: folder for received games. address: of a Ray cluster; "auto" for the one running on this machine, "local"
+    to start one. cores: per worker. Raises RayMissing without Ray, GoError if there is no cluster at the address.
     """
 
     def __init__(self, address: str, make: MakeWorkerPlayer, spool: Path, cores: float = 1) -> None:
@@ -151,13 +151,14 @@ class RayWorkers:
         spool.mkdir(parents=True, exist_ok=True)
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        # The collector writes files that the trainer reads, so it must run on this machine.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._collector = ray.remote(Collector).options(num_cpus=0, scheduling_strategy=here).remote(spool)
         self._make, self._cores = make, cores
         self._workers: dict[Any, Any] = {}
         self._started = 0
         self._closing = threading.Event()
-        self._watch = threading.Thread(target=self._keep_manned, daemon=True)
+        self._watch = threading.Thread(target=self._fill_cluster, daemon=True)
         self.lost = 0
         self.failure: Exception | None = None
 
@@ -171,21 +172,21 @@ class RayWorkers:
         self.close()
 
     def publish(self, network: bytes, generation: int) -> None:
-        """Let every worker play with this network as soon as it can."""
+        """Distribute a network; every worker switches to it at its next check."""
         _ray().get(self._collector.publish.remote(network, generation))
 
     @property
     def size(self) -> int:
-        """Workers that are there, or waiting for room."""
+        """The number of workers that run or wait for room."""
         return len(self._workers)
 
     def check(self) -> None:
-        """Raise GoError if playing itself fails in the workers: not for want of a machine, but by an error."""
+        """Raise GoError if self-play itself failed in a worker; a lost machine is no failure."""
         if self.failure is not None:
             raise GoError(f"self-play fails in the workers: {self.failure}") from self.failure
 
     def close(self) -> None:
-        """End all workers and leave the cluster."""
+        """Kill all workers and leave the cluster."""
         ray = _ray()
         self._closing.set()
         self._watch.join()
@@ -193,8 +194,8 @@ class RayWorkers:
             ray.kill(worker)
         ray.shutdown()
 
-    def _keep_manned(self) -> None:
-        """Start a worker for all room that the cluster has, and forget those that are gone."""
+    def _fill_cluster(self) -> None:
+        """Start workers while the cluster has room, and remove those that have ended."""
         ray = _ray()
         while not self._closing.wait(_POLL_SECONDS):
             room = int(ray.cluster_resources().get("CPU", 0) / self._cores)
@@ -212,7 +213,7 @@ class RayWorkers:
         self._workers[worker.run.remote()] = worker
 
     def _forget(self, run: Any) -> None:
-        """Take a worker that has ended from the list; room that is left gets a new one."""
+        """Remove a worker that has ended; `_fill_cluster` starts another one if there is room."""
         ray = _ray()
         worker = self._workers.pop(run)
         self.lost += 1
@@ -221,13 +222,13 @@ class RayWorkers:
         except ray.exceptions.RayTaskError as error:
             self.failure = error
         except ray.exceptions.RayError as error:
-            _LOG.info("a worker is gone with its running games: %s", error)
+            _LOG.info("a worker ended and its running games are lost: %s", error)
         with contextlib.suppress(ray.exceptions.RayError):
             ray.kill(worker)
 
 
 def _reach(address: str) -> None:
-    """Raise OSError where nobody answers at host:port. Ray itself tries for minutes, and then ends the process."""
+    """Raise OSError if nothing listens at host:port. Ray itself would retry for minutes and then exit the process."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
@@ -237,5 +238,5 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise RayMissing("many machines need Ray: pip install 'keima[ray]'") from error
+        raise RayMissing("--ray needs Ray: pip install 'keima[ray]'") from error
     return ray

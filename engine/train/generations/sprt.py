@@ -1,7 +1,7 @@
-"""A sequential test on game results: stop a match as soon as it is sure enough who is stronger.
+"""A sequential test on game results, which stops a match as soon as it is clear who is stronger.
 
-The generalized sequential probability ratio test (GSPRT) on the scores of paired games: H0 says that
-the expected score of a game is `low`, H1 that it is `high`. Pure functions of counts; it plays nothing.
+The generalized sequential probability ratio test (GSPRT) on the scores of paired games. H0: the expected score of a
+game is `low`; H1: it is `high`. Pure functions of counts.
 
 Sources: A. Wald, "Sequential Tests of Statistical Hypotheses", Ann. Math. Statist. 16 (1945), 117-186 (the
 test and its bounds); X. Li, J. Liu, Z. Ying, "Generalized Sequential Probability Ratio Test for Separate
@@ -20,16 +20,16 @@ Outcome = Literal["accept", "reject"]
 
 PAIR_SCORES = 5
 """Scores of a pair of games: 0, 0.5, 1, 1.5 and 2 points."""
+# Replaces a count of 0, which would make a score impossible that merely has not occurred yet.
 _FLOOR = 1e-3
-"""What stands for a count of none: without it a score that has not occurred yet would be impossible."""
 _BISECTIONS = 50
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a test stands: its log likelihood ratio, the bounds between which it goes on, and how it ended.
+    """The state of a test: the log likelihood ratio, the bounds between which it continues, and the outcome.
 
-    outcome: "accept" is for H1, "reject" for H0, None while the results tell too little.
+    outcome: "accept" means H1, "reject" means H0, None means undecided.
     """
 
     llr: float
@@ -40,9 +40,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Sprt:
-    """A test of H0 "expects `low` points a game" against H1 "expects `high`", with its error rates.
+    """A test of H0 "the expected score of a game is `low`" against H1 "it is `high`".
 
-    alpha: probability of accepting when H0 holds; beta: of rejecting when H1 holds.
+    alpha: probability of accepting if H0 holds; beta: of rejecting if H1 holds.
     """
 
     low: float
@@ -51,14 +51,15 @@ class Sprt:
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        """Raise ValueError on hypotheses or error rates that make no test."""
+        """Raise ValueError on hypotheses or error rates out of range."""
         if not 0 < self.low < self.high < 1:
             raise ValueError(f"expected 0 < low < high < 1, got low {self.low}, high {self.high}")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise ValueError(f"expected error rates between 0 and 0.5, got alpha {self.alpha}, beta {self.beta}")
 
     def verdict(self, counts: Sequence[float]) -> Verdict:
-        """Return where the test stands after results counted as in `log_likelihood_ratio`."""
+        """Return the state of the test. counts: as in `log_likelihood_ratio`."""
+        # Wald's bounds: they hold the error rates without knowing how many games will be played.
         lower = math.log(self.beta / (1 - self.alpha))
         upper = math.log((1 - self.beta) / self.alpha)
         llr = log_likelihood_ratio(counts, self.low, self.high)
@@ -67,11 +68,11 @@ class Sprt:
 
 
 def log_likelihood_ratio(counts: Sequence[float], low: float, high: float) -> float:
-    """Return log P(counts | mean is high) - log P(counts | mean is low), each at its most likely distribution.
+    """Return log P(counts | mean is high) - log P(counts | mean is low), each for its most likely distribution.
 
-    counts: of equally spaced scores from 0 to 1: [losses, draws, wins] of single games, or how many pairs
-    of games made 0, 0.5, 1, 1.5 and 2 points. No results give 0. Raises ValueError for fewer than two
-    counts or a negative one.
+    counts: of equally spaced scores from 0 to 1: [losses, draws, wins] of single games, or the counts of game pairs
+    with 0, 0.5, 1, 1.5 and 2 points. Returns 0 without results. Raises ValueError on fewer than two counts or a
+    negative one.
     """
     if len(counts) < 2 or min(counts) < 0:
         raise ValueError(f"expected two or more counts of 0 or more, got {list(counts)}")
@@ -85,13 +86,14 @@ def log_likelihood_ratio(counts: Sequence[float], low: float, high: float) -> fl
 
 
 def most_likely(shares: Sequence[float], mean: float) -> list[float]:
-    """Return the distribution of greatest likelihood under the given shares among those with this mean.
+    """Return the maximum-likelihood distribution for the given shares among those with this mean.
 
     shares: positive shares of equally spaced scores from 0 to 1, sum 1. With Lagrange's multiplier t it is
     p_i = share_i / (1 + t (a_i - mean)), where t solves sum_i share_i (a_i - mean) / (1 + t (a_i - mean)) = 0;
-    the sum falls in t, so bisection finds it.
+    the sum decreases in t, so bisection finds it.
     """
     scores = [index / (len(shares) - 1) for index in range(len(shares))]
+    # Between these bounds all probabilities are positive.
     low, high = -1 / (1 - mean), 1 / mean
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2

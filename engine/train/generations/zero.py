@@ -1,12 +1,12 @@
-"""The loop that learns from nothing: self-play, training, the gate and rating, generation after generation.
+"""The main loop of learning from zero: generations of self-play, training, gate and rating.
 
-It decides what comes next and writes down that it is done; how the steps are done is `Steps`'s, so that one machine
-and many are the same to it. A run can end at any moment, also by kill -9: the next one begins with the step that was
-not finished, and every step goes on from what it finds in the run folder.
+The loop chooses the next step and records that it is done; `Steps` performs the steps, on one machine or many. A run
+can end at any moment, even by kill -9: the next session starts with the unfinished step, and every step resumes from
+the files in the run folder.
 
-Self-play and training take turns in one process. On a machine with two cores both would only take each other's time;
-in turns each has all cores and caches, every generation learns from all games of the one before, and with a fixed
-seed, and one process that plays, the same run comes out. More machines play at the same time with `--ray`.
+Self-play and training alternate in one process. At the same time on two cores, they would only slow each other down;
+in turn, each has all cores and caches, every generation learns from all games of the one before, and a fixed seed
+with one self-play process gives a reproducible run. With `--ray`, more machines play at the same time.
 """
 
 import threading
@@ -20,59 +20,59 @@ from engine.train.generations.gate import Gate
 from engine.train.generations.zero_state import Clock, State, add_step, read_state, write_state
 
 Figures = Mapping[str, Any]
-"""What a step counted: games, samples, evaluations, ..."""
+"""Statistics of a step: games, samples, evaluations, ..."""
 Report = Callable[[State, Figures], None]
+# Minimum seconds between two checks of the clock.
 _LEAST_WAIT = 0.05
-"""Seconds between two looks at the clock at least."""
 
 
 class Stopped(Exception):
-    """A step that ended before it was done because the run is to stop; it goes on in the next sitting."""
+    """Raised by a step that was interrupted because the run must stop; the next session resumes it."""
 
 
 class Steps(Protocol):
-    """The steps of a generation. Each goes on from what the run folder holds, and raises Stopped when told to stop."""
+    """The steps of a generation. Each resumes from the files in the run folder, and raises Stopped if interrupted."""
 
     def selfplay(self, state: State) -> Figures:
-        """Let the best network play the games of a generation, and store their samples."""
+        """Play the games of a generation with the best network, and store their samples."""
 
     def train(self, state: State) -> Figures:
-        """Train on the samples of the last generations, and store the candidate's network."""
+        """Train on the samples of the last generations, and store the candidate network."""
 
     def gate(self, state: State) -> Gate:
-        """Let the candidate play the best network, unless it needs no match."""
+        """Play the candidate against the best network, unless no match is needed."""
 
     def rate(self, state: State) -> Figures:
-        """Let the newest generation play earlier ones and fixed opponents, if it is its turn."""
+        """Play the newest generation against earlier ones and fixed opponents, if it is due."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """When a run ends: hours of all its sittings together, generations; None for no bound."""
+    """The bounds of a run: total hours of all sessions, and generations; None for no bound."""
 
     hours: float | None = None
     generations: int | None = None
 
     def reached(self, state: State, hours: float) -> bool:
-        """Return whether nothing more is to be done."""
+        """Return whether the run is complete."""
         if self.generations is not None and state.generation > self.generations:
             return True
         return self.hours is not None and hours >= self.hours
 
 
 class Run:
-    """A run folder and where it stands."""
+    """A run folder and its state."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the folder's state. Raises RunError."""
+        """Read the state from the folder. Raises RunError."""
         self.folder = folder
         self.state = read_state(folder / "state.json")
         self.clock = Clock(folder / "clock.json")
 
     def go_on(self, steps: Steps, bounds: Bounds, stop: threading.Event, report: Report | None = None) -> State:
-        """Do step after step until a bound is reached or `stop` is set, and return the state then.
+        """Perform steps until a bound is reached or `stop` is set, and return the final state.
 
-        stop: is set when the hours are over, too; a step that can be cut short ends then and goes on next time.
+        stop: also set here when the hours are over; an interruptible step ends then and is resumed in the next session.
         """
         ended = threading.Event()
         if bounds.hours is not None:
@@ -83,6 +83,7 @@ class Run:
                 with self.clock.running(self.state.step):
                     figures, best = self._do(steps)
                 figures = {**figures, "sitting_seconds": round(time.monotonic() - start, 3), "hours": self.clock.hours}
+                # The line comes first: if a kill separates the two writes, the step is repeated and counts once.
                 add_step(self.folder / "steps.jsonl", self.state, figures)
                 done, self.state = self.state, self.state.after_step(best)
                 write_state(self.folder / "state.json", self.state)
@@ -95,7 +96,7 @@ class Run:
         return self.state
 
     def _do(self, steps: Steps) -> tuple[Figures, int | None]:
-        """Do the step that is next; return its figures, and the new best generation if there is one."""
+        """Perform the next step; return its statistics, and the new best generation if there is one."""
         state = self.state
         if state.step == "selfplay":
             return steps.selfplay(state), None
@@ -109,7 +110,7 @@ class Run:
         return steps.rate(state), None
 
     def _stop_after(self, hours: float, stop: threading.Event, ended: threading.Event) -> None:
-        """Set `stop` when the steps have taken so many hours; the time between steps, of reports, does not count."""
+        """Set `stop` when the steps have taken `hours`; time between steps, for reports, does not count."""
         while (left := 3600 * (hours - self.clock.hours)) > 0:
             if ended.wait(max(left, _LEAST_WAIT)):
                 return

@@ -1,4 +1,4 @@
-"""`keima zero`: learning from nothing in a folder. Imports nothing heavy at once."""
+"""The command `keima zero`: learns from zero in a run folder. Heavy modules are imported when it runs."""
 
 import os
 import sys
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from engine.train.generations.zero_state import State
 
 SPINS = "5000"
-"""Turns that an OpenMP thread waits in a loop before it sleeps. Torch's many thousands take the processor from others,
-and from its own threads: beside other work two threads trained a 4x48 network at 30 samples/s with them and at 139
-with these."""
+"""Iterations for which an OpenMP thread spins before it sleeps. Torch's default of many thousands takes the processor
+from other threads, including its own: beside other work, two threads trained a 4x48 network at 30 samples/s with the
+default and at 139 with this value."""
 
 
 @click.command(cls=Command)
@@ -74,11 +74,12 @@ def _show_status(run: Path, stdout: IO[str]) -> None:
 
 
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
-    """Go on with a run and return the exit status: 0, or 130 after Ctrl-C, when everything finished is kept.
+    """Start or resume a run and return the exit status: 0, or 130 after Ctrl-C; finished work is kept.
 
-    The configuration is kept once the first network could be made of it.
+    The configuration is stored after the first network could be made from it.
     """
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # is read when torch is loaded
+    # OpenMP reads this variable only once, when torch is loaded.
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
     from engine.train.generations.zero_steps import LocalSteps, make_first_network
@@ -110,14 +111,14 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
 
 def _complete(run: "Run", stderr: IO[str]) -> int:
-    """Say that a run has reached its bound, and return the exit status."""
+    """Report that a run has reached its bound, and return the exit status."""
     stderr.write(f"keima zero: {run.folder} is complete: {run.clock.hours:.2f} h, next is generation ")
-    stderr.write(f"{run.state.generation}; --hours or --generations let it go on\n")
+    stderr.write(f"{run.state.generation}; continue with larger --hours or --generations\n")
     return 0
 
 
 def _workers(config: "ZeroConfig", address: str | None) -> "SelfplayWorkers":
-    """Return the processes that play, those of a Ray cluster not counted."""
+    """Return the local self-play workers; only one if a Ray cluster plays."""
     from engine.train.games.selfplay_workers import SelfplayWorkers
 
     return SelfplayWorkers(config.evaluator.processes if address is None else 1, config.evaluator.threads)
@@ -125,7 +126,7 @@ def _workers(config: "ZeroConfig", address: str | None) -> "SelfplayWorkers":
 
 @contextmanager
 def open_ray_workers(folder: Path, config: "ZeroConfig", address: str | None) -> Iterator["RayWorkers | None"]:
-    """Yield the workers of a Ray cluster, or None where this process plays."""
+    """Yield the workers of a Ray cluster, or None if this machine plays."""
     if address is None:
         yield None
         return
@@ -140,7 +141,7 @@ def open_ray_workers(folder: Path, config: "ZeroConfig", address: str | None) ->
 
 
 def write_reports(folder: Path, stderr: IO[str]) -> None:
-    """Write report.md, ratings.json and, where matplotlib is installed, ratings.png."""
+    """Write report.md, ratings.json and, if matplotlib is installed, ratings.png."""
 
     from engine.support.files import write_atomically
     from engine.train.generations.rating import read_lines, summary
@@ -155,11 +156,11 @@ def write_reports(folder: Path, stderr: IO[str]) -> None:
     try:
         write_atomically(folder / "ratings.png", plot_ratings(lines, folder.name))
     except ImportError as error:
-        stderr.write(f"keima zero: no plot, for want of matplotlib (pip install 'keima[plot]'): {error}\n")
+        stderr.write(f"keima zero: no plot without matplotlib (pip install 'keima[plot]'): {error}\n")
 
 
 def _figures(figures: "Figures") -> str:
-    """Return the figures of a step in one line."""
-    told = {key: value for key, value in figures.items() if value is not None and key != "hours"}
-    texts = (f"{key} {value:,.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in told.items())
+    """Return the statistics of a step as one line."""
+    known = {key: value for key, value in figures.items() if value is not None and key != "hours"}
+    texts = (f"{key} {value:,.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in known.items())
     return f"{', '.join(texts)}; {figures['hours']:.2f} h"

@@ -1,8 +1,7 @@
-"""The configuration of `keima zero`: every number of a run in one frozen value, from a preset or a TOML file.
+"""The configuration of `keima zero`: all settings of a run in one frozen dataclass, from a preset or a TOML file.
 
-The run folder's config.toml, written at the start, is what a run goes on with: a later command that means other
-numbers is refused, but for those that say how long the run lasts, how it is computed and rated, and the learning rate.
-Imports nothing heavy.
+A run writes config.toml into its folder at the start and is resumed with it. A later command with other settings is
+refused, except for the length of the run, the evaluator, the ratings, and the learning rate. Imports nothing heavy.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from engine.train.toml_settings import ConfigError, differences, from_table, ove
 
 MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "rating.")
 MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "train.learning_rate")
-"""Keys, and sections, in which a run may differ from its config.toml; the new values are written there."""
+"""Keys and sections that may change when a run is resumed; the new values are written to config.toml."""
 CONFIG = "config.toml"
 _SUFFIX = ".toml"
 _PRESETS = Path(__file__).with_name("presets")
@@ -27,16 +26,16 @@ _PRESETS = Path(__file__).with_name("presets")
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The shape of a run.
+    """Size, length and komi of a run.
 
-    seed: of the first network, the games and the batches. hours, generations: where it ends; None for no bound.
-    games: that a generation plays; first_games: those of generation 1, which plays with the random network, whose
-        games teach little but the rules.
+    seed: of the first network, the games and the batches. hours, generations: upper bounds, None for no bound.
+    games: games of a generation. first_games: games of generation 1, which plays with the random network; little can
+        be learned from them but the rules.
     reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
-    komi_gain: points by which the mean komi of a generation follows Black's share of wins in the one before, for each
-        whole share above or below half; 0 for the same komi always, as with `--ray`. It begins at first_komi and stays
-        within 0 and the komi of self-play. Beginners who pass too soon leave all games to one side, and nothing to be
-        learned; KataGo's self-play can take the komi that its network finds fair (komiAuto).
+    komi_gain: gain g of komi += g * (Black's share of wins in the generation before - 0.5); 0 keeps the komi constant,
+        as `--ray` requires. The mean komi starts at first_komi and stays between 0 and the komi of self-play. Networks
+        that still pass too early let one side win every game, from which nothing can be learned; KataGo's self-play
+        can use the komi that its network considers fair (komiAuto).
     """
 
     seed: int = 1
@@ -49,7 +48,7 @@ class RunSettings:
     first_komi: float = 0.5
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a number that makes no run."""
+        """Raise ValueError on a value out of range."""
         if min(self.games, self.first_games) < 1:
             raise ValueError(f"games, first_games: expected 1 or more, got {self.games} and {self.first_games}")
         if not self.reuse > 0:
@@ -60,22 +59,22 @@ class RunSettings:
             raise ValueError(f"hours, generations: expected a bound, got {self.hours} and {self.generations}")
 
     def next_komi(self, komi: float | None, black_share: float | None, most: float) -> float:
-        """Return the mean komi of a generation from the last one's, None for the first, and Black's share of wins."""
+        """Return the next mean komi. komi, black_share: of the last generation, None if unknown. most: upper bound."""
         if komi is None or black_share is None:
             return min(self.first_komi if komi is None else komi, most)
         return min(max(komi + self.komi_gain * (black_share - 0.5), 0.0), most)
 
     def games_of(self, generation: int) -> int:
-        """Return how many games a generation plays, counted from 1."""
+        """Return the number of games of a generation; the first one is 1."""
         return self.first_games if generation == 1 else self.games
 
 
 @dataclass(frozen=True)
 class EvaluatorSettings:
-    """How networks are computed in self-play and matches, as `--backend`, `--precision` and `--threads` of play.
+    """The evaluator of self-play and matches, as with the options `--backend`, `--precision` and `--threads`.
 
-    threads: 0 for one a core. processes: that play against themselves and share the threads; 0 for one a thread.
-        Several play the games of one, but training sees them in the order in which they end.
+    threads: 0 for one for each core. processes: self-play workers that share the threads; 0 for one for each thread.
+        The games do not depend on the number of workers, but training sees them in the order in which they end.
     """
 
     backend: str = "auto"
@@ -91,12 +90,12 @@ class EvaluatorSettings:
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """Which samples a generation trains on: the newest N, a window that grows with the data (Wu 2019, appendix C).
+    """The training window of a generation: the newest N samples, where N grows with the data (Wu 2019, appendix C).
 
-    N = scale * (1 + beta * ((total / scale)^alpha - 1) / alpha) of `total` samples so far, all while those are
-    fewer than `scale` (KataGo: 250,000, 0.75, 0.4).
-    prioritize: exponent a of the loss that samples are drawn by, p ~ loss^a; 0 draws uniformly. correct: exponent b
-    of the importance weights (1 / (N p))^b (T. Schaul et al., "Prioritized Experience Replay", 2016).
+    N = scale * (1 + beta * ((total / scale)^alpha - 1) / alpha) for `total` samples so far, and all samples while
+    there are fewer than `scale` (KataGo: 250,000, 0.75, 0.4).
+    prioritize: exponent a of the sampling probability p ~ loss^a; 0 samples uniformly. correct: exponent b of the
+    importance weights (1 / (N p))^b (T. Schaul et al., "Prioritized Experience Replay", 2016).
     """
 
     scale: float = 250_000.0
@@ -106,7 +105,7 @@ class WindowSettings:
     correct: float = 0.4
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a number that makes no window."""
+        """Raise ValueError on a value out of range."""
         if not (self.scale > 0 and 0 < self.alpha <= 1 and 0 <= self.beta <= 1):
             raise ValueError(f"scale, alpha, beta: got {self.scale}, {self.alpha}, {self.beta}, expected > 0 and <= 1")
         if min(self.prioritize, self.correct) < 0:
@@ -115,7 +114,7 @@ class WindowSettings:
 
 @dataclass(frozen=True)
 class ZeroConfig:
-    """Everything that a run of `keima zero` depends on."""
+    """All settings of a run of `keima zero`."""
 
     run: RunSettings = field(default_factory=RunSettings)
     selfplay: SelfplaySettings = field(default_factory=SelfplaySettings)
@@ -126,16 +125,17 @@ class ZeroConfig:
     rating: RatingSettings = field(default_factory=RatingSettings)
 
     def __post_init__(self) -> None:
-        """Raise ValueError where two sections contradict each other."""
+        """Raise ValueError if two sections contradict each other."""
         if self.selfplay.encoder != self.train.encoder:
             raise ValueError(
                 f"selfplay.encoder: expected that of the network, train.encoder {self.train.encoder!r}, "
                 f"got {self.selfplay.encoder!r}"
             )
         if self.train.hours:
-            raise ValueError(f"train.hours: expected 0, for run.hours bounds the whole run, got {self.train.hours}")
+            raise ValueError(f"train.hours: expected 0, because run.hours bounds the run, got {self.train.hours}")
         if self.train.seed != TrainConfig.seed:
-            raise ValueError(f"train.seed: expected {TrainConfig.seed}, for run.seed decides, got {self.train.seed}")
+            raise ValueError(f"train.seed: expected {TrainConfig.seed}; set run.seed instead, got {self.train.seed}")
+        # Black's share of wins is counted over all games of a generation, so it must be of one board size.
         if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
             raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
         smallest, largest = self.train.board_sizes
@@ -144,21 +144,21 @@ class ZeroConfig:
 
 
 def preset_names() -> list[str]:
-    """Return the names of the presets that come with the program."""
+    """Return the names of the presets that ship with Keima."""
     return sorted(file.stem for file in _PRESETS.glob(f"*{_SUFFIX}"))
 
 
 def preset_text(name: str) -> str:
-    """Return the text of a preset. Raises ConfigError where there is none of this name."""
+    """Return the text of a preset. Raises ConfigError on an unknown name."""
     if name not in preset_names():
         raise ConfigError(f"unknown preset {name!r}, expected {' or '.join(preset_names())}, or a .toml file")
     return (_PRESETS / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
 def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:
-    """Return a configuration: a preset by name or a TOML file, with `section.key=value` settings put in.
+    """Read a preset by name, or a TOML file, and apply `section.key=value` settings.
 
-    Raises ConfigError, naming file and key.
+    Raises ConfigError with file and key.
     """
     if source.endswith(_SUFFIX):
         return read_file(Path(source), settings)
@@ -166,7 +166,7 @@ def read_config(source: str, settings: Sequence[str] = ()) -> ZeroConfig:
 
 
 def read_file(path: Path, settings: Sequence[str] = ()) -> ZeroConfig:
-    """Return the configuration of a TOML file. Raises ConfigError, naming file and key."""
+    """Read a TOML file and apply settings. Raises ConfigError with file and key."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -175,6 +175,7 @@ def read_file(path: Path, settings: Sequence[str] = ()) -> ZeroConfig:
 
 
 def _parsed(tables: dict[str, Any], place: str, settings: Sequence[str]) -> ZeroConfig:
+    # Without the settings first, so that an error in the file is not blamed on the command line.
     plain = from_table(ZeroConfig, tables, place)
     if not settings:
         return plain
@@ -188,11 +189,11 @@ def config_of_run(
     hours: float | None = None,
     generations: int | None = None,
 ) -> ZeroConfig:
-    """Return the configuration of a run, begun already or not.
+    """Return the configuration of a new or existing run.
 
-    source: a preset or a file, needed at the start only. settings: over that or, without it, over the run's own.
-    hours, generations: replace the configuration's bounds.
-    Raises ConfigError where nothing says how to begin, or the run began with other numbers.
+    source: a preset or a file, required only for a new run. settings: override the source, or the run's config.toml.
+    hours, generations: override the bounds.
+    Raises ConfigError if a new run has no source, or if an existing run has other settings.
     """
     path = folder / CONFIG
     if source is None:
@@ -210,13 +211,13 @@ def config_of_run(
 
 
 def require_run(folder: Path) -> None:
-    """Raise ConfigError unless a folder holds a run."""
+    """Raise ConfigError unless a folder contains a run."""
     if not (folder / CONFIG).exists():
-        raise ConfigError(f"{folder} holds no run: say how to begin one, --preset {' or '.join(preset_names())}")
+        raise ConfigError(f"{folder} contains no run: start one with --preset {' or '.join(preset_names())}")
 
 
 def keep_config(folder: Path, config: ZeroConfig) -> None:
-    """Write a run's configuration into its folder, for the next sitting."""
+    """Write a run's configuration into its folder, for later sessions."""
     write_atomically(folder / CONFIG, to_toml(config))
 
 
@@ -224,6 +225,6 @@ def _refuse_changes(path: Path, old: ZeroConfig, new: ZeroConfig) -> None:
     for key, before, now in differences(old, new):
         if not any(key == each or (each.endswith(".") and key.startswith(each)) for each in MAY_CHANGE):
             raise ConfigError(
-                f"{path}: {key} is {before!r} in this run and {now!r} in the command; begin another run, "
-                "or leave out what changes it"
+                f"{path}: {key} is {before!r} in this run but {now!r} in the command; start another run, "
+                "or omit the changed setting"
             )

@@ -1,6 +1,6 @@
-"""What a run of `keima zero` has come to, for people: tables on a terminal and report.md in the run folder.
+"""Reports of a run of `keima zero`: tables for a terminal, and report.md in the run folder.
 
-It reads the run folder's files and changes nothing but the report.
+Reads the files of the run folder and writes nothing but the report.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from engine.train.generations.zero_state import STEPS, Clock, State, read_state,
 if TYPE_CHECKING:
     from rich.table import Table
 
+# Number of generations shown on a terminal.
 _NEWEST = 12
-"""Generations that a terminal shows."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of texts, for a terminal as for Markdown."""
+    """A table of strings, for a terminal or Markdown."""
 
     title: str
     columns: tuple[str, ...]
@@ -31,7 +31,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Progress:
-    """Everything that a run folder tells of itself."""
+    """The contents of a run folder's state and result files."""
 
     state: State
     seconds: dict[str, float]
@@ -41,7 +41,7 @@ class Progress:
 
 
 def read_progress(folder: Path) -> Progress:
-    """Return what the files of a run say. Raises GoError where one cannot be read."""
+    """Read the files of a run. Raises GoError if one cannot be read."""
     return Progress(
         read_state(folder / "state.json"),
         {str(step): seconds for step, seconds in Clock(folder / "clock.json").seconds.items()},
@@ -52,13 +52,13 @@ def read_progress(folder: Path) -> Progress:
 
 
 def sheets(progress: Progress, newest: int | None = None) -> list[Sheet]:
-    """Return the tables: where the run is and how fast, its generations (the newest so many), and its opponents."""
+    """Return the tables of totals, of generations (only the `newest`, None for all), and of fixed opponents."""
     found = [_totals(progress), _generations(progress, newest)]
     return found + ([_opponents(progress)] if progress.matches else [])
 
 
 def tables(progress: Progress) -> list["Table"]:
-    """Return the tables for a terminal, with the newest generations only."""
+    """Return the tables for a terminal, with only the newest generations."""
     from rich.table import Table
 
     shown = []
@@ -84,9 +84,9 @@ def write_report(folder: Path, title: str) -> None:
 
 
 def rate(steps: Sequence[dict[str, Any]], step: str, figure: str) -> float | None:
-    """Return a figure a second over the steps of a kind, None where nothing is known.
+    """Return a statistic per second over the steps of a kind, None if unknown.
 
-    Of a step that took several sittings only the last one counts, in the figure as in the seconds.
+    For a step that took several sessions, only the last one counts, for the statistic and the seconds alike.
     """
     counted = [line for line in steps if line["step"] == step and line.get(figure) is not None]
     seconds = sum(line["sitting_seconds"] for line in counted)
@@ -157,7 +157,7 @@ def _gate_text(line: dict[str, Any] | None) -> str:
 
 
 def _opponents(progress: Progress) -> Sheet:
-    """Return the fixed opponents with the newest result against each."""
+    """Return the table of fixed opponents with the latest result against each."""
     newest = {line.second: line for line in progress.matches if generation_of(line.second) is None}
     fitted = ratings(progress.matches)
     rows = []

@@ -1,7 +1,7 @@
-"""Where a run of `keima zero` stands: which step of which generation is next, and how long it has run so far.
+"""The state of a run of `keima zero`: the next step, the finished steps, and the time used so far.
 
-`state.json` says what to do next, `steps.jsonl` what was done, `clock.json` how many seconds each step took over
-all sittings. Each is written whole or by the line, so that a run that is killed goes on where it was.
+`state.json` has the next step, `steps.jsonl` the finished steps, and `clock.json` the seconds of each step over all
+sessions. Files are replaced atomically or extended by whole lines, so that a killed run can be resumed.
 """
 
 import json
@@ -21,24 +21,24 @@ FORMAT = {"format": "keima-zero", "version": 1}
 Step = Literal["selfplay", "train", "gate", "rating"]
 STEPS: tuple[Step, ...] = get_args(Step)
 """The steps of a generation, in their order."""
+# Interval of writing clock.json, and so the time that a killed run may lose count of.
 _HEARTBEAT_SECONDS = 5.0
-"""How much of its time a killed run may forget."""
 
 
 class RunError(GoError):
-    """A run folder that cannot be used; the text names the file, what was expected and what was found."""
+    """Raised for a run folder that cannot be used; the text has the file, and expected and actual contents."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What comes next: a step of the generation in the making. best: the generation that plays, 0 at the start."""
+    """The next step, and its generation. best: the generation that plays, 0 at the start."""
 
     generation: int = 1
     step: Step = "selfplay"
     best: int = 0
 
     def after_step(self, best: int | None = None) -> "State":
-        """Return the state after this step; `best`, if given, is the generation that plays from now on."""
+        """Return the state after this step. best: the new generation that plays, None if unchanged."""
         new = self if best is None else replace(self, best=best)
         place = STEPS.index(self.step) + 1
         if place < len(STEPS):
@@ -47,7 +47,7 @@ class State:
 
 
 def read_state(path: Path) -> State:
-    """Return the state in a file, the start where there is none. Raises RunError."""
+    """Read the state, or return the initial one if there is no file. Raises RunError."""
     if not path.exists():
         return State()
     content = read_object(path, RunError)
@@ -65,26 +65,26 @@ def read_state(path: Path) -> State:
 
 
 def write_state(path: Path, state: State) -> None:
-    """Write the state, whole or not at all."""
+    """Write the state atomically."""
     write_atomically(path, json_text(FORMAT | asdict(state)) + "\n")
 
 
 def add_step(path: Path, state: State, figures: Mapping[str, Any]) -> None:
-    """Add the line of a finished step to steps.jsonl."""
+    """Append the line of a finished step to steps.jsonl."""
     append_line(path, json_text({"generation": state.generation, "step": state.step, **figures}))
 
 
 def read_steps(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of steps.jsonl in order, the last one of each step: one that was done twice counts once."""
+    """Return the lines of steps.jsonl in order, only the last one of each step: a repeated step counts once."""
     lines = {(line["generation"], STEPS.index(line["step"])): line for line in map(json.loads, whole_lines(path))}
     return [lines[key] for key in sorted(lines)]
 
 
 class Clock:
-    """Seconds of wall time by step, over all sittings of a run; what a killed sitting counted is kept, too."""
+    """Counts the wall time of each step in seconds, over all sessions of a run including killed ones."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file if it is there. Raises RunError where it holds anything else."""
+        """Read the file if it exists. Raises RunError on invalid contents."""
         self._path = path
         self._lock = threading.Lock()
         self._running: tuple[Step, float] | None = None
@@ -97,7 +97,7 @@ class Clock:
 
     @property
     def seconds(self) -> dict[Step, float]:
-        """Seconds by step until now."""
+        """The seconds of each step until now."""
         with self._lock:
             found = dict(self._seconds)
             if self._running is not None:
@@ -107,12 +107,12 @@ class Clock:
 
     @property
     def hours(self) -> float:
-        """Hours of all steps until now."""
+        """The hours of all steps until now."""
         return sum(self.seconds.values()) / 3600
 
     @contextmanager
     def running(self, step: Step) -> Iterator[None]:
-        """Count the time of a step, and write it to the file every few seconds."""
+        """Count the time of a step, and write it to the file at intervals."""
         ended = threading.Event()
         with self._lock:
             self._running = step, time.monotonic()

@@ -1,11 +1,11 @@
-"""The steps of a generation as one machine does them, from what the run folder holds and into it.
+"""The steps of a generation, from the files of the run folder to its files.
 
     nets/gen-0000.safetensors ...   the random network, and the candidate of every generation
     samples/gen-0001/               its games and samples, see `engine.train.games.selfplay_store`
     train/                          the training run, see `engine.train.learning.train`
-    gate.jsonl, ratings.jsonl, matches/   results, and the games behind them
+    gate.jsonl, ratings.jsonl, matches/   results, and their games
 
-Torch is imported in the step that trains, and for the first network.
+Torch is imported only for training and for the first network.
 """
 
 import math
@@ -46,15 +46,15 @@ from weights import native
 from weights.registry import load
 
 Show = Callable[[str], None]
-"""Shows what is being done at the moment."""
+"""Shows the current activity as a line of text."""
 _WAIT_SECONDS = 0.5
 _WINNER = re.compile(r"RE\[([BW])\+")
+# Purposes of random numbers: each gets its own seed.
 _SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
-"""What random numbers are for."""
 
 
 class LocalSteps:
-    """Does the steps in this process; with a ray_workers, its workers play."""
+    """Performs the steps in this process; only self-play may run in the workers of a Ray cluster."""
 
     def __init__(
         self,
@@ -66,21 +66,21 @@ class LocalSteps:
         workers: SelfplayWorkers,
         ray_workers: RayWorkers | None = None,
     ) -> None:
-        """Take a folder with its first network. hours: run time so far. workers: play unless Ray's do."""
+        """folder: with the first network in it. hours: returns the run time. workers: play unless `ray_workers` do."""
         self._folder, self._config, self._stop = folder, config, stop
         self._show, self._hours, self._workers, self._ray_workers = show, hours, workers, ray_workers
         for name in ("nets", "samples", "matches"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
     def network(self, generation: int) -> Path:
-        """Return the file of a generation's network."""
+        """Return the network file of a generation."""
         return network_file(self._folder, generation)
 
     def _games(self, generation: int) -> Path:
         return self._folder / "samples" / player_of(generation)
 
     def _seed(self, purpose: int, *numbers: int) -> int:
-        """Return a seed of its own for each purpose and generation."""
+        """Return a different seed for each purpose and generation."""
         sequence = np.random.SeedSequence([self._config.run.seed, purpose, *numbers])
         return int(sequence.generate_state(1)[0])
 
@@ -94,7 +94,7 @@ class LocalSteps:
             raise Stopped
 
     def selfplay(self, state: State) -> Figures:
-        """Let the best network play the games of a generation."""
+        """Play the games of a generation with the best network."""
         settings, folder = self._settings(state.generation), self._games(state.generation)
         games = self._config.run.games_of(state.generation)
         seed = self._seed(_SELFPLAY, state.generation)
@@ -117,7 +117,7 @@ class LocalSteps:
         return {"games": games, "samples": samples_in(folder), "black_win_rate": black_win_rate(folder), **figures}
 
     def _settings(self, generation: int) -> SelfplaySettings:
-        """Return how a generation plays: with a komi that follows the results of the one before, if it is to."""
+        """Return the self-play settings of a generation; with `komi_gain`, the komi follows the last results."""
         run, settings = self._config.run, self._config.selfplay
         if run.komi_gain == 0:
             return settings
@@ -130,7 +130,7 @@ class LocalSteps:
         self._show(stats.progress())
 
     def _collect(self, ray_workers: RayWorkers, state: State, games: int, seed: int) -> Figures:
-        """Let the workers of a cluster play with the best network, and take their games until there are enough."""
+        """Let the workers of a cluster play with the best network, and collect games until there are enough."""
         settings = self._config.selfplay
         ray_workers.publish(self.network(state.best).read_bytes(), state.best)
         folder = self._games(state.generation)
@@ -146,7 +146,7 @@ class LocalSteps:
         return {"sitting_games": intake.games - begun, "sitting_samples": intake.samples, "workers": ray_workers.size}
 
     def train(self, state: State) -> Figures:
-        """Train as many samples as the generation's new ones allow, and store the candidate."""
+        """Train on a number of samples in proportion to the generation's new ones, and store the candidate."""
         from engine.train.data.batches import WindowSource
         from engine.train.data.limited_source import LimitedSource
         from engine.train.learning.checkpoint import newest_checkpoint
@@ -164,6 +164,7 @@ class LocalSteps:
             self._show(f"step {progress.step} of {target}, loss {progress.figures['loss']:.4f}")
 
         if begun < target:
+            # The step counts over all generations, so the optimizer and the schedule continue from the last one.
             source = WindowSource(self._window(), config.batch_size, [config.seed, _BATCHES])
             limited = LimitedSource(source, target - begun)
             config = replace(config, steps=max(config.steps, target))
@@ -173,10 +174,10 @@ class LocalSteps:
                 raise Stopped
         spec = native.read(run / NET_FILE)
         native.write(replace(spec, name=player_of(state.generation)), self.network(state.generation))
-        told: dict[str, Any] = {
+        losses: dict[str, Any] = {
             name: round(figures[name], 5) for name in ("loss", "policy", "value") if name in figures
         }
-        return {"steps": target, "sitting_samples": (target - begun) * config.batch_size, **told}
+        return {"steps": target, "sitting_samples": (target - begun) * config.batch_size, **losses}
 
     def _window(self) -> Window:
         window = self._config.window
@@ -190,7 +191,7 @@ class LocalSteps:
         )
 
     def _steps_before(self, generation: int) -> int:
-        """Return the step at which training begins for a generation."""
+        """Return the training step at which a generation starts."""
         lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "train"]
         return max((line["steps"] for line in lines if line["generation"] < generation), default=0)
 
@@ -202,15 +203,16 @@ class LocalSteps:
         return with_settings(SearchParams(), dict(self._config.selfplay.search))
 
     def _arena(self, seed: int) -> ArenaSettings:
-        """Return how matches are played: on the first of the boards, by the first of the rules."""
+        """Return the settings of matches, with the first board size and the first rules of self-play."""
         play = self._config.selfplay
         return ArenaSettings(
             play.sizes[0], play.rules[0], play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed
         )
 
     def gate(self, state: State) -> Gate:
-        """Let the candidate play the best network, unless it needs no match or has had it."""
+        """Play the candidate against the best network, unless no match is needed or it has been played."""
         path, settings = self._folder / "gate.jsonl", self._config.gate
+        # Already there if the run was killed between this line and the next state.
         for line in read_gates(path):
             if line["candidate"] == state.generation:
                 return Gate(**{name: line[name] for name in Gate.__dataclass_fields__})
@@ -244,7 +246,7 @@ class LocalSteps:
         write_atomically(self._folder / "matches" / f"{name}.sgfl", "".join(f"{record}\n" for record in records))
 
     def rate(self, state: State) -> Figures:
-        """Let the newest generation play earlier ones and fixed opponents, if it is its turn."""
+        """Play the newest generation against earlier ones and fixed opponents, if it is due."""
         settings, path = self._config.rating, self._folder / "ratings.jsonl"
         if not is_rated(state.generation, settings):
             return {}
@@ -272,17 +274,17 @@ class LocalSteps:
 
 
 def _open(file: Path, computing: Computing, threads: int | None = None) -> Evaluator:
-    """Return what evaluates by a file. threads: instead of those of `computing`."""
+    """Open an evaluator for a network file. threads: override those of `computing`."""
     return make_evaluator(load(file), computing if threads is None else replace(computing, threads=threads))
 
 
 def network_file(folder: Path, generation: int) -> Path:
-    """Return the file of a generation's network in the folder of a run."""
+    """Return the network file of a generation in a run folder."""
     return folder / "nets" / (player_of(generation) + SUFFIX)
 
 
 def make_first_network(folder: Path, config: ZeroConfig) -> None:
-    """Make the random network of a run if there is none. Raises ConfigError where its shape is none."""
+    """Make the random network of a run if it does not exist. Raises ConfigError on an impossible shape."""
     file = network_file(folder, 0)
     if file.exists():
         return
@@ -298,18 +300,18 @@ def _train_config(config: ZeroConfig) -> TrainConfig:
 
 
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:
-    """Return what is kept of the statistics of a sitting's self-play, and is of this sitting alone."""
+    """Return the statistics of self-play that are recorded; they cover only the current session."""
     figures = stats.to_json()
     kept = ("games", "samples", "evaluations", "busy_share", "mean_length", "false_resign_rate")
     return {f"sitting_{name}": figures[name] for name in kept}
 
 
 def black_win_rate(folder: Path) -> float | None:
-    """Return Black's share of the decided games of a generation, of all sittings; None where no game was decided."""
+    """Return Black's share of a generation's decided games over all sessions, None without decided games."""
     winners = [match[1] for line in whole_lines(folder / RECORDS) if (match := _WINNER.search(line))]
     return round(winners.count("B") / len(winners), 4) if winners else None
 
 
 def samples_in(folder: Path) -> int:
-    """Return the samples in the shards of a generation."""
+    """Return the number of samples in the shards of a generation."""
     return sum(shard_info(path).count for path in folder.glob(f"*x*/*{SUFFIX}"))

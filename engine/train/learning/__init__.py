@@ -1,1 +1,1 @@
-"""Learning from samples: the network as it is trained, the loss, the loop and what belongs to a run."""
+"""Learning from samples: the trainable network, the loss, the training loop and the run folder."""

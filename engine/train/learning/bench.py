@@ -1,9 +1,9 @@
-"""How fast a network learns here: samples a second by board, batch and precision, beside the machine's limit.
+"""Measures training speed: samples/s by board size, batch size and precision, next to the machine's limit.
 
-The limit is what the machine does in one large matrix product of the same precision, by the faster of two libraries
-where torch has two; a sample costs three times the multiply-adds of an evaluation, once forward and twice backward.
-All take turns in every run, so that whatever else the machine does slows all alike, and a share is the median over
-the runs.
+The limit is the speed of one large matrix product of the same precision, in the faster of torch's two libraries if it
+has two. A sample costs three times the multiply-adds of an evaluation, once forward and twice backward. All
+measurements alternate within each run, so that other load on the machine slows them all equally, and a share is the
+median over the runs.
 """
 
 import time
@@ -27,15 +27,15 @@ from engine.train.learning.learner import Learner
 from engine.train.learning.loss import loss
 from engine.train.learning.train_config import Precision, TrainConfig
 
+# Multiply-adds of a step relative to an evaluation: forward, input gradients, weight gradients.
 _PASSES = 3
-"""Multiply-adds of a step over those of an evaluation: forward, gradient of the points, gradient of the weights."""
+# Side of the square matrices whose product defines the limit.
 _SIDE = {"cpu": 1536, "cuda": 8192}
-"""Of the matrices whose product is the limit."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: a board of width x height, a batch and a precision."""
+    """One measured combination of board size (width, height), batch size and precision."""
 
     size: tuple[int, int]
     batch: int
@@ -44,21 +44,23 @@ class Case:
 
 @dataclass
 class Measured:
-    """Samples a second of a case in each run, and floating-point operations a second of its limit."""
+    """Samples/s of a case in each run, and the floating-point operations/s of its limit."""
 
     rates: list[float] = field(default_factory=list)
     limits: list[float] = field(default_factory=list)
 
 
 def bench(spec: NetSpec, cases: Sequence[Case], config: TrainConfig, runs: int, seconds: float) -> dict[str, Any]:
-    """Measure all cases in turns and return the figures as JSON values.
+    """Measure all cases alternately and return the results as JSON values.
 
-    "figures" has a row a case: samples_per_s, limit_samples_per_s and share, medians over the runs; gflop a sample.
+    "figures" has one row for each case: samples_per_s, limit_samples_per_s and share as medians over the runs, and
+    gflop per sample.
     """
     device = Devices(config).device
     steps = {case: _step(spec, case, config) for case in cases}
     products = {each: _products(device, each) for each in dict.fromkeys(case.precision for case in cases)}
     measured = {case: Measured() for case in cases}
+    # One call of each before the clock starts: the first one compiles, allocates and starts threads.
     for warm in (*steps.values(), *(product for each in products.values() for product in each)):
         _per_second(warm, 0.0, device)
     for _ in range(runs):
@@ -95,12 +97,12 @@ def _row(case: Case, measured: Measured, flop: float) -> dict[str, Any]:
 
 
 def _flop(spec: NetSpec, case: Case) -> float:
-    """Return the floating-point operations of learning from one sample."""
+    """Return the floating-point operations of training on one sample."""
     return 2.0 * _PASSES * multiply_adds(spec, *case.size)
 
 
 def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
-    """Return what makes one whole step of training, from packed samples to the average of the weights."""
+    """Return a function that performs one whole training step, from packed samples to the averaged weights."""
     settings = {**vars(config), "batch_size": case.batch, "precision": case.precision}
     config = TrainConfig(**settings)
     devices = Devices(config)
@@ -123,7 +125,7 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
 
 
 def _random_samples(encoder: str, case: Case) -> Samples:
-    """Return samples of random stones and random moves."""
+    """Return samples with random planes and random moves: the speed does not depend on their content."""
     generator, (width, height) = np.random.default_rng(1), case.size
     empty = empty_samples(encoder, width, height, case.batch)
     policy = np.zeros_like(empty.policy)
@@ -135,10 +137,10 @@ def _random_samples(encoder: str, case: Case) -> Samples:
 
 
 def _products(device: torch.device, precision: Precision) -> list[Callable[[], None]]:
-    """Return what multiplies two large matrices, on a CPU also as a convolution.
+    """Return functions that multiply two large matrices; on a CPU, one of them as a convolution.
 
-    There torch gives matrices to the BLAS that it was built with, convolutions to oneDNN, and the former can be the
-    slower: on a Zen 5 MKL multiplies in fp32 at 0.57 of the speed of oneDNN.
+    On a CPU, torch uses its BLAS for matrices and oneDNN for convolutions, and the BLAS can be slower: on a Zen 5, MKL
+    multiplies in fp32 at 0.57 of oneDNN's speed.
     """
     dtype, side = torch.bfloat16 if precision == "bf16" else torch.float32, _SIDE[device.type]
     first, second = torch.randn(2, side, side, device=device, dtype=dtype).unbind()
@@ -159,10 +161,11 @@ def _products(device: torch.device, precision: Precision) -> list[Callable[[], N
 
 
 def _per_second(work: Callable[[], None], seconds: float, device: torch.device) -> float:
-    """Return how often a second something is done, at least once."""
+    """Return the calls of `work` per second, measured over `seconds` but at least one call."""
     count, begun, passed = 0, time.perf_counter(), 0.0
     while count == 0 or passed < seconds:
         work()
+        # CUDA calls return before the work is done.
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         count, passed = count + 1, time.perf_counter() - begun

@@ -1,7 +1,7 @@
-"""Checkpoints of a training run: folders that are there completely or not at all, without pickle.
+"""Checkpoints of a training run, written atomically and without pickle.
 
-checkpoints/step-NNNNNNNN/ holds model, ema and optimizer as safetensors and state.json, which knows the format and
-everything that is no tensor. A folder is written under another name, synced, and renamed.
+checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, and state.json with the format version
+and everything that is not a tensor. A folder is written under a temporary name, synced, and renamed.
 """
 
 import json
@@ -27,19 +27,19 @@ Tensors = Mapping[str, Tensor]
 
 
 class CheckpointError(GoError):
-    """A checkpoint that cannot be used; the text names file, tensor, expected and got."""
+    """Raised for a checkpoint that cannot be used; the text has the file, the tensor, expected and actual values."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One checkpoint on disk. state: what was saved besides the tensors."""
+    """A checkpoint on disk. state: the contents of state.json."""
 
     folder: Path
     step: int
     state: Mapping[str, Any]
 
     def tensors(self, part: str) -> dict[str, Tensor]:
-        """Return the tensors of one file, on the CPU. Raises CheckpointError."""
+        """Load the tensors of one file to the CPU. Raises CheckpointError."""
         path = self.folder / f"{part}.safetensors"
         try:
             return safetensors.torch.load_file(path)
@@ -48,12 +48,13 @@ class Checkpoint:
 
 
 def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: Mapping[str, Any], keep: int) -> Path:
-    """Write a checkpoint of a run, drop all but the newest `keep`, and return its folder.
+    """Write a checkpoint, delete all but the newest `keep`, and return its folder.
 
     parts: tensors by file name without suffix. state: JSON values.
     """
     parent = run / "checkpoints"
     folder, partial = parent / f"step-{step:08d}", parent / f"step-{step:08d}.part"
+    # Left by a process that was killed while writing.
     for stale in parent.glob("step-*.part"):
         shutil.rmtree(stale)
     partial.mkdir(parents=True)
@@ -62,6 +63,7 @@ def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: M
         _write_synced(partial / f"{name}.safetensors", safetensors.torch.save(held))
     document = {"format": FORMAT, "version": VERSION, "step": step, **state}
     _write_synced(partial / STATE_FILE, json_text(document, indent=1).encode())
+    # Synced before the rename: after a power failure a renamed folder must not have empty files.
     _sync_folder(partial)
     if folder.exists():
         shutil.rmtree(folder)
@@ -73,13 +75,13 @@ def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: M
 
 
 def newest_checkpoint(run: Path) -> Checkpoint | None:
-    """Return the last checkpoint of a run, None if it has none. Raises CheckpointError on one that is damaged."""
+    """Return the newest checkpoint of a run, None if there is none. Raises CheckpointError if it is damaged."""
     folders = _folders(run)
     return open_checkpoint(folders[-1]) if folders else None
 
 
 def open_checkpoint(folder: Path) -> Checkpoint:
-    """Return the checkpoint of a folder. Raises CheckpointError."""
+    """Open the checkpoint in a folder. Raises CheckpointError."""
     path = folder / STATE_FILE
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
@@ -92,12 +94,13 @@ def open_checkpoint(folder: Path) -> Checkpoint:
 
 
 def restore_module(module: nn.Module, checkpoint: Checkpoint, part: str) -> None:
-    """Set all parameters and statistics of a module. Raises CheckpointError unless every one is there and fits."""
+    """Load all parameters and buffers of a module. Raises CheckpointError unless each exists and fits."""
     restore(module.state_dict(), checkpoint.tensors(part), f"{checkpoint.folder}/{part}.safetensors")
 
 
 def restore(wanted: Tensors, stored: Tensors, file: str) -> None:
-    """Copy stored tensors into those of the same names. Raises CheckpointError that names the first that differs."""
+    """Copy stored tensors into those of the same names. Raises CheckpointError, naming the first mismatch."""
+    # All are checked before any is copied, so that an error leaves the module unchanged.
     for name in sorted(wanted.keys() | stored.keys()):
         if name not in stored:
             raise CheckpointError(f"{file}: {name}: missing tensor, expected {list(wanted[name].shape)}")
@@ -113,7 +116,7 @@ def restore(wanted: Tensors, stored: Tensors, file: str) -> None:
 
 
 def _folders(run: Path) -> list[Path]:
-    """Return the folders of whole checkpoints, oldest first."""
+    """Return the folders of complete checkpoints, oldest first."""
     return sorted(path for path in (run / "checkpoints").glob("step-*") if path.suffix != ".part")
 
 
@@ -125,7 +128,7 @@ def _write_synced(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Wait until the disk has a folder's entries, where the system can."""
+    """Flush a folder's entries to disk, on systems that support it."""
     if os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""From a batch of samples to tensors on the device: bits stay bits until they are there."""
+"""Moves a batch of samples to the device as tensors; planes are transferred as bits and unpacked there."""
 
 import numpy as np
 import torch
@@ -13,17 +13,17 @@ from engine.train.learning.loss import Targets
 
 
 class TrainingError(GoError):
-    """A training run that cannot begin or go on; the text says why."""
+    """Raised for a training run that cannot start or continue; the text gives the reason."""
 
 
 def check_samples(samples: Samples, spec: NetSpec) -> None:
-    """Raise TrainingError unless a network can learn from samples of this encoder and board."""
+    """Raise TrainingError unless a network can learn from samples of this encoder and board size."""
     if samples.encoder != spec.encoder:
         raise TrainingError(f"samples of encoder {samples.encoder}, but {spec.name} reads {spec.encoder}")
     smallest, largest = spec.board_sizes
     if not all(smallest <= side <= largest for side in (samples.width, samples.height)):
         size = f"{samples.width}x{samples.height}"
-        raise TrainingError(f"samples of a {size} board, but {spec.name} is for sides from {smallest} to {largest}")
+        raise TrainingError(f"samples of a {size} board, but {spec.name} supports sides from {smallest} to {largest}")
 
 
 def to_device(batch: Batch, spec: NetSpec, device: torch.device) -> tuple[tuple[Tensor, Tensor], Targets]:
@@ -33,6 +33,7 @@ def to_device(batch: Batch, spec: NetSpec, device: torch.device) -> tuple[tuple[
     """
     samples = batch.samples
     check_samples(samples, spec)
+    # Bits are a thirty-second of the float32 planes: less to copy to a GPU.
     bits = _sent(samples.planes, device)
     planes = unpacked_planes(bits, samples.height, samples.width, signed=ENCODERS[samples.encoder].signed)
     importance = batch.importance
@@ -49,10 +50,11 @@ def to_device(batch: Batch, spec: NetSpec, device: torch.device) -> tuple[tuple[
 
 
 def unpacked_planes(bits: Tensor, height: int, width: int, *, signed: bool) -> Tensor:
-    """Return planes [B, P, H, W] float32 of their bits [B, P, ceil(area / 8)] uint8, the first bit the highest.
+    """Unpack bits [B, P, ceil(area / 8)] uint8, highest bit first, to planes [B, P, H, W] float32.
 
-    signed: the second half of the bits says where planes are -1.
+    signed: the second half of the planes marks where the input is -1.
     """
+    # torch has no unpackbits.
     shifts = torch.arange(7, -1, -1, dtype=torch.uint8, device=bits.device)
     planes = (bits.unsqueeze(3) >> shifts).bitwise_and_(1).flatten(2)[:, :, : height * width]
     planes = planes.reshape(*planes.shape[:2], height, width).float()
@@ -63,6 +65,7 @@ def unpacked_planes(bits: Tensor, height: int, width: int, *, signed: bool) -> T
 
 
 def _sent(array: np.ndarray, device: torch.device) -> Tensor:
-    """Return an array as a tensor on the device."""
+    """Copy an array to the device as a tensor."""
+    # Pinned memory lets the copy overlap with the step that is running.
     tensor = torch.from_numpy(np.require(array, requirements=["C", "W"]))
     return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)

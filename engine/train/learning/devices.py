@@ -1,4 +1,4 @@
-"""Where training computes: one device a process, one process or several that torchrun started."""
+"""The devices of training: one for each process, with one process or several that torchrun started."""
 
 import os
 from contextlib import AbstractContextManager
@@ -13,21 +13,21 @@ from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.train_config import TrainConfig
 
 FAST_BF16 = {"amx-bf16", "avx512bf16"}
-"""Instruction sets without any of which a CPU is slower in bfloat16 than in float32."""
+"""A CPU without any of these instruction sets is slower in bfloat16 than in float32."""
 
 
 class Devices:
-    """The device of this process, and its place among those that train together.
+    """The device of this process, and its rank among the processes that train together.
 
-    Several processes are those of torchrun (RANK, WORLD_SIZE, LOCAL_RANK in the environment); they talk by NCCL
-    between GPUs and by gloo between CPUs. Use as a context manager. Raises TrainingError where there is no such device.
+    Several processes are started by torchrun (RANK, WORLD_SIZE, LOCAL_RANK in the environment) and communicate by NCCL
+    between GPUs and by gloo between CPUs. Use as a context manager. Raises TrainingError if the device does not exist.
     """
 
     def __init__(self, config: TrainConfig) -> None:
         self.world, self.rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
         kind = config.device if config.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
         if kind == "cuda" and not torch.cuda.is_available():
-            raise TrainingError("device: expected cpu or auto, for torch finds no GPU here, got cuda")
+            raise TrainingError("device: expected cpu or auto, because torch finds no GPU here, got cuda")
         local = int(os.environ.get("LOCAL_RANK", "0"))
         self.device = torch.device("cuda", local) if kind == "cuda" else torch.device("cpu")
         self.precision = config.precision if config.precision != "auto" else fast_precision(kind)
@@ -36,6 +36,7 @@ class Devices:
             torch.set_num_threads(config.threads)
         if kind == "cuda":
             torch.cuda.set_device(self.device)
+            # TF32 for the products that autocast leaves in fp32.
             torch.set_float32_matmul_precision("high")
 
     def __enter__(self) -> "Devices":
@@ -58,26 +59,26 @@ class Devices:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
 
     def parallel(self, module: nn.Module) -> nn.Module:
-        """Return what averages gradients over all processes, or the module itself."""
+        """Wrap a module so that gradients are averaged over all processes; a single process gets the module itself."""
         if self.world == 1:
             return module
         return nn.parallel.DistributedDataParallel(module)
 
     def wait(self) -> None:
-        """Return when all processes are here."""
+        """Wait until all processes have called this."""
         if self.world > 1:
             dist.barrier()
 
     def largest(self, number: float) -> float:
-        """Return the largest of what all processes say."""
+        """Return the maximum of a number over all processes."""
         return self._reduced(number, dist.ReduceOp.MAX) if self.world > 1 else number
 
     def mean(self, number: float) -> float:
-        """Return the mean of what all processes say."""
+        """Return the mean of a number over all processes."""
         return self._reduced(number, dist.ReduceOp.SUM) / self.world if self.world > 1 else number
 
     def gathered(self, thing: object) -> list[Any]:
-        """Return what all processes say, by rank."""
+        """Return the objects of all processes, by rank."""
         if self.world == 1:
             return [thing]
         things: list[Any] = [None] * self.world
@@ -91,7 +92,7 @@ class Devices:
 
 
 def fast_precision(kind: str) -> str:
-    """Return the precision that a kind of device, cuda or cpu, trains fastest in here."""
+    """Return the precision in which a device, "cuda" or "cpu", trains fastest on this machine."""
     if kind == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
     return "bf16" if FAST_BF16.intersection(instruction_sets()) else "fp32"

@@ -1,4 +1,4 @@
-"""What changes the weights: the optimizer, their average, and how far a step moves the policy."""
+"""The network in training with its optimizer, averaged weights and learning rate schedule."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _ENTRIES = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), torch.optim.SG
 
 
 class Learner:
-    """A network in training and all that learning it takes: the average of its weights, optimizer and schedule.
+    """A network in training with its averaged weights, optimizer and schedule.
 
     Raises WeightsError on a network that cannot be trained.
     """
@@ -37,12 +37,12 @@ class Learner:
             group["lr"] = rate
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """Return all tensors by the files of a checkpoint; what else there is to keep is `schedule.factor`."""
+        """Return all tensors, grouped by the files of a checkpoint. The only other state is `schedule.factor`."""
         optimizer = optimizer_tensors(self.optimizer, self.net)
         return {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Become what a checkpoint holds. Raises CheckpointError where a tensor does not fit."""
+        """Restore the state from a checkpoint. Raises CheckpointError if a tensor does not fit."""
         restore_module(self.net, checkpoint, "model")
         restore_module(self.average.net, checkpoint, "ema")
         restore_optimizer(self.optimizer, self.net, checkpoint)
@@ -50,10 +50,10 @@ class Learner:
 
 
 class Average:
-    """The exponential moving average of a network's weights and statistics.
+    """The exponential moving average of a network's weights and batch-norm statistics.
 
-    net: the network of the average, in evaluation mode. It follows faster in the first steps, so that random weights
-    are soon forgotten.
+    net: a network with the averaged weights, in evaluation mode. The average follows faster in the first steps, so
+    that the random initial weights are soon forgotten.
     """
 
     def __init__(self, net: TrainableNet, decay: float) -> None:
@@ -61,20 +61,21 @@ class Average:
 
     @torch.no_grad()
     def update(self, net: TrainableNet, step: int) -> None:
-        """Take the weights after a step, counted from 0."""
+        """Add the weights after a step, counted from 0."""
         decay = min(self._decay, (1.0 + step) / (10.0 + step))
         mine, theirs = (list(_numbers(each)) for each in (self.net, net))
+        # One call for all tensors: a loop would start a kernel for each.
         torch._foreach_lerp_(mine, theirs, 1.0 - decay)
 
 
 def _numbers(net: nn.Module) -> Iterator[Tensor]:
-    """Yield parameters and statistics, not the counts of batches."""
+    """Yield the parameters and floating-point buffers, but not batch norm's integer counters."""
     yield from (parameter.detach() for parameter in net.parameters())
     yield from (buffer for buffer in net.buffers() if buffer.is_floating_point())
 
 
 def make_optimizer(config: TrainConfig, net: TrainableNet) -> torch.optim.Optimizer:
-    """Return the configuration's optimizer of what learns in a network."""
+    """Return the configured optimizer for the trainable parameters of a network."""
     groups = net.parameter_groups(config.weight_decay)
     if config.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=config.learning_rate)
@@ -83,7 +84,7 @@ def make_optimizer(config: TrainConfig, net: TrainableNet) -> torch.optim.Optimi
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, net: nn.Module) -> dict[str, Tensor]:
-    """Return an optimizer's tensors by "parameter.entry"; none before its first step."""
+    """Return an optimizer's tensors by "parameter.entry"; empty before the first step."""
     names: dict[Tensor, str] = {parameter: name for name, parameter in net.named_parameters()}
     return {
         f"{names[parameter]}.{entry}": value
@@ -94,7 +95,8 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, net: nn.Module) -> dict[
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, net: nn.Module, checkpoint: Checkpoint) -> None:
-    """Set the tensors of a new optimizer. Raises CheckpointError where one is missing, unknown or does not fit."""
+    """Restore a new optimizer's tensors. Raises CheckpointError if one is missing, unknown or does not fit."""
+    # Optimizers create their tensors in the first step, so they are created here for `restore` to fill.
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             for entry in _ENTRIES[type(optimizer)]:
@@ -107,7 +109,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, net: nn.Module, checkpoi
 
 @torch.no_grad()
 def policy_change(net: TrainableNet, inputs: tuple[Tensor, Tensor], before: Predictions, devices: Devices) -> float:
-    """Return the mean over a batch of KL(policy before, policy now) in nats, computed as in training."""
+    """Return the mean over a batch of KL(policy before, policy after) in nats, in training mode."""
     with _statistics_kept(net), devices.autocast():
         after: Any = net(*inputs)
     old, new = (each.outputs.policy[:, 0].float().log_softmax(1) for each in (before, after))
@@ -116,7 +118,7 @@ def policy_change(net: TrainableNet, inputs: tuple[Tensor, Tensor], before: Pred
 
 @contextmanager
 def _statistics_kept(net: nn.Module) -> Iterator[None]:
-    """Let norms use a batch's statistics without remembering them."""
+    """Let batch norms use the batch's statistics without updating their running ones."""
     norms = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
     momenta = [module.momentum for module in norms]
     for module in norms:

@@ -1,8 +1,8 @@
-"""The loss of a batch, part by part and sample by sample.
+"""The loss of a batch, by part and by sample.
 
-Policy and reply are cross-entropies over all moves, legal or not, as KataGo's: the network learns legality, too,
-and what a search masks out then is next to nothing. All targets are for the side to move. Every part is masked by
-its weight in the sample; a head that a network lacks has no part.
+Policy and reply are cross entropies over all moves, legal or not, as in KataGo: the network also learns legality, so
+that a search masks out next to no probability. All targets are for the side to move. Every part has a weight in each
+sample; heads that a network lacks are left out.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ from engine.train.learning.train_config import TrainConfig
 
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
 MEAN_DELTA, LEAD_DELTA = 12.0, 8.0
-"""Points from which on the loss of the score grows linearly, KataGo's."""
+"""Errors in points from which the score losses grow linearly, as in KataGo."""
 LEAST_STDEV = 0.5
-"""Points that a known score is still uncertain by: scores come in whole points."""
+"""Minimum deviation in points: a known score is still uncertain, because scores come in whole points."""
 
 
 class Targets(NamedTuple):
     """The targets of `engine.train.data.samples.Samples` as tensors; float32, ownership in -1..1.
 
     policy, reply: [B, area + 1]. outcome: [B, 3]. score: [B]. ownership: [B, area]. weights: [B, 5].
-    importance: [B], what the sample counts.
+    importance: [B], the importance weights of the samples.
     """
 
     policy: Tensor
@@ -40,10 +40,11 @@ class Targets(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """total: what is minimized, the mean over the batch of the weighted sum of the parts.
+    """The loss of a batch.
 
-    parts: name to the part's own mean over the samples that have its target, unweighted, detached; NaN where
-    none has. per_sample: [B], the weighted sum, importance left out, detached.
+    total: the minimized value, the mean over the batch of the weighted sum of the parts.
+    parts: the unweighted mean of each part over the samples with its target, detached; NaN without such samples.
+    per_sample: [B], the weighted sum without importance weights, detached.
     """
 
     total: Tensor
@@ -52,7 +53,7 @@ class Loss(NamedTuple):
 
 
 def loss(predictions: Predictions, targets: Targets, spec: NetSpec, config: TrainConfig) -> Loss:
-    """Return the loss of a batch under a configuration's weights."""
+    """Return the loss of a batch with the configured weights."""
     outputs, scores = predictions.outputs, outputs_by_score(predictions, spec)
     parts: dict[str, tuple[float, int, Tensor]] = {
         "policy": (config.policy_weight, POLICY, cross_entropy(outputs.policy[:, 0], targets.policy)),
@@ -64,6 +65,7 @@ def loss(predictions: Predictions, targets: Targets, spec: NetSpec, config: Trai
         parts["ownership"] = (config.ownership_weight, OWNERSHIP, ownership)
     mean = scores.get(Score.MEAN, scores.get(Score.BOARD_MEAN))
     if mean is not None:
+        # Huber: in a collapsed game the score can be off by a hundred points, which would dominate a squared error.
         parts["score_mean"] = (config.score_mean_weight, SCORE, _huber(mean, targets.score, MEAN_DELTA))
     if Score.LEAD in scores:
         parts["lead"] = (config.lead_weight, SCORE, _huber(scores[Score.LEAD], targets.score, LEAD_DELTA))
@@ -80,15 +82,15 @@ def loss(predictions: Predictions, targets: Targets, spec: NetSpec, config: Trai
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the cross-entropy [B] of logits [B, moves] with a target distribution."""
+    """Return the cross entropy [B] of logits [B, moves] with a target distribution."""
     return -(target * logits.float().log_softmax(1)).sum(1)
 
 
 def value_loss(result: Tensor, outcome: Tensor, kind: ValueKind) -> Tensor:
     """Return the loss [B] of the value head's result [B, 1..3] against P(win), P(loss), P(no result).
 
-    The cross-entropy of a softmax; of a tanh the squared error of the expected result, as in AlphaGo Zero. A head
-    without "no result" learns of the other two only.
+    For a softmax head, the cross entropy; for a tanh head, the squared error of the expected result, as in AlphaGo
+    Zero. A head without "no result" uses only the other two.
     """
     if kind is ValueKind.TANH:
         return (torch.tanh(result[:, 0].float()) - (outcome[:, 0] - outcome[:, 1])).square()
@@ -96,23 +98,24 @@ def value_loss(result: Tensor, outcome: Tensor, kind: ValueKind) -> Tensor:
 
 
 def ownership_loss(logits: Tensor, ownership: Tensor) -> Tensor:
-    """Return the mean over the points [B] of the cross-entropy of ownership -1..1; logits before tanh [B, area]."""
+    """Return the cross entropy [B] of ownership in -1..1, averaged over points; logits before tanh [B, area]."""
     chance = (1.0 + ownership) * 0.5
+    # tanh(x) = 2 sigmoid(2 x) - 1, so doubled logits are those of P(own point).
     points = nn.functional.binary_cross_entropy_with_logits(2.0 * logits.float(), chance, reduction="none")
     return points.mean(1)
 
 
 def stdev_loss(mean: Tensor, stdev: Tensor, score: Tensor) -> Tensor:
-    """Return minus the log-likelihood [B] of the score in a normal distribution, for its deviation alone.
+    """Return the negative log-likelihood [B] of the score in a normal distribution, to train only its deviation.
 
-    Nix and Weigend 1994. The mean is taken as it is: its own loss teaches it.
+    Nix and Weigend 1994. The mean is detached, because it has its own loss.
     """
     variance = stdev.square() + LEAST_STDEV**2
     return 0.5 * (variance.log() + (score - mean.detach()).square() / variance)
 
 
 def outputs_by_score(predictions: Predictions, spec: NetSpec) -> dict[Score, Tensor]:
-    """Return the score outputs that learn, in points [B], by their meaning."""
+    """Return the trained score outputs [B] in points, by their meaning."""
     head = spec.value
     if not isinstance(head, ValueHead):
         return {}
@@ -126,7 +129,7 @@ def outputs_by_score(predictions: Predictions, spec: NetSpec) -> dict[Score, Ten
 
 
 def _points(x: Tensor, score: Score, scales: Scales, side: float) -> Tensor:
-    """Return a raw score output in points, see `engine.nets.heads.Score`."""
+    """Convert a raw score output to points, see `engine.nets.heads.Score`."""
     match score:
         case Score.MEAN:
             return x * scales.mean
@@ -139,14 +142,14 @@ def _points(x: Tensor, score: Score, scales: Scales, side: float) -> Tensor:
 
 
 def _huber(prediction: Tensor, target: Tensor, delta: float) -> Tensor:
-    """Return Huber's loss [B]: half the square, linear from delta on."""
+    """Return Huber's loss [B]: half the square up to delta, then linear."""
     return nn.functional.huber_loss(prediction, target, reduction="none", delta=delta)
 
 
 def policy_figures(logits: Tensor, target: Tensor, weights: Tensor) -> dict[str, Tensor]:
-    """Return how a policy does on the samples that weigh something: top-1 accuracy, entropy, KL of target and policy.
+    """Return the top-1 accuracy, entropy and KL(target, policy) of a policy, as weighted means, in nats.
 
-    logits, target: [B, moves]; weights: [B]. In nats.
+    logits, target: [B, moves]; weights: [B].
     """
     log_policy = logits.detach().float().log_softmax(1)
     entropy = -(log_policy.exp() * log_policy).sum(1)
@@ -158,7 +161,7 @@ def policy_figures(logits: Tensor, target: Tensor, weights: Tensor) -> dict[str,
 
 
 def values(result: Tensor, kind: ValueKind) -> Tensor:
-    """Return the value [B] in -1..1, P(win) - P(loss), of the value head's result."""
+    """Return the value [B] = P(win) - P(loss) of the value head's result."""
     if kind is ValueKind.TANH:
         return torch.tanh(result[:, 0].detach().float())
     chances = result.detach().float().softmax(1)

@@ -1,4 +1,4 @@
-"""What training reports: means over some steps, to a file of JSON lines and to TensorBoard."""
+"""Logs training metrics, as means over several steps, to a file of JSON lines and to TensorBoard."""
 
 import json
 import math
@@ -15,9 +15,10 @@ TENSORBOARD = "tensorboard"
 
 
 class MetricsLog:
-    """Writes the figures of a run. One that goes on from a step forgets what was written after it."""
+    """Writes the metrics of a run. A run resumed at a step deletes the lines after that step."""
 
     def __init__(self, run: Path, step: int) -> None:
+        # The steps since the last checkpoint are trained again and would have two lines.
         self._path = run / METRICS_FILE
         kept = [line for line in whole_lines(self._path) if json.loads(line)["step"] <= step]
         if self._path.exists():
@@ -25,7 +26,7 @@ class MetricsLog:
         self._board = _tensorboard(run / TENSORBOARD, step)
 
     def write(self, step: int, figures: Mapping[str, float]) -> None:
-        """Add a line for a step; what is NaN is left out, since JSON has none."""
+        """Append a line for a step, without metrics that are NaN, which JSON cannot represent."""
         known = {name: float(f"{value:.6g}") for name, value in figures.items() if math.isfinite(value)}
         append_line(self._path, json_text({"step": step, **known}))
         if self._board is not None:
@@ -34,20 +35,21 @@ class MetricsLog:
             self._board.flush()
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the TensorBoard writer."""
         if self._board is not None:
             self._board.close()
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
-    """Return the lines of a run's file of metrics, none if there is no such file.
+    """Return the lines of a run's metrics file, an empty list if there is no file.
 
-    Raises GoError on a line without a step, as another kind of run writes.
+    Raises GoError on a line without a step: other kinds of runs write such lines.
     """
     path = run / METRICS_FILE
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
+    # A killed process may leave half a line at the end.
     found: list[dict[str, float]] = [json.loads(line) for line in lines if line.endswith("}")]
     for number, figures in enumerate(found, start=1):
         if "step" not in figures:
@@ -56,7 +58,7 @@ def read_metrics(run: Path) -> list[dict[str, float]]:
 
 
 def _tensorboard(folder: Path, step: int) -> Any:
-    """Return a writer, None where TensorBoard is not installed."""
+    """Return a TensorBoard writer, None if TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -1,8 +1,8 @@
-"""Networks to train: a `NetSpec` as a torch module with a head that only training has, and back again.
+"""Trainable networks: converts a `NetSpec` to a torch module with an additional head, and back.
 
-The extra head predicts the opponent's reply, which makes the trunk learn faster (Wu 2019, section 4.1); it lies
-beside the network and never enters a file of it. What a network file lacks, such as the scale of a norm, is not
-learned either: the architecture stays the file's. Knows neither data nor loss.
+The additional head predicts the opponent's reply, which makes the trunk learn faster (Wu 2019, section 4.1); it is
+never written to a network file. Parameters that a network file lacks, such as the scale of a norm, are not trained:
+the architecture remains the file's. Knows neither data nor loss.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ Node = TypeVar("Node")
 
 
 class Predictions(NamedTuple):
-    """What a network in training says of B positions: its outputs, and logits [B, area + 1] of the reply."""
+    """The predictions for B positions: the network's outputs, and logits [B, area + 1] of the reply."""
 
     outputs: Outputs
     reply: Tensor
@@ -56,11 +56,11 @@ def default_spec(
     board_sizes: tuple[int, int] = (2, 25),
     transformer: bool = False,
 ) -> NetSpec:
-    """Return Keima's default architecture with random weights: KataGo's, so that KataGo's format can hold it.
+    """Return Keima's default architecture with random weights: KataGo's, so that it can be written in KataGo's format.
 
-    The value is win, loss and no result, the score mean, deviation and lead. Every third block pools globally; of a
-    transformer none does, and activations are silu.
-    Raises WeightsError on an encoder that does not exist.
+    The value is win, loss and no result; the score has mean, deviation and lead. Every third block has global pooling;
+    a transformer has none, and uses SiLU.
+    Raises WeightsError on an unknown encoder.
     """
     spec = random_spec(
         blocks,
@@ -89,11 +89,11 @@ def _encoder(name: str) -> Any:
 
 
 class TrainableNet(nn.Module):
-    """A network in training. Parameters have the paths of the spec, below `model`.
+    """A network in training. Parameters are named by their paths in the spec, below `model`.
 
-    freeze_trunk: only the heads learn, and only their norms gather statistics.
-    norms: "fixed" norms keep their statistics and are affine maps; "auto" fixes those of a foreign network that
-        have none (mean 0 and one variance everywhere), since KataGo's newer networks are trained without.
+    freeze_trunk: train only the heads, and update only their norms' statistics.
+    norms: "fixed" keeps all statistics, so that norms are affine maps; "auto" fixes the norms of a foreign network
+        that have no statistics (mean 0 and the same variance everywhere): KataGo's newer networks train without them.
     seed: of the reply head.
     Raises WeightsError on a network that cannot be trained on samples.
     """
@@ -102,10 +102,10 @@ class TrainableNet(nn.Module):
         super().__init__()
         if spec.metadata:
             raise WeightsError(
-                "samples do not say who plays", layer="stem.metadata", expected="none", got=spec.metadata
+                "samples have no player metadata", layer="stem.metadata", expected="none", got=spec.metadata
             )
         if isinstance(spec.value, DenseValueHead) and spec.value.black_view:
-            raise WeightsError("outcomes are the side to move's", layer="value", expected="its view", got="Black's")
+            raise WeightsError("samples have the mover's outcome", layer="value", expected="its view", got="Black's")
         self.spec = spec
         self.model = TorchModel(spec)
         self.reply = TorchPolicy(random_policy_head(spec.channels, REPLY_CHANNELS, seed))
@@ -120,26 +120,26 @@ class TrainableNet(nn.Module):
             parameter.requires_grad_(self._learns(name) and not (freeze_trunk and _in_trunk(name)))
 
     def forward(self, planes: Tensor, globals_: Tensor) -> Predictions:
-        """Compute all heads; takes what `TorchModel.forward` takes."""
+        """Compute all heads; the arguments are those of `TorchModel.forward`."""
         trunk = self.model.trunk(planes, globals_)
         outputs = Outputs(self.model.policy(trunk), *self.model.value(trunk))
         return Predictions(outputs, self.reply(trunk)[:, 0])
 
     def twin(self) -> "TrainableNet":
-        """Return another network with the same weights, on the same device, that does not learn."""
+        """Return a copy of the network on the same device that is not trained."""
         other = TrainableNet(self.spec).to(self.reply.conv1.weight.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         other.load_state_dict(self.state_dict())
         return cast(TrainableNet, other.requires_grad_(False).eval())
 
     def train(self, mode: bool = True) -> "TrainableNet":
-        """Set the mode of all parts; fixed norms stay as in evaluation."""
+        """Set the training mode of all modules except fixed norms, which stay in evaluation mode."""
         super().train(mode)
         for module in self._fixed:
             module.eval()
         return self
 
     def _learns(self, name: str) -> bool:
-        """True if the file has a place for a parameter and some target reaches it."""
+        """True if the network file can store a parameter and some target depends on it."""
         path, _, entry = name.rpartition(".")
         if isinstance(self.model.get_submodule(path), nn.BatchNorm2d):
             norm = node_at(self.spec, path)
@@ -148,10 +148,10 @@ class TrainableNet(nn.Module):
         return path != "value.score" or bool(LEARNED_SCORES & set(self.spec.scores))
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Return the parameters that learn in two groups: weights, which decay, and what does not.
+        """Return the trainable parameters in two groups: those with weight decay and those without.
 
-        Norms, biases and turns by place do not, nor do layers some of whose outputs have no target: those outputs
-        stay as they are.
+        Norms, biases and rotary embeddings have no decay, nor do layers of which some outputs have no target: decay
+        would change those outputs although nothing trains them.
         """
         kept = {"model.value.score.weight"} if set(self.spec.scores) - LEARNED_SCORES else set()
         if self.spec.policy.policies > 1:
@@ -165,7 +165,7 @@ class TrainableNet(nn.Module):
         ]
 
     def to_spec(self, name: str | None = None, provenance: Mapping[str, str] | None = None) -> NetSpec:
-        """Return the network as it is now, without the reply head. Raises WeightsError on what is not finite."""
+        """Return the current network without the reply head. Raises WeightsError on weights that are not finite."""
         spec = cast(NetSpec, _rebuilt(self.spec, "", self.model))
         return validate(
             replace(
@@ -177,7 +177,7 @@ class TrainableNet(nn.Module):
 
 
 def node_at(spec: NetSpec, path: str) -> object:
-    """Return the node of a spec that a path such as "blocks.0.norm1" names."""
+    """Return the node of a spec at a path such as "blocks.0.norm1"."""
     node: Any = spec
     for part in path.split("."):
         node = node[int(part)] if part.isdecimal() else getattr(node, part)
@@ -189,7 +189,7 @@ def _in_trunk(path: str) -> bool:
 
 
 def _norms(node: object, path: str = "") -> list[tuple[str, Norm]]:
-    """Return every norm with statistics below a node, with its path."""
+    """Return the norms with statistics below a node, with their paths."""
     if isinstance(node, Norm):
         return [(path, node)]
     if isinstance(node, tuple):
@@ -206,7 +206,7 @@ def _lacks_statistics(spec: NetSpec, norm: Norm) -> bool:
 
 
 def _rebuilt(node: Any, path: str, model: nn.Module) -> Any:
-    """Return a node of a spec with the arrays that the module of the same path holds."""
+    """Return a copy of a spec's node with the arrays of the module at the same path."""
     if isinstance(node, tuple):
         return tuple(_rebuilt(child, f"{path}.{index}", model) for index, child in enumerate(node))
     if isinstance(node, Conv | Linear | Norm | RmsNorm):
@@ -221,10 +221,11 @@ def _rebuilt(node: Any, path: str, model: nn.Module) -> Any:
 
 
 def _layer(layer: Conv | Linear | Norm | RmsNorm, module: Any) -> Conv | Linear | Norm | RmsNorm:
-    """Return a layer with a module's numbers; what the layer has not got stays absent."""
+    """Return a layer with a module's arrays; arrays that the layer lacks stay absent."""
     bias = None if layer.bias is None else _array(module.bias)
     match layer:
         case Linear():
+            # torch stores [outputs, inputs], a spec [inputs, outputs].
             return replace(layer, weight=np.ascontiguousarray(_array(module.weight).T), bias=bias)
         case Norm():
             scale = None if layer.scale is None else _array(module.weight)
@@ -235,10 +236,10 @@ def _layer(layer: Conv | Linear | Norm | RmsNorm, module: Any) -> Conv | Linear 
 
 
 def _array(tensor: Tensor) -> Array:
-    """Return a copy of a tensor in the order of its axes."""
+    """Copy a tensor to a C-contiguous array: convolution weights are channels-last on the device."""
     return np.array(tensor.detach().to("cpu", torch.float32).numpy(), order="C")
 
 
 def result_kind(spec: NetSpec) -> ValueKind:
-    """Return what the value head's result means."""
+    """Return the meaning of the value head's result."""
     return spec.value.meaning if isinstance(spec.value, ValueHead) else ValueKind.TANH

@@ -1,4 +1,4 @@
-"""The picture of a training run: the parts of the loss, accuracy and learning rate by step, as PNG."""
+"""Plots a training run as PNG: the parts of the loss, accuracy and learning rate by step."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -31,11 +31,11 @@ _RAW_ALPHA = 0.25
 
 
 def plot_run(run: Path, window: int = 20) -> bytes:
-    """Return a PNG of a run's metrics: each figure pale, and its moving average over a tenth of the lines.
+    """Return a PNG of a run's metrics: each metric in pale color, and its moving average over a tenth of the lines.
 
-    window: the most lines of a moving average. The learning rate is drawn as it was.
+    window: maximum lines of the moving average. The learning rate is not averaged.
 
-    Raises GoError where there are no metrics, or where matplotlib is not installed.
+    Raises GoError if there are no metrics or matplotlib is not installed.
     """
     lines = read_metrics(run)
     if not lines:
@@ -62,7 +62,7 @@ def plot_run(run: Path, window: int = 20) -> bytes:
 
 
 def moving_average(values: Sequence[float], window: int) -> list[float]:
-    """Return the mean of each value and the up to `window` - 1 before it."""
+    """Return the mean of each value and the (up to) `window` - 1 values before it."""
     total, averages = 0.0, []
     for index, value in enumerate(values):
         total += value - (values[index - window] if index >= window else 0.0)
@@ -71,7 +71,7 @@ def moving_average(values: Sequence[float], window: int) -> list[float]:
 
 
 def _draw(axes: "Axes", title: str, lines: Sequence[dict[str, float]], names: Sequence[str], window: int) -> None:
-    """Draw some figures against the step."""
+    """Draw the named metrics against the step."""
     for name in names:
         known = [(line["step"], line[name]) for line in lines if name in line]
         if not known:

@@ -1,4 +1,4 @@
-"""The folder of a training run: how it begins, how it is found again, what it holds besides checkpoints."""
+"""The folder of a training run: how a run starts and resumes, and its files other than checkpoints."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ CONFIG_FILE, START_FILE, NET_FILE = "config.toml", "start.safetensors", "net.saf
 
 
 def new_spec(config: TrainConfig) -> NetSpec:
-    """Return the network of random weights that a configuration describes. Raises ConfigError, WeightsError."""
+    """Return the configured network with random weights. Raises ConfigError, WeightsError."""
     if config.architecture != "agz":
         return default_spec(
             config.blocks,
@@ -34,20 +34,21 @@ def new_spec(config: TrainConfig) -> NetSpec:
         )
     smallest, largest = config.board_sizes
     if smallest != largest:
-        raise ConfigError(f"board_sizes: agz is for boards of one size, got {list(config.board_sizes)}")
+        raise ConfigError(f"board_sizes: agz supports only one board size, got {list(config.board_sizes)}")
     return agz_spec(config.blocks, config.channels, config.seed, config.encoder, largest)
 
 
 def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bool = True) -> NetSpec:
-    """Return the network that a run begins, or began, with; make the folder where there is none.
+    """Return the network with which a run starts or started; creates the folder of a new run.
 
-    start: the network to begin with, None for one of random weights. write: store it where the run begins.
-    Raises TrainingError where the run began with another network or another configuration that cannot change, and
-    GoError where the folder has metrics of something else.
+    start: the initial network, None for random weights. write: whether to store it in the folder of a new run.
+    Raises TrainingError if the run started with another network or with settings that must not change, and GoError if
+    the folder has metrics of another kind of run.
     """
     path = run / START_FILE
     if path.exists():
         return _begun(run, config, start, native.read(path))
+    # Called only for its error: the folder may belong to another kind of run.
     read_metrics(run)
     spec = start or new_spec(config)
     if write:
@@ -57,49 +58,50 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
 
 
 def write_run_config(run: Path, config: TrainConfig) -> None:
-    """Record the configuration that a run goes on with."""
+    """Write the configuration of a run."""
     write_atomically(run / CONFIG_FILE, to_toml(config))
 
 
 def read_run_config(run: Path) -> TrainConfig:
-    """Return the configuration that a run recorded. Raises ConfigError."""
+    """Read the configuration of a run. Raises ConfigError."""
     path = run / CONFIG_FILE
     return from_table(TrainConfig, read_toml(path.read_text(encoding="utf-8"), str(path)), str(path))
 
 
 def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec) -> NetSpec:
-    """Return the network that the run began with if it is the one that is asked for."""
+    """Return the network with which the run started, after checking it against the command's."""
     if (run / CONFIG_FILE).exists():
         changed = [each for each in differences(read_run_config(run), config) if _is_fixed(config.optimizer, *each)]
         if changed:
             name, before, now = changed[0]
-            raise TrainingError(f"{run}: the run began with {name} {before}, expected that, got {now}")
+            raise TrainingError(f"{run}: {name}: expected {before}, with which the run started, got {now}")
     if start is not None:
         before, now = dict(tensors(begun)), dict(tensors(start))
         if before.keys() != now.keys() or any(not np.array_equal(before[name], now[name]) for name in now):
-            raise TrainingError(f"{run}: the run began with the network {begun.name}, and {start.name} is another")
+            raise TrainingError(f"{run}: the run started with the network {begun.name}; {start.name} is another one")
     return begun
 
 
 def _is_fixed(optimizer: str, name: str, before: Any, now: Any) -> bool:
-    """Return whether a change is refused; without momentum SGD keeps no tensors that a run could go on with."""
+    """Return whether a change is refused. SGD without momentum has no tensors to resume with momentum."""
     return name in FIXED or (name == "momentum" and optimizer == "sgd" and 0.0 in (before, now))
 
 
 def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any]) -> NetSpec:
-    """Write the average of the weights as a network, which is returned, and a checkpoint.
+    """Write the averaged weights as a network, which is returned, and a checkpoint.
 
-    The network goes first, so that no checkpoint is ever newer than it. state: JSON values with "step" and "samples".
-    Raises TrainingError where a weight is not finite; nothing is written then.
+    The network is written first, so that no checkpoint is newer than it. state: JSON values with "step" and "samples".
+    Raises TrainingError, and writes nothing, if a weight is not finite.
     """
     step, began = int(state["step"]), learner.net.spec.name
     provenance = {"made by": f"keima {__version__} train", "steps": str(step), "samples": str(state["samples"])}
     provenance["started from"] = began
     try:
+        # Raises too: the weights can be infinite while their average is still finite.
         learner.net.to_spec()
         spec = learner.average.net.to_spec(f"{began}-s{step}", provenance)
     except WeightsError as error:
-        raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint stays") from error
+        raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors(), kept, config.keep)

@@ -1,4 +1,4 @@
-"""The learning rate over a run: warm-up, then cosine, step, constant or KL-adaptive."""
+"""Learning rate schedules: warm-up, then cosine, step, constant or KL-adaptive."""
 
 import math
 from bisect import bisect_right
@@ -12,33 +12,33 @@ KL_BOUNDS = (0.1, 10.0)
 
 
 def warmup_factor(step: int, warmup: int) -> float:
-    """Return the factor that rises evenly over the first `warmup` steps, from 1 / warmup at step 0 to 1."""
+    """Return the factor that rises linearly over the first `warmup` steps, from 1 / warmup at step 0 to 1."""
     return min(1.0, (step + 1) / warmup) if warmup > 0 else 1.0
 
 
 def cosine_factor(progress: float, final: float) -> float:
-    """Return the factor that falls from 1 to `final` along half a cosine (Loshchilov and Hutter 2017)."""
+    """Return the factor that falls from 1 to `final` along half a cosine period (Loshchilov and Hutter 2017)."""
     return final + (1.0 - final) * 0.5 * (1.0 + math.cos(math.pi * min(max(progress, 0.0), 1.0)))
 
 
 def step_factor(progress: float, steps: Sequence[float], factor: float) -> float:
-    """Return `factor` to the power of how many of the ascending fractions `steps` of the run are reached."""
+    """Return factor^n, where n counts the fractions `steps` of the run that have been reached."""
     return factor ** bisect_right(sorted(steps), progress)
 
 
 @dataclass
 class KlAdaptive:
-    """A factor that follows how far a step moves the policy, as in AlphaZero_Gomoku.
+    """A learning rate factor that adapts to the change of the policy in a step, as in AlphaZero_Gomoku.
 
-    It shrinks by KL_FACTOR where KL(before, after) is more than twice the target, and grows by it below half of it,
-    within KL_BOUNDS.
+    It is divided by KL_FACTOR if KL(before, after) is more than twice the target, and multiplied by it if below half
+    the target, within KL_BOUNDS.
     """
 
     target: float
     factor: float = 1.0
 
     def observe(self, kl: float) -> None:
-        """Take the KL divergence of a step, in nats."""
+        """Adapt to the KL divergence of a step, in nats."""
         low, high = KL_BOUNDS
         if kl > 2.0 * self.target:
             self.factor = max(low, self.factor / KL_FACTOR)
@@ -47,13 +47,13 @@ class KlAdaptive:
 
 
 class Schedule:
-    """The learning rate of a run."""
+    """The learning rate schedule of a run."""
 
     def __init__(self, config: TrainConfig) -> None:
         self._config, self._adaptive = config, KlAdaptive(config.kl_target)
 
     def rate(self, step: int, progress: float) -> float:
-        """Return the learning rate of a step, counted from 0; progress: what part of the run is over, 0 to 1."""
+        """Return the learning rate of a step, counted from 0. progress: the finished share of the run, 0 to 1."""
         config = self._config
         match config.schedule:
             case "cosine":
@@ -67,18 +67,18 @@ class Schedule:
         return config.learning_rate * warmup_factor(step, config.warmup) * factor
 
     def wants_kl(self, step: int) -> bool:
-        """True if it is to be measured how far this step moves the policy."""
+        """True if the KL divergence of this step must be measured."""
         return self._config.schedule == "kl" and step % self._config.kl_every == 0
 
     def observe(self, kl: float) -> None:
-        """Take how far a step moved the policy, in nats."""
+        """Record the KL divergence of a step, in nats."""
         self._adaptive.observe(kl)
 
     @property
     def factor(self) -> float:
-        """What the KL-adaptive schedule has come to; `restore` goes on from it."""
+        """The current factor of the KL-adaptive schedule, for `restore`."""
         return self._adaptive.factor
 
     def restore(self, factor: float) -> None:
-        """Set what the KL-adaptive schedule has come to."""
+        """Set the factor of the KL-adaptive schedule."""
         self._adaptive.factor = factor

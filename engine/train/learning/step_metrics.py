@@ -1,4 +1,4 @@
-"""The figures of some steps, gathered on the device so that no step waits for them."""
+"""Accumulates the metrics of steps on the device, so that no step waits for a transfer."""
 
 import math
 import time
@@ -15,12 +15,12 @@ _LEAST_VARIANCE = 1e-9
 
 
 class StepMetrics:
-    """Gathers figures step by step; `take` returns their means and begins anew.
+    """Accumulates metrics step by step; `take` returns their means and starts over.
 
     loss and its parts by their names in `engine.train.learning.loss`; accuracy (top-1), entropy and kl (target to
     policy, nats) of the policy; explained_variance of the value; gradient_norm before clipping; samples_per_s, and
-    data_wait, the share of the time in which the loop waited for a batch. A step without any target of a kind does
-    not count for it.
+    data_wait, the share of time that the loop waited for batches. A step without targets of a kind is left out of
+    that kind's mean.
     """
 
     def __init__(self, spec: NetSpec) -> None:
@@ -36,7 +36,7 @@ class StepMetrics:
     def add(
         self, predictions: Predictions, targets: Targets, result: Loss, norm: Tensor, samples: int, waited: float
     ) -> None:
-        """Take a step: what was predicted, its loss, the gradient's norm, how many samples, seconds waited for them."""
+        """Add a step. norm: of the gradient. samples: in the step. waited: seconds that the loop waited for them."""
         figures: dict[str, Tensor] = {"loss": result.total.detach(), **result.parts}
         figures |= policy_figures(predictions.outputs.policy[:, 0], targets.policy, targets.weights[:, POLICY])
         figures["gradient_norm"] = norm.detach()
@@ -45,16 +45,19 @@ class StepMetrics:
         known = targets.weights[:, OUTCOME] > 0
         value = targets.outcome[:, 0] - targets.outcome[:, 1]
         rest = value - values(predictions.outputs.result, self._kind)
+        # Sums instead of values: the variance is over all samples of the steps, not a mean over batches.
         moments = (known, value * known, value.square() * known, rest * known, rest.square() * known)
         self._moments.append(torch.stack([each.sum(dtype=torch.float64) for each in moments]))
         self._samples, self._waited = self._samples + samples, self._waited + waited
 
     def take(self) -> dict[str, float]:
-        """Return the means over the steps since the last call; NaN for what no step had."""
+        """Return the means over the steps since the last call; NaN for metrics that no step had."""
+        # The only transfer from the device: it waits for all steps of the interval at once.
         rows = torch.stack(self._steps).double()
         present = ~rows.isnan()
         means = torch.where(present, rows, 0.0).sum(0) / present.sum(0)
         figures = dict(zip(self._names, means.tolist(), strict=True))
+        # Not the NaN-tolerant mean: a single step that is not finite must show.
         norms = rows[:, self._names.index("gradient_norm")]
         figures["gradient_norm"] = float(norms.mean())
         figures["explained_variance"] = explained_variance(torch.stack(self._moments).sum(0).tolist())
@@ -65,7 +68,7 @@ class StepMetrics:
 
 
 def explained_variance(moments: list[float]) -> float:
-    """Return 1 - Var(target - prediction) / Var(target), NaN where the targets do not vary.
+    """Return 1 - Var(target - prediction) / Var(target), NaN if the targets do not vary.
 
     moments: count, sum and sum of squares of the targets, sum and sum of squares of the differences.
     """
@@ -78,6 +81,6 @@ def explained_variance(moments: list[float]) -> float:
 
 
 def format_metrics(figures: Mapping[str, float], *names: str) -> str:
-    """Return some figures for a line of progress, those that are known."""
+    """Format the named metrics for a progress line, without those that are unknown."""
     known = [name for name in names if math.isfinite(figures.get(name, math.nan))]
     return ", ".join(f"{name.replace('_', ' ')} {figures[name]:.3g}" for name in known)

@@ -1,10 +1,9 @@
-"""The training loop, to be read from top to bottom: batches in, a run folder out.
+"""The training loop: reads batches, writes a run folder.
 
-A run folder holds config.toml, start.safetensors (the network it began with), metrics.jsonl, tensorboard/,
-checkpoints/ (see `engine.train.learning.checkpoint`) and net.safetensors, the newest average of the weights in Keima's
-format.
-A run that was stopped at any moment goes on from its last checkpoint. Under torchrun every process draws batches of
-its own and their gradients are averaged (DistributedDataParallel); the first process writes.
+A run folder contains config.toml, start.safetensors (the initial network), metrics.jsonl, tensorboard/, checkpoints/
+(see `engine.train.learning.checkpoint`) and net.safetensors, the newest averaged weights in Keima's format.
+An interrupted run is resumed from its last checkpoint. Under torchrun every process draws its own batches and
+gradients are averaged (DistributedDataParallel); only the first process writes.
 """
 
 import math
@@ -32,13 +31,13 @@ from engine.train.learning.train_config import TrainConfig
 from weights import native
 
 __all__ = ["Progress", "TrainConfig", "TrainResult", "TrainingError", "train"]
+# Interval in steps at which several processes agree whether to stop; each agreement waits for the slowest.
 _ASKED_EVERY = 10
-"""Steps after which several processes agree whether to stop."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is. figures: means over the last steps, as in metrics.jsonl."""
+    """The progress of a run. figures: means over the last steps, as in metrics.jsonl."""
 
     step: int
     steps: int
@@ -48,7 +47,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What a run came to: its last step, the average of the weights, the last figures, and whether it is done."""
+    """The result of a run: its last step, the averaged weights, the last metrics, and whether all steps are done."""
 
     step: int
     net: NetSpec
@@ -56,6 +55,7 @@ class TrainResult:
     finished: bool
 
 
+# Long on purpose: the loop reads from top to bottom, and its dozen local variables would go through every helper.
 def train(
     config: TrainConfig,
     data: Source | Iterable[tuple[Any, ...]],
@@ -65,15 +65,15 @@ def train(
     report: Callable[[Progress], None] = lambda _: None,
     stop: threading.Event | None = None,
 ) -> TrainResult:
-    """Train until the configuration's last step or hour, until `stop` is set or the data end.
+    """Train until the configured step or hour, until `stop` is set, or until the data end.
 
-    data: batches of `config.batch_size`, for this process. start: the network to begin with; None for random weights.
-    report: is told of every line of metrics.
-    Raises TrainingError, CheckpointError or WeightsError where the run cannot begin or go on.
+    data: batches of `config.batch_size` for this process. start: the initial network, None for random weights.
+    report: called for every line of metrics.
+    Raises TrainingError, CheckpointError or WeightsError if the run cannot start or continue.
     """
     limit = 3600 * config.hours or math.inf
     with Devices(config) as devices:
-        # The network and what belongs to it, new or as the last checkpoint had it.
+        # The first process creates the folder while the others wait; then all read the same network from it.
         if devices.main:
             open_run(run, config, start)
         devices.wait()
@@ -84,6 +84,7 @@ def train(
         if checkpoint is not None:
             learner.restore(checkpoint)
             step, samples, seconds = checkpoint.step, checkpoint.state["samples"], checkpoint.state["seconds"]
+            # The checkpoint may be of fewer processes; a new one starts from its own seed.
             drawn = (checkpoint.state["data"] + [None] * devices.world)[devices.rank]
             if drawn is not None:
                 source.restore(drawn)
@@ -102,7 +103,7 @@ def train(
 
         with Prefetcher(source, config.prefetch) as batches:
             while step < config.steps and not over:
-                # A batch, and the learning rate of its step.
+                # The time spent waiting shows in the metrics whether reading or computing is the bottleneck.
                 waited = time.perf_counter()
                 batch = batches.next()
                 if batch is None:
@@ -111,7 +112,7 @@ def train(
                 rate = schedule.rate(step, max(step / config.steps, seconds / limit))
                 learner.set_rate(rate)
 
-                # Forward, backward, step.
+                # Forward and backward pass. Without a bound on the norm, clipping by infinity still measures it.
                 inputs, targets = to_device(batch, spec, devices.device)
                 with devices.autocast():
                     predictions = computed(*inputs)
@@ -128,7 +129,7 @@ def train(
                 step, samples, drawn = step + 1, samples + devices.world * len(batch.samples), batches.state
                 metrics.add(predictions, targets, result, norm, devices.world * len(batch.samples), waited)
 
-                # Say how it goes, see whether it is over, keep what was learned.
+                # Logging and checkpoints. The gradient is tested only here: each test waits for the device.
                 if devices.world == 1 or step % _ASKED_EVERY == 0:
                     seconds = devices.largest(time.monotonic() - begun)
                     over = devices.largest(float(stop is not None and stop.is_set())) > 0 or seconds >= limit

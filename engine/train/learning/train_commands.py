@@ -1,4 +1,4 @@
-"""The work of `keima train run` and `bench`: from options to a configuration and data, progress on stderr."""
+"""Implements `keima train run` and `keima train bench`: turns options into a configuration and data, and runs them."""
 
 import math
 import os
@@ -30,17 +30,18 @@ _BENCH_BATCH = 64
 
 
 def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
-    """Train and return the exit status: 0, or 130 for a run that was interrupted; its last step is kept.
+    """Train and return the exit status: 0, or 130 if the run was interrupted; its last step is saved.
 
-    Raises GoError or WeightsError, one line.
+    Raises GoError or WeightsError with one line.
     """
     if bool(options["records"]) == bool(options["samples"]):
-        raise click.UsageError("what to learn from: give --records or --samples")
+        raise click.UsageError("nothing to learn from: give either --records or --samples")
     if options["records"] and options["prioritize"]:
         raise click.UsageError("--prioritize draws from --samples: games have no losses")
     config = training_config(options)
     path = options["run"]
     start = None if options["net"] is None else load(find_network(options["net"]))
+    # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
     first = int(os.environ.get("RANK", "0")) == 0
@@ -60,9 +61,9 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
 
 
 def training_config(options: Mapping[str, Any]) -> TrainConfig:
-    """Return the configuration: what the run recorded, then the file, then --set, then the other options.
+    """Combine the run's recorded configuration, the file, --set and the other options; later ones override.
 
-    Raises ConfigError on a key that is unknown and a value that does not fit, UsageError on one that --net decides.
+    Raises ConfigError on an unknown key or invalid value, UsageError on a setting that --net determines.
     """
     if options["net"] is not None:
         _refuse(options["settings"], dict.fromkeys(SHAPE, "the network of --net has its own"))
@@ -89,9 +90,9 @@ def _refuse(settings: Sequence[str], reasons: Mapping[str, str]) -> None:
 
 
 def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:
-    """Return the batches that the options ask for; every process and every resumption draws others.
+    """Return the source of batches that the options select. Every process and every session gets its own seed.
 
-    Raises GoError where there is nothing to draw from.
+    Raises GoError if there is no data.
     """
     from engine.train.data.replay import Window, stream
 
@@ -105,7 +106,7 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
 
 
 def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
-    """Measure, print, and return the exit status 0. Raises GoError or WeightsError, one line."""
+    """Measure, print, and return the exit status 0. Raises GoError or WeightsError with one line."""
     _refuse(options["settings"], {"precision": "say --precision", "batch_size": "say --batch"})
     config = training_config(options)
     spec = new_spec(config) if options["net"] is None else load(find_network(options["net"]))

@@ -1,4 +1,4 @@
-"""The numbers of a training run, readable from TOML (`engine.train.toml_settings`). Imports no torch."""
+"""The settings of a training run, read from TOML by `engine.train.toml_settings`. Does not import torch."""
 
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -7,42 +7,41 @@ from engine.train.toml_settings import ConfigError
 
 Precision = Literal["auto", "fp32", "bf16"]
 SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
-"""What a network of random weights is made by."""
+"""Settings that define a network with random weights."""
 FIXED = (*SHAPE, "seed", "optimizer", "freeze")
-"""What cannot change when a run goes on."""
+"""Settings that must not change when a run is resumed."""
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """Everything that training depends on besides its data and the network it starts from.
+    """All settings of training except the data and the initial network.
 
-    The weights of the loss are those of KataGo: policy, value, ownership and reply of Wu, "Accelerating
-    Self-Play Learning in Go" (2019), appendix; mean score and lead of its later training code
-    (python/katago/train/metrics_pytorch.py). score_stdev weighs a log-likelihood, which KataGo's weight of
-    the score's distribution, 0.02, does there.
+    The loss weights are KataGo's: policy, value, ownership and reply from Wu, "Accelerating Self-Play Learning in Go"
+    (2019), appendix; mean score and lead from its later training code (python/katago/train/metrics_pytorch.py).
+    score_stdev_weight is for a log-likelihood and has the value of KataGo's weight of the score distribution, 0.02.
 
-    architecture, encoder, blocks, channels, board_sizes, seed: of a network from random weights; "keima" is the
-        default one, of convolutions, "transformer" has pairs of attention and feed forward for blocks, "agz" is AlphaGo
-        Zero's for one board size. The seed is also the data's.
-    batch_size: samples a step and process.
-    steps: where training ends. hours: where it ends at the latest, all resumptions together; 0 for no bound.
-    optimizer: Adam with decoupled weight decay (Loshchilov and Hutter 2019), or SGD with Nesterov's momentum,
-        whose weight decay is the L2 term of AlphaGo Zero. Neither decays norms, biases and turns by place.
-    schedule: of the learning rate, see `engine.train.learning.schedule`; warmup: steps in which it rises.
-    final_rate: what the cosine ends with, a fraction of learning_rate.
-    rate_steps: fractions of the run after each of which the step schedule multiplies by rate_factor.
-    kl_target, kl_every: of the KL-adaptive schedule: what a step should change the policy by in nats, and
-        every how many steps that is measured.
-    gradient_norm: longest gradient, longer ones are shortened; 0 for no bound.
-    ema_decay: of the average of the weights (Polyak), which is what is played with.
-    freeze: "trunk" trains the heads alone, bit by bit nothing else.
-    norms: "batch" learns from each batch's statistics; "fixed" keeps those of the starting network; "auto" keeps
-        them where a network of another program stores none.
-    precision: bf16 multiplies in bfloat16 where that is safe (autocast), "auto" does so where it is fast.
-    compile: let torch compile the step; takes a minute at the start of every board size.
-    threads: of the CPU, 0 for torch's own choice.
-    prefetch: batches that are prepared ahead.
-    log_every, checkpoint_every: steps; keep: checkpoints that stay.
+    architecture, encoder, blocks, channels, board_sizes, seed: of a network with random weights. "keima" is the
+        default convolutional network, "transformer" has pairs of attention and feed-forward layers as blocks, "agz"
+        is AlphaGo Zero's for one board size. The data use the same seed.
+    batch_size: samples per step and process.
+    steps: total training steps. hours: upper bound over all sessions, 0 for no bound.
+    optimizer: Adam with decoupled weight decay (Loshchilov and Hutter 2019), or SGD with Nesterov momentum,
+        whose weight decay is the L2 term of AlphaGo Zero. Norms, biases and rotary embeddings have no weight decay.
+    schedule: of the learning rate, see `engine.train.learning.schedule`. warmup: steps in which the rate rises.
+    final_rate: final value of the cosine schedule, as a fraction of learning_rate.
+    rate_steps: fractions of the run after each of which the step schedule multiplies the rate by rate_factor.
+    kl_target, kl_every: of the KL-adaptive schedule: the desired change of the policy per step in nats, and the
+        interval in steps at which it is measured.
+    gradient_norm: maximum norm of the gradient, which is clipped to it; 0 for no bound.
+    ema_decay: of the averaged weights (Polyak), which are the result of training.
+    freeze: "trunk" trains only the heads and leaves all other weights bit-identical.
+    norms: "batch" uses and updates batch statistics; "fixed" keeps those of the initial network; "auto" is "fixed"
+        for networks of other programs that store no statistics, else "batch".
+    precision: bf16 multiplies in bfloat16 where that is safe (autocast); "auto" uses it where it is fast.
+    compile: compile the step with torch; takes a minute at the start for every board size.
+    threads: of the CPU, 0 for torch's default.
+    prefetch: number of batches prepared ahead.
+    log_every, checkpoint_every: intervals in steps. keep: number of checkpoints kept.
     """
 
     architecture: Literal["keima", "transformer", "agz"] = "keima"
@@ -92,7 +91,7 @@ class TrainConfig:
     keep: int = 3
 
     def __post_init__(self) -> None:
-        """Raise ConfigError on a number out of range."""
+        """Raise ConfigError on a value out of range."""
         positive = {"blocks", "channels", "batch_size", "steps", "learning_rate", "kl_target"}
         positive |= {"kl_every", "prefetch", "log_every", "checkpoint_every", "keep"}
         fractions = {"momentum", "final_rate", "rate_factor", "ema_decay"}

@@ -1,1 +1,1 @@
-"""Learning from a teacher: networks, searches and GTP programs that label positions."""
+"""Learning from teachers: networks, searches and GTP programs that label positions."""

@@ -1,9 +1,8 @@
-"""Label positions of game records with a teacher, shard after shard, and go on where it stopped.
+"""Labels positions of game records with a teacher, shard by shard; an interrupted run can be resumed.
 
-A run's folder holds settings.json, `9x9/labels-000000.safetensors` and so on (a folder for each board size), and
-progress.jsonl with a line for every finished chunk: a stretch of games whose shards were written before. The
-labelled shards are samples like any others: `keima train run --samples FOLDER` learns from them. Games that are
-held out for measuring are passed over.
+The folder of a run contains settings.json, `9x9/labels-000000.safetensors` and so on (one folder for each board
+size), and progress.jsonl with a line for every finished chunk, that is, a range of games whose shards are complete.
+The shards are ordinary samples: `keima train run --samples FOLDER` trains on them. Held-out games are skipped.
 """
 
 import threading
@@ -27,18 +26,18 @@ from engine.train.teaching.teacher import Labels, Teacher, TeacherBatch
 FORMAT = {"format": "keima-distill", "version": 1}
 CHUNK_POSITIONS = 4096
 CHUNK_SECONDS = 60.0
-"""A chunk ends with the game after which one of these is reached, so that a kill loses little work."""
+"""A chunk ends with the game that reaches either limit, so that a killed run loses at most this much work."""
+# Batches in flight: the teacher labels one while the next is read.
 _IN_FLIGHT = 2
-"""Batches: the teacher labels one while the next is read."""
 
 
 @dataclass(frozen=True)
 class DistillSettings:
-    """What must be the same for a run to go on.
+    """Settings that must not change when a run is resumed.
 
-    teacher: its name, with all that shapes its answers. sources: what was given, as text. encoder: of the samples.
-    per_game: positions of each game, None for all. own_move: share of the move that was played in the policy
-    target. shaping: share of the squashed score in the outcome at the first position, falling to 0 at the last.
+    teacher: its name, including everything that affects its labels. sources: the paths as given. encoder: of the
+    samples. per_game: positions of each game, None for all. own_move: share of the played move in the policy target.
+    shaping: share of the squashed score in the outcome at the first position, falling to 0 at the last.
     """
 
     teacher: str
@@ -50,15 +49,15 @@ class DistillSettings:
     seed: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON has them."""
+        """Return the fields as JSON values."""
         return asdict(self) | {"sources": list(self.sources)}
 
 
 @dataclass
 class Chunk:
-    """A line of progress.jsonl: games read, of which some were held out or could not be used, and positions labelled.
+    """A line of progress.jsonl: games read, games among them that were held out or unusable, positions labelled.
 
-    masked: positions that got no policy, because the teacher had none, and are in no shard.
+    masked: positions that are in no shard, because the teacher gave no policy.
     """
 
     games: int = 0
@@ -76,7 +75,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. total: of all runs into the folder; rate: positions/s of this one, 0 before the first."""
+    """The progress of a run. total: over all sessions of the run. rate: positions/s of this session."""
 
     total: Chunk
     rate: float
@@ -84,17 +83,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class SourceGame:
-    """A game to be labelled, not yet read. positions: reads it; raises GoError where it cannot be used."""
+    """A game to be labelled, not yet parsed. positions: parses it; raises GoError if it cannot be used."""
 
     is_held_out: bool
     positions: Callable[[], list[Position]]
 
 
 class Store:
-    """A run's folder."""
+    """The folder of a run."""
 
     def __init__(self, folder: Path, settings: DistillSettings) -> None:
-        """Open or create it. Raises GoError where it holds a run with other settings; the text says which."""
+        """Open or create the folder. Raises GoError if it contains a run with other settings, and names them."""
         self.folder = folder
         self.total = Chunk()
         self._chunks = 0
@@ -106,10 +105,10 @@ class Store:
             self._chunks += 1
 
     def add(self, chunk: Chunk, samples: Iterable[Samples]) -> None:
-        """Keep a finished chunk: its samples, one shard a board size, then its line."""
+        """Store a finished chunk: first its samples, one shard for each board size, then its line."""
         name = f"labels-{self._chunks:06d}{SUFFIX}"
         for stale in self.folder.glob(f"*x*/{name}"):
-            # Written before a kill, and without its line: another size may have been among them.
+            # A killed run can leave shards without their line, also of a size that this attempt does not write.
             stale.unlink()
         for part in samples:
             place = self.folder / f"{part.width}x{part.height}"
@@ -121,7 +120,7 @@ class Store:
 
 
 class Distiller:
-    """Labels games until there are no more, or until as many positions are labelled as were asked for."""
+    """Labels games until all are done or the wanted number of positions is reached."""
 
     def __init__(
         self,
@@ -134,9 +133,9 @@ class Distiller:
         chunk_positions: int = CHUNK_POSITIONS,
         chunk_seconds: float = CHUNK_SECONDS,
     ) -> None:
-        """wanted: positions in all, with those of earlier runs; None for all there are.
+        """wanted: total positions, including those of earlier sessions; None for all.
 
-        Raises GoError where the folder holds another run.
+        Raises GoError if the folder contains another run.
         """
         self._maker = SampleMaker(settings.encoder)
         self._store = Store(folder, settings)
@@ -146,10 +145,10 @@ class Distiller:
         self._chunk_positions, self._chunk_seconds = chunk_positions, chunk_seconds
 
     def run(self, games: Iterable[SourceGame], stop: threading.Event | None = None) -> Chunk:
-        """Label what is not labelled yet, or until `stop` is set, and return the counts of the whole run.
+        """Label the remaining games, or until `stop` is set, and return the counts of the whole run.
 
-        games: the same in every run, in the same order; those that are done are passed over.
-        Raises TeacherError when the teacher is lost; then, and when stopped, all but the last chunk is kept.
+        games: the same in every session, in the same order; finished ones are skipped.
+        Raises TeacherError if the teacher fails for good. On an error or a stop, only the current chunk is lost.
         """
         self._stop = stop or threading.Event()
         self._begun, self._before = time.monotonic(), self._store.total.positions
@@ -167,7 +166,7 @@ class Distiller:
         return self._store.total
 
     def _lacking(self, drawn: int) -> int | None:
-        """Return how many positions are still wanted after so many of the present chunk, None for any number."""
+        """Return how many positions are missing after `drawn` of the current chunk, None if there is no limit."""
         return None if self._wanted is None else max(0, self._wanted - self._store.total.positions - drawn)
 
     def _label_chunk(self, games: Iterator[SourceGame], worker: ThreadPoolExecutor) -> tuple[Chunk, list[Samples]]:
@@ -175,6 +174,7 @@ class Distiller:
         parts: dict[tuple[int, int], list[Samples]] = {}
         running: deque[tuple[list[Position], TeacherBatch, Future[Labels]]] = deque()
 
+        # Collected in order, because the weight of the estimated score depends on the count so far.
         def collect() -> None:
             batch, question, labels = running.popleft()
             weight = self._shaping.at(self._store.total.positions + chunk.positions)
@@ -196,7 +196,7 @@ class Distiller:
         return chunk, [each for samples in parts.values() if len(each := concatenate(samples)) > 0]
 
     def _draw(self, games: Iterator[SourceGame], chunk: Chunk, begun: float) -> Iterator[Position]:
-        """Yield the positions of games until the chunk is full, counting the games in it."""
+        """Yield positions until the chunk is full; counts the games in the chunk."""
         drawn = 0
         for game in games:
             if self._stop.is_set():
@@ -219,10 +219,10 @@ class Distiller:
                 return
 
     def _positions(self, game: SourceGame) -> list[Position]:
-        """Return the positions of a game. Raises GoError where it cannot be used."""
+        """Return the positions of a game. Raises GoError if it cannot be used."""
         found, known = game.positions(), self._teacher.board_sizes
         if known is not None and not all(known[0] <= side <= known[1] for each in found[:1] for side in each.kind[:2]):
-            raise GoError("of a board that the teacher does not know")
+            raise GoError("of a board size that the teacher does not support")
         return found
 
     def _report_progress(self, chunk: Chunk) -> None:
@@ -234,4 +234,4 @@ class Distiller:
 
 
 def _no_report(progress: Progress) -> None:
-    """Stand for a reporter where nobody listens."""
+    """Ignore the progress."""

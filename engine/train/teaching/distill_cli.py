@@ -1,4 +1,4 @@
-"""`keima distill`: options in, progress on stderr, labelled samples in a folder. Imports nothing heavy at once."""
+"""The command `keima distill`: labels game records with a teacher. Heavy modules are imported when it runs."""
 
 import sys
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 PLAYOUTS = "playouts"
 _OF_NETWORKS = ("symmetries", "backend", "precision", "profile")
+# Options that do nothing with other teachers.
 _OF_PROGRAMS = ("programs", "hang")
-"""Options that do nothing with other teachers."""
 _SELFPLAY_GAMES = "games.sgfl"
 
 
@@ -42,7 +42,7 @@ def distill(**options: Any) -> None:
 
 
 def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
-    """Run the command and return its exit status. Raises GoError, WeightsError or TeacherError, one line each."""
+    """Run the command and return its exit status. Raises GoError, WeightsError or TeacherError with one line."""
     from engine.train.teaching.distill import Distiller
 
     paths = (*options["records"], *(games for folder in options["samples"] for games in selfplay_games(folder)))
@@ -76,7 +76,7 @@ def _settings(teacher: "Teacher", paths: tuple[Path, ...], options: dict[str, An
 
 
 def make_teacher(options: dict[str, Any]) -> "Teacher":
-    """Return the teacher that the options name. Raises GoError, WeightsError or TeacherError, one line."""
+    """Return the teacher that the options select. Raises GoError, WeightsError or TeacherError with one line."""
     from engine.evaluators.finding import find_network
 
     name = options["teacher"]
@@ -93,7 +93,7 @@ def make_teacher(options: dict[str, Any]) -> "Teacher":
 
 
 def _refuse_given(teacher: str, *names: str) -> None:
-    """Raise UsageError if one of these options, which do nothing with such a teacher, is on the command line."""
+    """Raise UsageError if one of these options, which have no effect with this teacher, is on the command line."""
     context = click.get_current_context()
     for option in context.command.params:
         if option.name in names and context.get_parameter_source(option.name) is not ParameterSource.DEFAULT:
@@ -107,7 +107,7 @@ def _playouts(options: dict[str, Any]) -> "Teacher":
 
     visits = options["visits"]
     if visits is None:
-        raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one play-out tells little")
+        raise click.UsageError(f"--teacher {PLAYOUTS} needs --visits: one playout is not enough")
     rollouts = open_rollouts(options["threads"] or 1)
     return SearchTeacher(rollouts, ROLLOUT_PARAMS, visits, f"{PLAYOUTS}, {visits} visits")
 
@@ -132,7 +132,7 @@ def _network(options: dict[str, Any]) -> "Teacher":
 
 
 def selfplay_games(folder: Path) -> list[Path]:
-    """Return the files of games below a folder of self-play. Raises GoError where there are none."""
+    """Return the game files below a self-play folder. Raises GoError if there are none."""
     found = sorted(folder.rglob(_SELFPLAY_GAMES))
     if not found:
         from engine.errors import GoError
@@ -142,7 +142,7 @@ def selfplay_games(folder: Path) -> list[Path]:
 
 
 def source_games(paths: tuple[Path, ...], settings: "DistillSettings") -> Iterator["SourceGame"]:
-    """Yield the games of all sources in their order, unread. Raises BadSgf on a source that cannot be read."""
+    """Yield the unparsed games of all sources in order. Raises BadSgf on a source that cannot be read."""
     from functools import partial
 
     from engine.records.sgf_source import iterate_records
@@ -164,5 +164,5 @@ def _summary(total: "Chunk", out: Path) -> str:
 
 
 def progress_text(progress: "Progress") -> str:
-    """Return how far a run is, in one line."""
+    """Return a one-line description of the progress."""
     return f"{progress.total.positions} positions of {progress.total.games} games, {progress.rate:.0f} positions/s"

@@ -1,9 +1,9 @@
-"""Teachers that are GTP programs: whatever a program can tell of a position, by the best command it lists.
+"""Teachers that are GTP programs; each position is labelled by the best command that a program lists.
 
-In this order: `kata-raw-nn` (no visits asked), an analysed search (`kata-search_analyze`, else
+In this order: `kata-raw-nn` (if no visits are set), an analysed search (`kata-search_analyze`, else
 `kata-genmove_analyze` and `undo`), a move (`reg_genmove`, else `genmove` and `undo`) and a score
-(`estimate_score`, else `final_score`). What a program refuses with `?` stays unknown. A program that
-crashes or hangs is started again; after some failures in a row there is no teacher any more.
+(`estimate_score`, else `final_score`). Labels that a program refuses with `?` stay unknown. A program that crashes or
+hangs is restarted; after `PATIENCE` failures in a row, the teacher raises TeacherError.
 """
 
 import logging
@@ -34,17 +34,17 @@ from engine.vertex import PASS, policy_index
 log = logging.getLogger(__name__)
 
 PATIENCE = 3
-"""Failures in a row, each of a new process, after which a program counts as lost."""
+"""Failures in a row, each in a new process, after which a program is given up."""
+# 60 moves keep the line short enough to be read in full, and contain all but a few visits.
 _ANALYSIS = "rootInfo true ownership true maxmoves 60"
-"""60 moves keep the line short enough to be read whole, and hold all but the last visits."""
 _SEARCHES = ("kata-search_analyze", "kata-genmove_analyze")
 
 
 class GtpProgram:
-    """One program that answers about the last positions of games; started when first asked.
+    """One program that labels the last positions of games; started on first use.
 
-    visits: of a search, None for its network or its move alone.
-    seconds: the longest wait for an answer. failures: in a row, until now.
+    visits: of a search, None for only its network or its move.
+    seconds: the timeout of a response. failures: current number of failures in a row.
     """
 
     def __init__(self, command: str, visits: int | None = None, seconds: float = 120.0) -> None:
@@ -56,14 +56,14 @@ class GtpProgram:
         self.failures = 0
 
     def begin(self) -> None:
-        """Start the program. Raises TeacherError when that fails."""
+        """Start the program. Raises TeacherError if that fails."""
         try:
             self.start()
         except ProgramFailure as failure:
             raise TeacherError(f"no teacher: {failure.detail}") from failure
 
     def start(self) -> None:
-        """Start the program unless it runs. Raises ProgramFailure, and TeacherError if it takes no visits."""
+        """Start the program unless it runs. Raises ProgramFailure, or TeacherError if visits cannot be set."""
         if self._follower.is_running:
             return
         try:
@@ -82,18 +82,18 @@ class GtpProgram:
         self._reported_view, self._views = ask_for_movers(follower), {}
 
     def count_failure(self, game: Game, failure: ProgramFailure) -> None:
-        """Count a failure in a row. Raises TeacherError when the program counts as lost by it."""
+        """Count a failure. Raises TeacherError after `PATIENCE` failures in a row."""
         self.failures += 1
         log.warning("the teacher failed at move %d: %s", game.move_number + 1, failure)
         if self.failures >= PATIENCE:
             raise TeacherError(f"the teacher failed {PATIENCE} times in a row: {failure.detail}") from failure
 
     def close(self) -> None:
-        """End the program politely, if it runs."""
+        """Quit the program if it runs."""
         self._follower.close()
 
     def label(self, game: Game, labels: Labels, row: int) -> None:
-        """Fill in one row of labels. Raises ProgramFailure; the program is started anew when asked again."""
+        """Fill in one row of labels. Raises ProgramFailure; the next call restarts the program."""
         self.start()
         try:
             view = None if self._visits is None else self._view(game)
@@ -104,7 +104,7 @@ class GtpProgram:
             raise
 
     def best_move(self, game: Game) -> int | None:
-        """Return the program's move in a position, None where it has none to tell. Raises ProgramFailure."""
+        """Return the program's move in a position, or None if it gives none. Raises ProgramFailure."""
         self.start()
         try:
             return self._move(game) if self._follower.follow(game) else None
@@ -113,7 +113,7 @@ class GtpProgram:
             raise
 
     def _view(self, game: Game) -> View | None:
-        """Return whose figures an analysis of a game tells, None if that cannot be known."""
+        """Return the point of view of the program's analysis, None if it cannot be determined."""
         size = game.width, game.height
         if self._reported_view is None and size not in self._views:
             self._views[size] = shown_view(self._winrate, game)
@@ -124,12 +124,13 @@ class GtpProgram:
         return None if answer is None else answer.winrate
 
     def _label(self, game: Game, view: View | None, labels: Labels, row: int) -> None:
-        told = False
+        is_labelled = False
+        # kata-raw-nn has no argument for the color, so the program must know the side to move.
         if self._visits is None and self._follower.lists("kata-raw-nn") and _turn_is_plain(game):
-            told = self._read_network(game, labels, row)
+            is_labelled = self._read_network(game, labels, row)
         elif self._visits is not None:
-            told = self._read_analysis(game, view, labels, row)
-        if not told:
+            is_labelled = self._read_analysis(game, view, labels, row)
+        if not is_labelled:
             self._read_move_and_score(game, labels, row)
 
     def _read_network(self, game: Game, labels: Labels, row: int) -> bool:
@@ -149,7 +150,7 @@ class GtpProgram:
         return True
 
     def _analysis(self, game: Game) -> AnalysisAnswer | None:
-        """Return the analysis of the position that the program is at, None if it has none."""
+        """Return the analysis of the program's current position, None if it fails."""
         word = self._follower.first_listed(*_SEARCHES)
         reply = self._ask(f"{word} {color_name(game.to_play)} {_ANALYSIS}")
         answer = parse_analysis(reply.text, game.width, game.height) if reply.ok else None
@@ -158,7 +159,7 @@ class GtpProgram:
         return answer
 
     def _read_analysis(self, game: Game, view: View | None, labels: Labels, row: int) -> bool:
-        """Search by an analysis; of figures in nobody knows whose view only the visits are taken."""
+        """Label a row by a search; without a known point of view, only the visits are used."""
         answer = self._analysis(game)
         visits = np.zeros(game.width * game.height + 1, dtype=np.float32)
         for candidate in answer.candidates if answer is not None else ():
@@ -192,7 +193,7 @@ class GtpProgram:
             labels.score[row], labels.known[row, SCORE] = for_color(score, game.to_play), True
 
     def _move(self, game: Game) -> int | None:
-        """Return the move of the side to move, which is not played; None for a resignation or a `?`."""
+        """Return the program's move without playing it; None for a resignation or a `?`."""
         changes = not self._follower.lists("reg_genmove")
         reply = self._ask(f"{'genmove' if changes else 'reg_genmove'} {color_name(game.to_play)}")
         if changes and reply.ok:
@@ -202,23 +203,24 @@ class GtpProgram:
 
 
 class GtpTeacher:
-    """Programs of one command line, each with its share of the positions, at the same time."""
+    """Several processes of one GTP program that label positions in parallel."""
 
     def __init__(
         self, command: str, *, visits: int | None = None, programs: int = 1, seconds: float = 120.0, batch: int = 64
     ) -> None:
-        """Start the first program. Raises TeacherError when that fails."""
+        """Start the first process. Raises TeacherError if that fails."""
         self.name = command if visits is None else f"{command} ({visits} visits)"
         self.batch = batch
         self.board_sizes: tuple[int, int] | None = None
         self._programs = [GtpProgram(command, visits, seconds) for _ in range(programs)]
+        # One is started at once, so that a wrong command line fails before any record is read.
         self._programs[0].begin()
         self._workers = ThreadPoolExecutor(programs, thread_name_prefix="teacher")
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
-        """Return what the programs say; positions at which one fails stay unknown.
+        """Return the programs' labels; positions at which a program fails stay unknown.
 
-        Neighbors go to the same program, which then only has to be told the moves between them.
+        Consecutive positions go to the same process, which then needs only the moves in between.
         """
         if any(program.failures >= PATIENCE for program in self._programs):
             raise TeacherError(f"the teacher failed {PATIENCE} times in a row")
@@ -231,7 +233,7 @@ class GtpTeacher:
         return labels
 
     def close(self) -> None:
-        """End the programs."""
+        """Quit all processes."""
         self._workers.shutdown()
         for program in self._programs:
             program.close()
@@ -252,7 +254,7 @@ def _label_all(
 
 
 def _turn_is_plain(game: Game) -> bool:
-    """True if the turn follows from what was played or set up last, so that a program knows it untold."""
+    """True if the side to move follows from the last move or setup, so that a program knows it."""
     if game.moves:
         return True
     last = game.setup_white if game.to_play == BLACK else game.setup_black
@@ -260,15 +262,15 @@ def _turn_is_plain(game: Game) -> bool:
 
 
 class Advice:
-    """The moves of a GTP program, one position at a time, for exploration; None where it fails or refuses."""
+    """Exploratory moves of a GTP program; None if it fails or refuses."""
 
     def __init__(self, command: str, seconds: float = 30.0) -> None:
-        """Start the program. seconds: the longest wait for a move. Raises TeacherError when the start fails."""
+        """Start the program. seconds: the timeout of a move. Raises TeacherError if the start fails."""
         self._program = GtpProgram(command, seconds=seconds)
         self._program.begin()
 
     def __call__(self, game: Game) -> int | None:
-        """Return the program's move for the side to move, or None. Raises TeacherError when it counts as lost."""
+        """Return the program's move for the side to move, or None. Raises TeacherError after repeated failures."""
         try:
             vertex = self._program.best_move(game)
         except ProgramFailure as failure:
@@ -278,5 +280,5 @@ class Advice:
         return vertex
 
     def close(self) -> None:
-        """End the program."""
+        """Quit the program."""
         self._program.close()

@@ -1,7 +1,7 @@
-"""What a teacher may add to self-play: moves to explore with, and an estimate of the score beside the result.
+"""Contributions of a teacher to self-play: exploratory moves, and an estimated score in the value target.
 
-Neither takes the place of what self-play learns from: plies that a hint or chance decided are no policy targets,
-and the result of the game stays at least half of the value target.
+Neither replaces the targets of self-play: moves chosen by a hint or at random are not policy targets, and the game's
+result remains at least half of the value target.
 """
 
 from collections.abc import Callable
@@ -15,20 +15,20 @@ from engine.players.moves import fills_eye
 from engine.vertex import PASS
 
 SQUASH_POINTS = 20.0
-"""Points of lead whose squashed value is tanh(1)."""
+"""The lead in points that maps to tanh(1)."""
 MOST_SHAPING = 0.5
-"""Largest share of the value target that is not the game's result."""
+"""Maximum share of the estimated score in the value target."""
 
 Adviser = Callable[[Game], int | None]
-"""Names a move for the side to move, or None where it has none; `engine.train.teaching.gtp_teacher.Advice` is one."""
+"""Returns a move for the side to move, or None; `engine.train.teaching.gtp_teacher.Advice` is an implementation."""
 
 
 @dataclass(frozen=True)
 class ExplorationSettings:
-    """Epsilon-greedy exploration: with probability epsilon a move is not the search's own.
+    """Settings of epsilon-greedy exploration: with probability epsilon, a move is not chosen by the search.
 
-    start: epsilon of the first game; it is multiplied by `decay` after each game down to `floor`.
-    hints: share of these moves that are the adviser's; the others are random points, no own eyes. Off by default.
+    start: epsilon of the first game, 0 for no exploration; it is multiplied by `decay` after each game, down to
+    `floor`. hints: share of exploratory moves that the adviser chooses; the others are random, but fill no own eye.
     """
 
     start: float = 0.0
@@ -37,21 +37,21 @@ class ExplorationSettings:
     hints: float = 0.5
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless all are shares."""
+        """Raise ValueError unless all values are in 0..1."""
         for name in ("start", "decay", "floor", "hints"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise ValueError(f"exploration {name}: expected 0 to 1, got {value}")
 
     def epsilon(self, games: int) -> float:
-        """Return epsilon after so many games; 0 where exploration is off."""
+        """Return epsilon after `games` games; 0 if exploration is off."""
         return max(self.floor, self.start * self.decay**games) if self.start > 0 else 0.0
 
 
 class Exploration:
-    """Decides ply by ply of one game whether a move is forced, and which, with the probability `epsilon`.
+    """Decides for each move of a game whether exploration replaces the search, with probability `epsilon`.
 
-    What it forces must be masked from policy targets.
+    The caller must mask these moves out of the policy targets.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Exploration:
         adviser: Adviser | None = None,
         games: int = 0,
     ) -> None:
-        """Without an adviser, and where it has no answer, every forced move is a random one. games: played before."""
+        """games: played before this one. Moves are random if there is no adviser, or if it returns None."""
         self._settings = settings
         self._generator = generator
         self._adviser = adviser
         self.epsilon = settings.epsilon(games)
 
     def forced_move(self, game: Game) -> int | None:
-        """Return the move that must be played for the side to move, None where the search is to choose."""
+        """Return an exploratory move for the side to move, or None if the search must choose."""
         if self.epsilon == 0.0 or self._generator.random() >= self.epsilon:
             return None
         if self._adviser is not None and self._generator.random() < self._settings.hints:
@@ -79,7 +79,7 @@ class Exploration:
 
 
 def random_move(game: Game, generator: np.random.Generator) -> int:
-    """Return a random legal point that fills no own one-point eye, a pass where there is none."""
+    """Return a random legal move that does not fill an own one-point eye, or a pass if there is none."""
     color = game.to_play
     candidates = [vertex for vertex in game.legal_vertices(color) if not fills_eye(game, color, vertex)]
     return int(generator.choice(candidates)) if candidates else PASS
@@ -87,29 +87,29 @@ def random_move(game: Game, generator: np.random.Generator) -> int:
 
 @dataclass(frozen=True)
 class ShapingSettings:
-    """How long and how much an estimated score takes part in the value target.
+    """The weight of the estimated score in the value target.
 
-    weight: its share at the start, at most MOST_SHAPING; it falls linearly to 0 at `until`, counted in whatever
-    the caller counts (games, positions, generations).
+    weight: its share at the start, at most MOST_SHAPING; it falls linearly to 0 at `until`, in the caller's unit
+    (games, positions, generations).
     """
 
     weight: float = 0.0
     until: int = 1
 
     def __post_init__(self) -> None:
-        """Raise ValueError where the result would not stay the target."""
+        """Raise ValueError on a weight that would outweigh the result."""
         if not 0.0 <= self.weight <= MOST_SHAPING:
             raise ValueError(f"shaping weight: expected 0 to {MOST_SHAPING}, got {self.weight}")
         if self.until < 1:
             raise ValueError(f"shaping until: expected 1 or more, got {self.until}")
 
     def at(self, count: int) -> float:
-        """Return the weight after so many."""
+        """Return the weight after `count` units."""
         return self.weight * max(0.0, 1.0 - count / self.until)
 
 
 def squashed(score: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return leads in points as values in [-1, 1]: tanh(score / 20)."""
+    """Map leads in points to values in [-1, 1]: tanh(score / 20)."""
     value: NDArray[np.float32] = np.tanh(np.asarray(score, dtype=np.float32) / np.float32(SQUASH_POINTS))
     return value
 
@@ -117,11 +117,11 @@ def squashed(score: NDArray[np.float32]) -> NDArray[np.float32]:
 def shaped_outcome(
     result: NDArray[np.float32], score: NDArray[np.float32], known: NDArray[np.bool_], weight: float
 ) -> NDArray[np.float32]:
-    """Return outcome targets [B, 3] of which `weight` is the squashed estimate of the score where one is known.
+    """Mix outcome targets [B, 3] with the squashed score estimate, with share `weight` where the score is known.
 
     result: [B, 3] P(win), P(loss), P(no result). score: [B] points for the side to move. known: [B].
-    The cross entropy is linear in the target, so this is the loss of the result, weighing 1 - weight, and an auxiliary
-    loss of the estimate on the same head, weighing `weight`.
+    The cross entropy is linear in the target, so this equals the loss of the result with weight 1 - weight plus an
+    auxiliary loss of the estimate on the same head with weight `weight`.
     """
     value = squashed(score)
     estimate = np.stack([(1 + value) / 2, (1 - value) / 2, np.zeros_like(value)], axis=1)

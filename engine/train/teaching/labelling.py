@@ -1,7 +1,7 @@
-"""From positions of game records and a teacher's labels to samples.
+"""Makes samples of positions in game records and a teacher's labels.
 
-A target is the teacher's where it has one, else the record's where that has one, else it is masked. The policy can
-be a mixture of the teacher's with the move that was played.
+A target comes from the teacher if it has a label, else from the record, else it is masked out. The policy target can
+mix the teacher's policy with the move that was played.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,15 +23,15 @@ from engine.train.data.targets import FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 
+# Columns of `Samples.weights`.
 _POLICY, _REPLY, _OUTCOME, _SCORE, _OWNERSHIP = range(5)
-"""Columns of `Samples.weights`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """A position of a record to be labelled: the game as it stood and the move played there.
+    """A position of a record to be labelled: the game at that point and the move played.
 
-    reply: the move that answered it, result: how the game ended; None where unknown.
+    reply: the opponent's next move. result: of the game. None if unknown.
     """
 
     game: Game
@@ -42,32 +42,35 @@ class Position:
 
     @property
     def kind(self) -> tuple[int, int, Rules]:
-        """What positions of one batch have in common."""
+        """Width, height and rules, which are equal for all positions of a batch."""
         return self.game.width, self.game.height, self.game.rules
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """own_move: share of the move that was played in the policy target. shaping: see `engine.train.teaching.hints`."""
+    """Shares of the record in the targets.
+
+    own_move: of the played move in the policy target. shaping: see `engine.train.teaching.hints`.
+    """
 
     own_move: float = 0.0
     shaping: float = 0.0
 
 
 class GameReader:
-    """Reads the positions of game records. Not for several threads at once."""
+    """Reads the positions of game records. Not thread-safe."""
 
     def __init__(self, per_game: int | None = None, seed: int = 1) -> None:
-        """per_game: positions of each game, drawn by seed and game; None for all that a move was played in."""
+        """per_game: positions of each game, drawn by seed and game; None for all positions with a move."""
         self._per_game, self._seed = per_game, seed
         self._judge = FinalJudge()
 
     def read(self, text: bytes, name: str) -> list[Position]:
-        """Return the positions of a record's SGF text, see `engine.train.data.records`. Raises BadSgf."""
+        """Return the positions of an SGF text, see `engine.train.data.records`. Raises BadSgf."""
         return self.positions(load_sgf(text, name=name), game_hash(text))
 
     def positions(self, record: Record, key: int) -> list[Position]:
-        """Return the positions of a record whose samples are known by `key`. Raises BadSgf."""
+        """Return the positions of a record; `key` becomes the game hash of its samples. Raises BadSgf."""
         played = play_record(record, drawn_plies(self._per_game, self._seed, key), self._judge, passes=True)
         return [
             Position(each.game, each.move.vertex, None if each.reply is None else each.reply.vertex, played.result, key)
@@ -76,7 +79,8 @@ class GameReader:
 
 
 def batches(positions: Iterable[Position], size: int) -> Iterator[list[Position]]:
-    """Yield lists of at most `size` positions of one kind each, in which positions of a game stay in order."""
+    """Group positions of one kind into lists of at most `size`, keeping the order within each game."""
+    # The order matters to GTP teachers: the next position of a game needs only the moves in between.
     waiting: dict[tuple[int, int, Rules], list[Position]] = {}
     for position in positions:
         batch = waiting.setdefault(position.kind, [])
@@ -87,7 +91,7 @@ def batches(positions: Iterable[Position], size: int) -> Iterator[list[Position]
 
 
 def teacher_batch(positions: Sequence[Position]) -> TeacherBatch:
-    """Return positions of one kind as a teacher reads them."""
+    """Return positions of one kind as a teacher's batch."""
     width, height, _ = positions[0].kind
     batch = PositionBatch(len(positions), width, height)
     for row, position in enumerate(positions):
@@ -100,13 +104,14 @@ class SampleMaker:
 
     def __init__(self, encoder: str) -> None:
         """Raise BadSamples on an unknown encoder."""
+        # Fails here, before hours of labelling, and not at the first batch.
         empty_samples(encoder, 2, 2)
         self._format = ENCODERS[encoder]
 
     def samples(
         self, positions: Sequence[Position], question: TeacherBatch, labels: Labels, mixture: Mixture
     ) -> Samples:
-        """Return the samples of labelled positions; those of which no policy is known are left out."""
+        """Make the samples of labelled positions; positions without a policy are skipped."""
         width, height, _ = positions[0].kind
         samples = empty_samples(self._format.name, width, height, len(positions))
         self._encode(question, samples)
@@ -126,7 +131,7 @@ class SampleMaker:
 
 
 def _write_policies(positions: Sequence[Position], labels: Labels, own_move: float, samples: Samples) -> None:
-    """Write policy and reply with their weights."""
+    """Write the policy and reply targets with their weights."""
     for row, position in enumerate(positions):
         game = position.game
         played = one_hot(position.move, game.width, game.height).astype(np.float32)
@@ -134,6 +139,7 @@ def _write_policies(positions: Sequence[Position], labels: Labels, own_move: flo
             samples.policy[row] = (1 - own_move) * labels.policy[row] + own_move * played
             samples.weights[row, _POLICY] = 1.0
         elif own_move > 0:
+            # The played move keeps the small weight that it would have had in a mixture.
             samples.policy[row], samples.weights[row, _POLICY] = played, own_move
         if position.reply is not None:
             samples.reply[row] = one_hot(position.reply, game.width, game.height)
@@ -141,8 +147,8 @@ def _write_policies(positions: Sequence[Position], labels: Labels, own_move: flo
 
 
 def _write_ends(positions: Sequence[Position], labels: Labels, shaping: float, samples: Samples) -> None:
-    """Write outcome, score and ownership with their weights."""
-    told, outcome = labels.known[:, OUTCOME], samples.outcome
+    """Write the outcome, score and ownership targets with their weights."""
+    labelled, outcome = labels.known[:, OUTCOME], samples.outcome
     has_result = np.zeros(len(positions), dtype=np.bool_)
     for row, position in enumerate(positions):
         given = {} if position.result is None else position.result.targets(position.game.to_play)
@@ -155,7 +161,8 @@ def _write_ends(positions: Sequence[Position], labels: Labels, shaping: float, s
         if owner is not None:
             samples.ownership[row] = np.rint(np.clip(owner, -1, 1) * OWNERSHIP_SCALE)
             samples.weights[row, _OWNERSHIP] = 1.0
-    outcome[told] = labels.outcome[told]
-    estimated = labels.known[:, SCORE] & has_result & ~told
+    outcome[labelled] = labels.outcome[labelled]
+    # A teacher with a winrate needs no estimate from the score.
+    estimated = labels.known[:, SCORE] & has_result & ~labelled
     outcome[:] = shaped_outcome(outcome, labels.score, estimated, shaping)
-    samples.weights[:, _OUTCOME] = told | has_result
+    samples.weights[:, _OUTCOME] = labelled | has_result

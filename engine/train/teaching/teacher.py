@@ -1,7 +1,7 @@
-"""What teaches a network: anything that says of positions which move is good, who wins, by how much and who owns what.
+"""Teachers: sources of policy, outcome, score and ownership labels for positions.
 
-A `Teacher` labels positions of one board size and one rule set, many at a time. Here are a network at one
-evaluation and a search over any evaluator; `engine.train.teaching.gtp_teacher` has programs that speak GTP.
+A `Teacher` labels batches of positions of one board size and one rule set. This file has a network without search and
+a search over any evaluator; `engine.train.teaching.gtp_teacher` has GTP programs.
 """
 
 import threading
@@ -32,13 +32,13 @@ POLICY, OUTCOME, SCORE, OWNERSHIP = range(4)
 
 
 class TeacherError(GoError):
-    """A teacher that cannot be had, or that fails again and again; one line for the user."""
+    """Raised if a teacher cannot be started or fails repeatedly; the text is one line for the user."""
 
 
 class TeacherBatch(NamedTuple):
-    """Positions of one size and one rule set.
+    """Positions of one board size and one rule set.
 
-    games: at the position in question, their side to move to be asked; row i of `positions` holds game i.
+    games: each at the position to be labelled for its side to move; row i of `positions` is game i.
     """
 
     games: Sequence[Game]
@@ -47,11 +47,11 @@ class TeacherBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What a teacher says of B positions, from the view of the side to move.
+    """A teacher's labels of B positions, from the point of view of the side to move.
 
     policy: float32 [B, area + 1], sums 1, pass last. outcome: float32 [B, 3], P(win), P(loss), P(no result).
     score: float32 [B], the final margin in points, komi included. ownership: float32 [B, area], 1 own, -1 the
-    opponent's. known: bool [B, 4] by the columns POLICY to OWNERSHIP; what is not known is 0.
+    opponent's. known: bool [B, 4] with the columns POLICY to OWNERSHIP; unknown labels are 0.
     """
 
     policy: NDArray[np.float32]
@@ -62,7 +62,7 @@ class Labels:
 
 
 def no_labels(count: int, area: int) -> Labels:
-    """Return labels of positions of which nothing is known, to be filled in."""
+    """Return labels that are all unknown, to be filled in."""
     return Labels(
         policy=np.zeros((count, area + 1), dtype=np.float32),
         outcome=np.zeros((count, 3), dtype=np.float32),
@@ -73,10 +73,10 @@ def no_labels(count: int, area: int) -> Labels:
 
 
 class Teacher(Protocol):
-    """Labels positions, for one thread at a time.
+    """Labels positions. Not thread-safe.
 
-    name: for the provenance of what is labelled. batch: positions a call at which it is about fastest.
-    board_sizes: smallest and largest side that it knows, None for all.
+    name: for the provenance of samples. batch: preferred number of positions in a call.
+    board_sizes: smallest and largest supported side, None for all.
     """
 
     name: str
@@ -84,29 +84,29 @@ class Teacher(Protocol):
     board_sizes: tuple[int, int] | None
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
-        """Return the labels of positions; once `stop` is set, further ones stay unknown.
+        """Return the labels of a batch; positions not reached when `stop` is set stay unknown.
 
-        Raises TeacherError when there will be none any more.
+        Raises TeacherError if the teacher cannot label any more positions.
         """
 
     def close(self) -> None:
-        """Free threads, devices and programs."""
+        """Release threads, devices and programs."""
 
 
 class NetworkTeacher:
-    """One evaluation of a position by a network, or the mean of several under different symmetries."""
+    """Labels a position with one evaluation of a network, or with the mean over several symmetries."""
 
     def __init__(
         self, evaluator: Evaluator, name: str, symmetries: int = 1, board_sizes: tuple[int, int] | None = None
     ) -> None:
-        """symmetries: how many of the board's to average over, 1 to 8."""
+        """symmetries: number of board symmetries to average over, 1 to 8."""
         self.name, self.board_sizes = name, board_sizes
         self.batch = min(evaluator.attributes.max_batch, 4 * evaluator.attributes.preferred_batch)
         self._evaluator = evaluator
         self._symmetries = symmetries
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
-        """Return the network's policy, outcome and, where it knows them, score and ownership."""
+        """Return the network's policy and outcome, and score and ownership if it has those heads."""
         positions, count = batch.positions, len(batch.games)
         out = Evaluation(count, positions.width, positions.height)
         labels = no_labels(count, positions.width * positions.height)
@@ -131,7 +131,7 @@ class NetworkTeacher:
 
 
 class SearchTeacher:
-    """A search of so many visits over an evaluator: the policy is how visits are distributed over the root's moves."""
+    """Labels a position by a search with `visits` visits; the policy is the distribution of the root's visits."""
 
     def __init__(
         self,
@@ -141,22 +141,24 @@ class SearchTeacher:
         name: str,
         board_sizes: tuple[int, int] | None = None,
     ) -> None:
-        """visits: at least 2, or there is no distribution. Mirror images of a move are searched and share visits."""
+        """visits: at least 2, because the first one only evaluates the root."""
         if visits < 2:
-            raise ValueError(f"a search of {visits} visits, expected 2 or more")
+            raise ValueError(f"visits: expected 2 or more, got {visits}")
         self.name, self.board_sizes = name, board_sizes
         self.batch = 16
         self._evaluator = evaluator
+        # Symmetric moves are all searched: pruned ones would get the target 0 although they are as good.
         self._search = Search(evaluator, replace(params, prunes_symmetric_moves=False))
         self._visits = visits
 
     def label(self, batch: TeacherBatch, stop: threading.Event | None = None) -> Labels:
-        """Return what a search of each position found, each as if it were the first."""
+        """Search each position, starting with an empty tree, and return the results."""
         positions = batch.positions
         labels = no_labels(len(batch.games), positions.width * positions.height)
         for row, game in enumerate(batch.games):
             if stop is not None and stop.is_set():
                 break
+            # Without it, labels would depend on the order of positions.
             self._search.forget()
             self._search.begin(game, game.to_play, game.legal_vertices())
             self._search.run([VisitStopper(self._visits)], self._visits)
@@ -179,12 +181,12 @@ class SearchTeacher:
         labels.known[row] = (total > 0, True, attributes.has_score, attributes.has_ownership)
 
     def close(self) -> None:
-        """Stop the search's threads and free the evaluator."""
+        """Stop the search's threads and release the evaluator."""
         self._search.close()
         self._evaluator.close()
 
 
 def outcome_of(value: NDArray[np.float32], no_result: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return [B, 3] P(win), P(loss), P(no result) of values P(win) - P(loss) in [-1, 1], both [B]."""
+    """Return [B, 3] P(win), P(loss), P(no result) for values P(win) - P(loss) in [-1, 1]; both inputs are [B]."""
     decided = 1.0 - no_result
     return np.stack([(decided + value) / 2, (decided - value) / 2, no_result], axis=1).astype(np.float32)

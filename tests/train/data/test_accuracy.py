@@ -115,8 +115,8 @@ def test_parts_add_up_to_the_whole() -> None:
 def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
     sources = [*records(), ("broken", b"no game"), ("large", b"(;SZ[9];B[aa])")]
     accuracy = accuracy_of(Prejudiced(), sources, network="p", board_sizes=(2, 7))
-    assert accuracy.skipped == {"not readable": 1, "of a board that the network does not know": 1}
-    with pytest.raises(GoError, match="no position in 2 records: 1 not readable; 1 of a board that the network does"):
+    assert accuracy.skipped == {"not readable": 1, "of a board size that the network does not support": 1}
+    with pytest.raises(GoError, match="no position in 2 records: 1 not readable; 1 of a board size that the network"):
         accuracy_of(Prejudiced(), sources[-2:], network="p", board_sizes=(2, 7))
 
 
@@ -175,14 +175,14 @@ def test_records_become_shards(tmp_path: Path) -> None:
     games = {int(game) for file in files for game in read_shard(file).game}
     assert len(games) + len(held_out_records([path], None, 1)) == 100
     again = run(samples_command, "--records", path, "--out", out)
-    assert again.exit_code == 1 and "holds samples already" in again.output
+    assert again.exit_code == 1 and "already contains samples" in again.output
 
 
 def test_samples_of_held_out_games_are_not_trained_on(tmp_path: Path) -> None:
     path, out = lines(tmp_path / "a.sgfl", 100), tmp_path / "out"
     result = run(samples_command, "--records", path, "--out", out, "--processes", 0, "--held-out")
     assert result.exit_code == 0, result.output
-    with pytest.raises(BadSamples, match="samples of held-out games, which are never trained on"):
+    with pytest.raises(BadSamples, match="samples of held-out games, which must not be trained on"):
         Window(out)
 
 

@@ -202,7 +202,7 @@ def test_a_worker_that_is_killed_is_one_line() -> None:
                 worker.kill()
             yield str(number), b"(;SZ[5];B[aa])"
 
-    with pytest.raises(GoError, match="a process that reads records died"):
+    with pytest.raises(GoError, match="a worker that reads records died"):
         list(read_samples(sources(), RecordOptions(held_out=None), processes=1))
 
 

@@ -152,12 +152,12 @@ def test_a_run_that_reaches_its_hours_is_complete(
 
 
 def test_a_network_that_cannot_be_made_leaves_no_configuration(tmp_path: Path) -> None:
-    assert "boards of one size" in invoked(tmp_path, "--preset", "tiny", "--set", "train.architecture=agz")
+    assert "supports only one board size" in invoked(tmp_path, "--preset", "tiny", "--set", "train.architecture=agz")
     assert not (tmp_path / "config.toml").exists()
 
 
 def test_the_status_of_no_run_is_one_line(tmp_path: Path) -> None:
-    assert "typo holds no run" in invoked(tmp_path / "typo", "--status")
+    assert "typo contains no run" in invoked(tmp_path / "typo", "--status")
     assert not (tmp_path / "typo").exists()
 
 

@@ -65,8 +65,8 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
         ("tiny", "window.alpha=0", "window: scale, alpha, beta"),
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
-        ("tiny", "train.hours=2", r"train\.hours: expected 0, for run\.hours bounds"),
-        ("tiny", "train.seed=5", r"train\.seed: expected 1, for run\.seed decides"),
+        ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
+        ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),
         ("huge", "run.games=3", "unknown preset 'huge', expected 19x19-gpu or 9x9-cpu or"),
     ],
 )
@@ -104,9 +104,9 @@ def test_a_run_goes_on_with_its_own_configuration(tmp_path: Path) -> None:
 
 def test_a_run_refuses_other_numbers(tmp_path: Path) -> None:
     keep_config(tmp_path, config_of_run(tmp_path, "tiny"))
-    with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run and 7 in the command"):
+    with pytest.raises(ConfigError, match=r"config\.toml: run.games is 100 in this run but 7 in the command"):
         config_of_run(tmp_path, settings=["run.games=7"])
-    with pytest.raises(ConfigError, match=r"run\.games is 100 in this run and 800"):
+    with pytest.raises(ConfigError, match=r"run\.games is 100 in this run but 800"):
         config_of_run(tmp_path, "9x9-cpu")
 
 
@@ -122,5 +122,5 @@ def test_a_run_may_become_longer(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_run_asks_how_to_begin(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="holds no run: say how to begin one, --preset 19x19-gpu or"):
+    with pytest.raises(ConfigError, match="contains no run: start one with --preset 19x19-gpu or"):
         config_of_run(tmp_path / "new")

@@ -129,7 +129,7 @@ def test_training_ends_where_the_data_end(tmp_path: Path) -> None:
     ("samples", "text"),
     [
         (learnable_samples(8, 1, "oneplane"), "samples of encoder oneplane, but keima-b2c8 reads liberties"),
-        (learnable_samples(8, 1, size=7), "samples of a 7x7 board, but keima-b2c8 is for sides from 5 to 6"),
+        (learnable_samples(8, 1, size=7), "samples of a 7x7 board, but keima-b2c8 supports sides from 5 to 6"),
     ],
 )
 def test_samples_that_do_not_fit_are_refused(tmp_path: Path, samples: object, text: str) -> None:
@@ -148,10 +148,10 @@ def test_an_error_of_the_source_is_raised_where_its_batch_was_due(tmp_path: Path
 
 def test_a_run_goes_on_only_with_what_it_began_with(tmp_path: Path) -> None:
     train(tiny_config(steps=2), MadeUpSource(), tmp_path)
-    with pytest.raises(TrainingError, match="began with blocks 2, expected that, got 3"):
+    with pytest.raises(TrainingError, match="blocks: expected 2, with which the run started, got 3"):
         train(tiny_config(steps=4, blocks=3), MadeUpSource(), tmp_path)
     other = default_spec(2, 8, 7, encoder=ENCODER)
-    with pytest.raises(TrainingError, match="is another"):
+    with pytest.raises(TrainingError, match="is another one"):
         train(tiny_config(steps=4), MadeUpSource(), tmp_path, start=other)
     assert train(tiny_config(steps=4), MadeUpSource(), tmp_path, start=native.read(tmp_path / START_FILE)).step == 4
 

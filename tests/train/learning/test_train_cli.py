@@ -72,12 +72,12 @@ def test_heads_are_trained_on_a_network_of_another_format(samples: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "give --records or --samples"),
+        ([], "give either --records or --samples"),
         (["--samples", "nowhere", "--set", "blcks=3"], "unknown key blcks"),
         (["--samples", "nowhere", "--set", "blocks=many"], "blocks: expected int, got 'many'"),
         (["--samples", "nowhere"], "no samples"),
         (["--samples", "nowhere", "--net", "absent.bin.gz"], "absent.bin.gz: cannot be read"),
-        (["--samples", "nowhere", "--set", "architecture=agz"], "agz is for boards of one size"),
+        (["--samples", "nowhere", "--set", "architecture=agz"], "agz supports only one board size"),
         (["--samples", "nowhere", "--net", "a.bin.gz", "--set", "blocks=3"], "--set blocks: the network of --net has"),
         (["--records", __file__, "--prioritize", "0.5"], "--prioritize draws from --samples"),
     ],
@@ -96,7 +96,7 @@ def test_a_refused_setting_leaves_the_configuration_as_it_was(samples: Path, tmp
     assert first.exit_code == 0, first.output
     begun = (run / "config.toml").read_text()
     again = keima("run", run, "--samples", samples, *FAST, "--steps", 4, "--set", "momentum=0.0")
-    assert "the run began with momentum 0.9, expected that, got 0.0" in " ".join(again.stderr.split())
+    assert "momentum: expected 0.9, with which the run started, got 0.0" in " ".join(again.stderr.split())
     assert (run / "config.toml").read_text() == begun
     (run / "checkpoints" / "step-00000002" / "optimizer.safetensors").unlink()
     assert keima("run", run, "--samples", samples, *FAST, "--steps", 4).exit_code == 1

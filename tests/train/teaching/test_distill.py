@@ -308,5 +308,5 @@ def test_a_search_without_scores_knows_none() -> None:
     labels = teacher.label(teacher_batch([Position(random_game(1, 5, moves=8), PASS, None, None, 1)]))
     teacher.close()
     assert labels.known[0].tolist() == [True, True, False, False]
-    with pytest.raises(ValueError, match="1 visits"):
+    with pytest.raises(ValueError, match="visits: expected 2 or more, got 1"):
         SearchTeacher(UniformEvaluator(), SearchParams(), 1, "uniform")
