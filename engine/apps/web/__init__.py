@@ -1,6 +1,6 @@
-"""A page in a browser to play on, against any GTP program.
+"""Serves a page for playing in the browser against any GTP program.
 
-`settings` is what a game begins with, `line` one way that its moves go, `records` all of them as SGF, `table` what is
-to be done next, `facts` what is known of it, `thinker` has the program do it, `view` tells the table as JSON and
-pictures, `server` brings that to pages and their commands back, `page/` is the page.
+`settings`: a new game. `line`: one line of play. `records`: all lines as SGF. `game_session`: the game and what the
+engine should do next. `snapshot`: the state that pages get. `engine_worker`: runs the GTP program. `view`: the state as
+JSON with pictures. `server`: HTTP. `page/`: the HTML page.
 """

@@ -1,4 +1,4 @@
-"""`keima web`: a page to play on, served until Ctrl-C."""
+"""`keima web`: serves the page until Ctrl-C."""
 
 import errno
 import threading
@@ -18,8 +18,8 @@ from engine.support.logs import start_logging
 from engine.support.stopping import stopping
 
 DEFAULT_PORT = 8361
-_LOOK_SECONDS = 0.5
-"""How often Ctrl-C is looked for; Windows interrupts no longer wait."""
+# A wait without a timeout cannot be interrupted by Ctrl-C on Windows.
+_POLL_SECONDS = 0.5
 _PEOPLE = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
 
 
@@ -37,12 +37,13 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
         require_options_of(ctx, "gtp", options)
         engine = joined([*installed_program(), "gtp", *options])
     elif options:
-        raise click.UsageError(f"{options[0]}: options of another program belong into --engine", ctx)
+        raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
     start_logging("warning")
     with one_line_errors():
         _serve(engine, **asked)
 
 
+# One parameter for each option of the command: click passes them on by name.
 def _serve(
     engine: str,
     size: tuple[int, int],
@@ -57,30 +58,30 @@ def _serve(
     port: int | None,
     browser: bool,
 ) -> None:
+    from engine.apps.web.engine_worker import EngineWorker
+    from engine.apps.web.game_session import GameSession
     from engine.apps.web.server import PageServer
-    from engine.apps.web.settings import GameSettings, Sitting
-    from engine.apps.web.table import Table
-    from engine.apps.web.thinker import Thinker
+    from engine.apps.web.settings import GameSettings, PlayerKind
 
-    sittings = {each: Sitting.PERSON if each in _PEOPLE[color] else Sitting.ENGINE for each in (BLACK, WHITE)}
-    table = Table(GameSettings(*size, komi, rules, handicap, sittings, seconds, level), out)
+    players = {each: PlayerKind.PERSON if each in _PEOPLE[color] else PlayerKind.ENGINE for each in (BLACK, WHITE)}
+    session = GameSession(GameSettings(*size, komi, rules, handicap, players, seconds, level), out)
     try:
-        server = PageServer(table, host, DEFAULT_PORT if port is None else port)
+        server = PageServer(session, host, DEFAULT_PORT if port is None else port)
     except OSError as error:
         if port is not None or error.errno != errno.EADDRINUSE:
             place = host if port is None else f"port {port} of {host}"
             raise click.ClickException(f"{place} cannot be had: {error.strerror}") from error
-        server = PageServer(table, host, 0)
-    thinker = Thinker(table, engine)
+        server = PageServer(session, host, 0)
+    worker = EngineWorker(session, engine)
     with stopping() as stop:
-        thinker.start()
+        worker.start()
         threading.Thread(target=server.serve_forever, name="pages", daemon=True).start()
         click.echo(f"{server.url} is the page; Ctrl-C ends it.")
         if browser:
             webbrowser.open(server.url)
-        while not stop.wait(_LOOK_SECONDS):
+        while not stop.wait(_POLL_SECONDS):
             pass
     server.shutdown()
-    table.close()
-    thinker.close()
+    session.close()
+    worker.close()
     server.server_close()

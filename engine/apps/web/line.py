@@ -1,26 +1,26 @@
-"""A line of moves and the position of it that is shown."""
+"""A line of play and the position shown in it."""
 
-from engine.apps.web.facts import Estimate, Way
+from engine.apps.web.snapshot import Estimate, Variation
 from engine.errors import IllegalMove
 from engine.game import Game, Move
 
 
 class Line:
-    """One way that a game went: its moves, of which those up to the position shown have been played on `game`.
+    """One line of play. `game` is at the position shown; `moves` are those of the whole line.
 
-    estimates, notes, reviewed: by the number of moves before a position. notes: what a record says of it.
-    began: how many moves it took over from another way.
+    estimates, notes, reviewed: by the number of moves before a position. notes: the record's comments.
+    branch_point: number of moves shared with the line from which this one branches off.
     """
 
-    def __init__(self, game: Game, began: int = 0, moves: list[Move] | None = None) -> None:
-        """moves: those of the whole line, of which `game` has played some; None for those that it has played."""
+    def __init__(self, game: Game, branch_point: int = 0, moves: list[Move] | None = None) -> None:
+        """moves: those of the whole line, starting with those of `game`; None for exactly those of `game`."""
         self.game = game
         self.moves = list(game.moves if moves is None else moves)
         self.result: str | None = None
         self.estimates: dict[int, Estimate] = {}
         self.notes: dict[int, str] = {}
         self.reviewed: set[int] = set()
-        self.began = began
+        self.branch_point = branch_point
 
     @property
     def is_review(self) -> bool:
@@ -28,33 +28,35 @@ class Line:
         return self.game.move_number < len(self.moves) or self.result is not None
 
     @property
-    def way(self) -> Way:
-        """What tells this way from others."""
-        return Way(self.began, self.moves[self.began] if len(self.moves) > self.began else None)
+    def variation(self) -> Variation:
+        """The branch point of this line and its first own move."""
+        return Variation(
+            self.branch_point, self.moves[self.branch_point] if len(self.moves) > self.branch_point else None
+        )
 
     @property
     def unreviewed(self) -> set[int]:
-        """The positions that no review has looked at."""
+        """The positions that have not been reviewed, by the number of moves before them."""
         return set(range(len(self.moves) + 1)) - self.reviewed
 
     def begins_with(self, moves: list[Move]) -> bool:
-        """Return whether these are the first moves."""
+        """Return whether the line begins with `moves`."""
         return self.moves[: len(moves)] == moves
 
     def go_to(self, number: int) -> None:
-        """Show the position after so many moves, or the nearest that there is."""
+        """Show the position after `number` moves, limited to the moves of the line."""
         _walk(self.game, self.moves, min(max(number, 0), len(self.moves)))
 
     def at(self, number: int) -> Game:
-        """Return the game after so many moves."""
+        """Return a copy of the game after `number` moves."""
         game = self.game.copy()
         _walk(game, self.moves, number)
         return game
 
     def after(self, vertex: int) -> "Line":
-        """Play a move for the side to move at the position shown and return the line that has it: this one or another.
+        """Play a move for the side to move at the position shown and return the line that contains it.
 
-        A move that is not at the end begins another line. Raises IllegalMove.
+        At the end of the line that is the line itself; before the end it is a new line. Raises IllegalMove.
         """
         if self.game.is_over:
             raise IllegalMove("the game is over: take moves back, or begin a new one")
@@ -69,7 +71,7 @@ class Line:
         self.go_to(len(self.moves))
         undone = self.game.undo()
         self._shorten(self.game.move_number)
-        self.began = min(self.began, self.game.move_number)
+        self.branch_point = min(self.branch_point, self.game.move_number)
         return undone
 
     def _other(self) -> "Line":
@@ -78,7 +80,7 @@ class Line:
         return other
 
     def _shorten(self, known: int) -> None:
-        """Make the position shown the last one; what is known is of this line up to a number of moves."""
+        """Cut the line at the position shown; drop estimates, notes and reviews of positions after `known` moves."""
         self.moves = list(self.game.moves)
         self.result = None
         self.estimates = {number: each for number, each in self.estimates.items() if number <= known}
@@ -87,7 +89,7 @@ class Line:
 
 
 def _walk(game: Game, moves: list[Move], number: int) -> None:
-    """Bring a game to the position after so many moves of a line, of which it has some."""
+    """Undo or play moves of a line until the game has `number` of them."""
     while game.move_number > number:
         game.undo()
     for color, vertex in moves[game.move_number : number]:

@@ -1,6 +1,6 @@
-"""Games as SGF: the game itself as the main line, the other ways as its variations; and the file that keeps them.
+"""Writes and reads game sessions as SGF: the game as main line, other lines of play as variations.
 
-What the engine thinks of a position is the last line of its comment, and is read again.
+The engine's estimate of a position is the last line of its comment, so that it survives saving and opening.
 """
 
 import re
@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import chain, count, takewhile
 from pathlib import Path
 
-from engine.apps.web.facts import Estimate
 from engine.apps.web.line import Line
-from engine.apps.web.settings import GameSettings, Sitting
+from engine.apps.web.settings import GameSettings, PlayerKind
+from engine.apps.web.snapshot import Estimate
 from engine.color import BLACK, WHITE
 from engine.errors import IllegalMove
 from engine.game import Game, Move
@@ -19,13 +19,13 @@ from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
 from engine.support.files import write_atomically
 
-MOST_WAYS = 100
-"""Variations of a record that are read; a file may have thousands."""
-# The numbers of digits are bounded because others write comments, too: 400 digits would be infinity.
+MOST_VARIATIONS = 100
+"""Lines read from a record, the main line included; a file may have thousands."""
+# The digits are bounded because comments come from other programs, too: a number of 400 digits would be infinite.
 _ESTIMATE = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
 
 
-def read_ways(text: bytes) -> tuple[Record, list[Line]]:
+def read_variations(text: bytes) -> tuple[Record, list[Line]]:
     """Return a record and its lines of play: the main line at its end, each variation at its first position.
 
     A variation is left out if it sets up other stones than the main line, cannot be played, or is part of another
@@ -41,7 +41,7 @@ def read_ways(text: bytes) -> tuple[Record, list[Line]]:
         start.undo()
     tree: dict[tuple[int, Move], int] = {}
     _add_moves(tree, game.moves)
-    for variation in load_variations(text, record, MOST_WAYS - 1):
+    for variation in load_variations(text, record, MOST_VARIATIONS - 1):
         moves = list(variation.moves[before:])
         if variation.setups != record.setups or not _play_instead(game, moves):
             continue
@@ -53,7 +53,10 @@ def read_ways(text: bytes) -> tuple[Record, list[Line]]:
 
 
 def _play_instead(game: Game, moves: list[Move]) -> bool:
-    """Bring a game from one line to the end of another: only what they do not share is undone and played."""
+    """Bring a game from one line to the end of another; return False if a move is illegal.
+
+    Undoes and plays only the moves that the lines do not share.
+    """
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(game.moves, moves, strict=False)))
     while game.move_number > shared:
         game.undo()
@@ -66,7 +69,7 @@ def _play_instead(game: Game, moves: list[Move]) -> bool:
 
 
 def _add_moves(tree: dict[tuple[int, Move], int], moves: list[Move]) -> int:
-    """Add a line to a tree of moves, which maps a node and a move to the next node; return how many it had already."""
+    """Add a line to a tree of moves, which maps (node, move) to the next node; return the number of known moves."""
     node, known = 0, 0
     for move in moves:
         known += (node, move) in tree
@@ -75,7 +78,7 @@ def _add_moves(tree: dict[tuple[int, Move], int], moves: list[Move]) -> int:
 
 
 def _add_comments(line: Line, record: Record, before: int) -> None:
-    """Copy a record's comments into a line, apart from what the engine wrote there about the position."""
+    """Split a record's comments into the engine's estimates and other notes, and copy both into a line."""
     for number, comment in record.comments.items():
         estimate = _ESTIMATE.search(comment)
         if estimate is not None:
@@ -86,7 +89,7 @@ def _add_comments(line: Line, record: Record, before: int) -> None:
 
 
 def _comments(line: Line) -> dict[int, str]:
-    """Return what is said of positions: by the record that they came from, and by the engine."""
+    """Return a comment for each position: the record's note, then the engine's estimate."""
     said = {number: [note] for number, note in line.notes.items()}
     for number, estimate in line.estimates.items():
         lead = "" if estimate.lead is None else f", {estimate.lead:+.1f}"
@@ -94,13 +97,13 @@ def _comments(line: Line) -> dict[int, str]:
     return {number: "\n".join(each) for number, each in said.items()}
 
 
-def write_ways(ways: Sequence[Line], settings: GameSettings, engine: str, began: datetime) -> str:
-    """Return a game with its other ways, and what is said of positions. engine: the name of the one that plays."""
-    game = ways[0]
+def write_variations(variations: Sequence[Line], settings: GameSettings, engine: str, began: datetime) -> str:
+    """Return the SGF text of all lines with comments. variations: first the game itself. engine: its name."""
+    game = variations[0]
     comments = _comments(game)
     names = {
-        color: engine if who is Sitting.ENGINE else settings.people.get(color) or "Person"
-        for color, who in settings.sittings.items()
+        color: engine if who is PlayerKind.ENGINE else settings.people.get(color) or "Person"
+        for color, who in settings.players.items()
     }
     return write_game(
         game.at(len(game.moves)),
@@ -110,12 +113,12 @@ def write_ways(ways: Sequence[Line], settings: GameSettings, engine: str, began:
         about={"DT": f"{began:%Y-%m-%d}"} if settings.about is None else settings.about,
         comment=comments.get(0, ""),
         move_comments=comments,
-        variations=[Variation(way.moves, _comments(way)) for way in ways[1:]],
+        variations=[Variation(line.moves, _comments(line)) for line in variations[1:]],
     )
 
 
 class GameFile:
-    """Where one game is saved: a file with a name of its own, made when there is something to save."""
+    """The file of one game, created by the first `save` under a name that no other file has."""
 
     def __init__(self, folder: Path | None) -> None:
         """folder: None to save nothing."""
@@ -125,11 +128,11 @@ class GameFile:
 
     @property
     def name(self) -> str:
-        """The name that the file has, if no other one has it."""
+        """The preferred name of the file; `save` adds a number if it is taken."""
         return f"keima-{self.began:%Y%m%d-%H%M%S}.sgf"
 
     def save(self, text: str) -> None:
-        """Write the game as it is now. Raises OSError."""
+        """Write the SGF text of the game. Raises OSError."""
         if self._folder is None:
             return
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Serves the page over HTTP: its files, the table's changes as server-sent events, commands as JSON, records as SGF.
+"""Serves the page over HTTP: its files, the session's changes as server-sent events, commands as JSON, records as SGF.
 
 By default only programs on this machine can connect. Pages of other sites are always refused: a request must name this
 host by its address or its name (against DNS rebinding) and must not have another origin. What the standard library's
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from engine.apps.web.table import Table
+from engine.apps.web.game_session import GameSession
 from engine.apps.web.view import view
 from engine.errors import GoError
 from engine.support.json_text import json_text
@@ -40,24 +40,24 @@ _MOST_LENGTH_DIGITS = 10
 MOST_CONNECTIONS = 64
 """Connections at a time; each has a thread, and each open page keeps one for its events."""
 _IDLE_SECONDS = 60.0
-"""Time after which a connection is closed that sends no request or takes no answer, as on a computer that sleeps."""
+"""A connection that neither sends a request nor takes an answer is closed after this time: its computer may sleep."""
 REQUEST_SECONDS = 10.0
 """Time from the first byte of a request to its last: a client that sends a byte now and then must not hold a thread."""
 _KEEP_ALIVE_SECONDS = 15.0
-"""Time without an event after which a page is sent a comment, so that both sides see a lost connection."""
-# `default-src` covers neither framing nor the base address nor forms.
+"""Without events a page gets a comment at this interval, so that both sides notice a lost connection."""
+# `default-src` does not cover framing, the base address and forms.
 _CONTENT_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves one table to any number of pages."""
+    """Serves one game session to any number of pages."""
 
     daemon_threads = True
 
-    def __init__(self, table: Table, host: str, port: int) -> None:
+    def __init__(self, session: GameSession, host: str, port: int) -> None:
         """port: 0 for any free one. Raises OSError if the port is taken."""
-        self.table = table
+        self.session = session
         self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._event_lock = threading.Lock()
         self._event = (-1, b"")
@@ -70,12 +70,12 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where a browser on this machine finds the page."""
+        """The page's address for a browser on this machine."""
         host = "localhost" if self._host in LOOPBACK | {"0.0.0.0"} else self._host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_address[1]}/"
 
     def knows(self, name: str) -> bool:
-        """Return whether a name means this host: its own, or for others than this machine's programs any address."""
+        """Return whether `name` means this host; unless it listens on loopback only, any IP address does."""
         if name in self._names:
             return True
         with suppress(ValueError):
@@ -99,21 +99,21 @@ class PageServer(ThreadingHTTPServer):
             self._connections.release()
 
     def event(self, after: int, seconds: float) -> tuple[int, bytes] | None:
-        """Wait for a version of the table other than `after`; return it with its event, None after the timeout.
+        """Wait for a version of the session other than `after`; return it with its event, None after the timeout.
 
         All pages get the same bytes: they are encoded once for each version, not once for each page.
         """
-        if not self.table.wait_for_change(after, seconds):
+        if not self.session.wait_for_change(after, seconds):
             return None
         with self._event_lock:
-            if self._event[0] != self.table.version:
-                snapshot = self.table.facts()
+            if self._event[0] != self.session.version:
+                snapshot = self.session.snapshot()
                 text = json_text(view(snapshot))
                 self._event = (snapshot.version, b"data: " + text.encode() + b"\n\n")
             return self._event
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log a fault, and quietly what a page that has gone away leaves behind."""
+        """Log an error; a lost connection only at debug level."""
         is_gone = isinstance(sys.exception(), ConnectionError | TimeoutError)
         log.log(logging.DEBUG if is_gone else logging.ERROR, "a request ended early", exc_info=True)
 
@@ -130,11 +130,11 @@ class _TimedSocket(io.RawIOBase):
         return True
 
     def expect_request(self) -> None:
-        """Begin to wait for a request: the time counts from its first byte."""
+        """Reset the deadline: the next request's time counts from its first byte."""
         self._deadline = None
 
     def readinto(self, buffer: Any) -> int:
-        """Read what there is. Raises TimeoutError when the request takes too long."""
+        """Read the available bytes. Raises TimeoutError if the request takes too long."""
         rest = _IDLE_SECONDS if self._deadline is None else self._deadline - time.monotonic()
         if rest <= 0:
             raise TimeoutError("the request takes too long")
@@ -176,13 +176,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/events":
             self._send_events()
         elif path == "/game.sgf":
-            record, name = self.server.table.record()
+            record, name = self.server.session.record()
             self._send(record.encode("utf-8"), "application/x-go-sgf", f'attachment; filename="{name}"')
         else:
             self._fail(HTTPStatus.NOT_FOUND, f"there is no {path}")
 
     def do_POST(self) -> None:
-        """Do a command of the table, or open a record."""
+        """Execute a command of the session, or open a record."""
         path = self._path()
         if path is None:
             return
@@ -194,9 +194,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         try:
             if path == "/game.sgf":
-                self.server.table.open(body)
+                self.server.session.open(body)
             elif path.startswith("/do/"):
-                self.server.table.command(path.removeprefix("/do/"), _read_fields(body))
+                self.server.session.command(path.removeprefix("/do/"), _read_fields(body))
             else:
                 self._fail(HTTPStatus.NOT_FOUND, f"there is no {path}")
                 return
@@ -245,15 +245,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
 
     def _send_events(self) -> None:
-        """Send every change of the table until the page goes or the table is closed."""
+        """Send every change of the session until the page disconnects or the session is closed."""
         self.close_connection = True
         self.send_response(HTTPStatus.OK)
         self._head({"Content-Type": "text/event-stream", "Connection": "close"})
         self.end_headers()
-        table, version = self.server.table, -1
-        table.enter()
+        session, version = self.server.session, -1
+        session.page_connected()
         try:
-            while not table.is_closed:
+            while not session.is_closed:
                 event = self.server.event(version, _KEEP_ALIVE_SECONDS)
                 if event is None:
                     self.wfile.write(b": still here\n\n")
@@ -261,10 +261,10 @@ class _Handler(BaseHTTPRequestHandler):
                     version, data = event
                     self.wfile.write(data)
         finally:
-            table.leave()
+            session.page_disconnected()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
-        """Log a request, quietly."""
+        """Log a request at debug level."""
         log.debug(format, *args)
 
 
@@ -280,7 +280,7 @@ def _read_fields(body: bytes) -> dict[str, Any]:
 
 
 def _finite(text: str) -> float:
-    """Return a number that JSON text stands for. Raises ValueError for what is too large, and for NaN."""
+    """Parse a JSON number. Raises ValueError for infinity and NaN."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:20]} is no finite number")

@@ -15,12 +15,12 @@ from engine.settings.table import settings_on
 from engine.settings.table.surfaces import FORM
 
 _FORM = settings_on(FORM)
-"""What a page may say of a game."""
+"""Settings that a page may send, by name."""
 RULES = (_FORM["rules"].default, "chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
 """Rule sets that the page offers, the default first."""
 
 
-class Sitting(StrEnum):
+class PlayerKind(StrEnum):
     """Who plays a color."""
 
     PERSON = "person"
@@ -31,9 +31,8 @@ class Sitting(StrEnum):
 class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
-    seconds: of engine thinking time per move; None lets the engine decide. level: of the engine's moves, if it has
-    levels. people: their names, where they are known. about: other facts of a record that was opened, None for a game
-    that begins here.
+    seconds: engine thinking time per move; None lets the engine decide. level: playing level, if the engine has any.
+    people: names by color, where known. about: SGF properties of an opened record; None for a game started here.
     """
 
     width: int = _FORM["size"].default[0]
@@ -41,8 +40,8 @@ class GameSettings:
     komi: float = _FORM["komi"].default
     rules: str = _FORM["rules"].default
     handicap: int = _FORM["handicap"].default
-    sittings: dict[int, Sitting] = field(
-        default_factory=lambda: {BLACK: Sitting(_FORM["black"].default), WHITE: Sitting(_FORM["white"].default)}
+    players: dict[int, PlayerKind] = field(
+        default_factory=lambda: {BLACK: PlayerKind(_FORM["black"].default), WHITE: PlayerKind(_FORM["white"].default)}
     )
     seconds: float | None = _FORM["seconds"].default
     level: int = _FORM["level"].default
@@ -50,7 +49,7 @@ class GameSettings:
     about: Mapping[str, str] | None = None
 
     def new_game(self) -> Game:
-        """Return the game before its first move. Raises GoError for what cannot be."""
+        """Return the game before its first move. Raises GoError for an invalid komi, rule set, board or handicap."""
         if not is_komi(self.komi):
             raise GoError(f"expected a komi of whole or half points, at most {MOST_KOMI:g}, got {self.komi}")
         game = Game(self.width, self.height, rules=parse_rules(self.rules), komi=self.komi)
@@ -63,7 +62,7 @@ class GameSettings:
 
 
 def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
-    """Return the settings of a game that was read from a record, at which people sit now."""
+    """Return the settings of a game read from a record; people play both colors."""
     return replace(
         before,
         width=game.width,
@@ -71,14 +70,14 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
         komi=game.komi,
         rules=preset_name(game.rules) or game.rules.to_json(),
         handicap=0,
-        sittings={BLACK: Sitting.PERSON, WHITE: Sitting.PERSON},
+        players={BLACK: PlayerKind.PERSON, WHITE: PlayerKind.PERSON},
         people={BLACK: record.black, WHITE: record.white},
         about=record.about,
     )
 
 
 def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
-    """Return settings with the fields that a page sends; others stay as before. Raises GoError naming the field."""
+    """Return `before` changed by the fields that a page sent. Raises GoError naming the field."""
     changes: dict[str, Any] = {}
     for name, given in fields.items():
         if name not in _FORM:
@@ -92,7 +91,7 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
                 changes["width"], changes["height"] = value
             case "black" | "white":
                 color = BLACK if name == "black" else WHITE
-                changes["sittings"] = changes.get("sittings", before.sittings) | {color: Sitting(value)}
+                changes["players"] = changes.get("players", before.players) | {color: PlayerKind(value)}
             case _:
                 changes[name] = value
     return replace(before, **changes)

@@ -1,12 +1,12 @@
-"""The table as pages see it: one JSON object with the board as a picture."""
+"""Converts a snapshot to the JSON object that pages get, with the board as an SVG picture."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from engine.apps.picture.svg import Mark, picture
-from engine.apps.web.facts import MOST_CANDIDATES, Facts
-from engine.apps.web.settings import RULES, Sitting
+from engine.apps.web.settings import RULES, PlayerKind
+from engine.apps.web.snapshot import MOST_CANDIDATES, Snapshot
 from engine.color import BLACK, WHITE, color_name, for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer, Candidate
@@ -15,24 +15,24 @@ from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex
 
 MOST_MISTAKES = 8
-_LEAST_CHANCE = 0.05
-"""Of winning, that a move must lose to be told of as a mistake."""
-_LEAST_SHARE = 0.01
-"""Of the best move's visits, below which a move is not drawn."""
+_MISTAKE_WINRATE = 0.05
+"""Loss of winrate from which a move is listed as a mistake."""
+_MIN_VISIT_SHARE = 0.01
+"""Moves with a smaller share of the best move's visits are not drawn."""
 
 
-def view(facts: Facts) -> dict[str, Any]:
-    """Return what a page shows. Winrates are in [0, 1]; those of `estimates` are Black's, others the side to move's."""
-    game, settings, answer = facts.game, facts.settings, facts.shown.answer
-    candidates = _candidates(answer) if answer is not None and facts.switches.analysis else []
-    sittings = {color_name(color): sitting for color, sitting in settings.sittings.items()}
+def view(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the JSON object. Winrates in [0, 1]: Black's in `estimates`, elsewhere those of the side to move."""
+    game, settings, answer = snapshot.game, snapshot.settings, snapshot.shown.answer
+    candidates = _candidates(answer) if answer is not None and snapshot.switches.analysis else []
+    players = {color_name(color): sitting for color, sitting in settings.players.items()}
     return {
-        "version": facts.version,
+        "version": snapshot.version,
         "board": picture(
             game,
             marks=_marks(candidates),
-            ownership=_ownership(facts),
-            dead=() if facts.shown.count is None else facts.shown.count.dead,
+            ownership=_ownership(snapshot),
+            dead=() if snapshot.shown.count is None else snapshot.shown.count.dead,
         ),
         "width": game.width,
         "height": game.height,
@@ -41,66 +41,69 @@ def view(facts: Facts) -> dict[str, Any]:
         "rules": next((name for name in RULES if parse_rules(name) == parse_rules(settings.rules)), "others"),
         "known_rules": RULES,
         "seconds": settings.seconds,
-        "level": settings.level if facts.has_levels else None,
+        "level": settings.level if snapshot.has_levels else None,
         "full_level": FULL_LEVEL,
-        "sittings": sittings,
-        "engine": facts.engine,
+        "players": players,
+        "engine": snapshot.engine,
         "people": {color_name(color): name for color, name in settings.people.items() if name},
         "to_play": color_name(game.to_play),
         "is_over": game.is_over,
-        "may_play": not game.is_over and (facts.is_review or settings.sittings[game.to_play] is Sitting.PERSON),
+        "may_play": not game.is_over and (snapshot.is_review or settings.players[game.to_play] is PlayerKind.PERSON),
         "shown": game.move_number,
-        "moves": len(facts.line),
+        "moves": len(snapshot.line),
         "last": _named(game.moves[-1], game) if game.moves else None,
         "captured": {color_name(color): game.captured(color) for color in (BLACK, WHITE)},
-        "result": facts.result,
-        "score": None if facts.shown.count is None else facts.shown.count.score,
-        "error": facts.shown.error,
-        "busy": facts.busy,
-        "switches": asdict(facts.switches),
-        "note": facts.note,
-        "reviewed": facts.reviewed,
-        "ways": [{"number": way.began + 1, "move": way.move and _named(way.move, game)} for way in facts.ways],
-        "way": facts.way,
-        "mistakes": _mistakes(facts),
+        "result": snapshot.result,
+        "score": None if snapshot.shown.count is None else snapshot.shown.count.score,
+        "error": snapshot.shown.error,
+        "busy": snapshot.busy,
+        "switches": asdict(snapshot.switches),
+        "note": snapshot.note,
+        "reviewed": snapshot.reviewed,
+        "variations": [
+            {"number": variation.branch_point + 1, "move": variation.move and _named(variation.move, game)}
+            for variation in snapshot.variations
+        ],
+        "variation": snapshot.variation,
+        "mistakes": _mistakes(snapshot),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
-        "estimates": {str(number): [each.winrate, each.lead] for number, each in sorted(facts.estimates.items())},
+        "estimates": {str(number): [each.winrate, each.lead] for number, each in sorted(snapshot.estimates.items())},
     }
 
 
-def _ownership(facts: Facts) -> Sequence[float] | None:
-    """Return the owners of the points, Black's view: as counted, else as the engine expects, if switched on."""
-    count, answer = facts.shown.count, facts.shown.answer
+def _ownership(snapshot: Snapshot) -> Sequence[float] | None:
+    """Return the owner of each point in Black's view: from the count, else from the engine if the switch is on."""
+    count, answer = snapshot.shown.count, snapshot.shown.answer
     if count is not None:
         return count.owners or None
-    if answer is None or answer.ownership is None or not facts.switches.territory:
+    if answer is None or answer.ownership is None or not snapshot.switches.territory:
         return None
-    return [for_color(float(each), facts.game.to_play) for each in answer.ownership]
+    return [for_color(float(each), snapshot.game.to_play) for each in answer.ownership]
 
 
 def _named(move: Move, game: Game) -> str:
     return f"{color_name(move.color).capitalize()} {format_vertex(move.vertex, game.width, game.height)}"
 
 
-def _mistakes(facts: Facts) -> list[dict[str, Any]]:
-    """Return the moves that cost their player most, by the engine's estimates before and after them."""
+def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return the moves that lost most winrate, by the engine's estimates before and after them."""
     lost: list[dict[str, Any]] = []
-    for number, move in enumerate(facts.line, 1):
-        before, after = (facts.estimates.get(each) for each in (number - 1, number))
+    for number, move in enumerate(snapshot.line, 1):
+        before, after = (snapshot.estimates.get(each) for each in (number - 1, number))
         if before is None or after is None:
             continue
         points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)
         chance = for_color(before.winrate - after.winrate, move.color)
-        if chance >= _LEAST_CHANCE:
-            name = _named(move, facts.game)
+        if chance >= _MISTAKE_WINRATE:
+            name = _named(move, snapshot.game)
             lost.append({"number": number, "move": name, "winrate": chance, "points": points})
     return sorted(lost, key=lambda each: -each["winrate"])[:MOST_MISTAKES]
 
 
 def _candidates(answer: AnalysisAnswer) -> list[Candidate]:
-    """Return the moves worth showing, the best first."""
+    """Return the moves to show, best first."""
     most = max((each.visits for each in answer.candidates), default=0)
-    worth = [each for each in answer.candidates if each.visits >= max(1.0, _LEAST_SHARE * most)]
+    worth = [each for each in answer.candidates if each.visits >= max(1.0, _MIN_VISIT_SHARE * most)]
     return worth[:MOST_CANDIDATES]
 
 

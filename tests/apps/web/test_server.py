@@ -1,4 +1,4 @@
-"""Pages get the table's changes and give it commands; strangers get nothing; the real engine plays through it all."""
+"""Pages get the session's changes and give it commands; strangers get nothing; the real engine plays through it all."""
 
 import json
 import signal
@@ -19,10 +19,10 @@ import pytest
 from click.testing import CliRunner
 
 import engine.apps.web.server as server_module
-from engine.apps.web.facts import Kind
+from engine.apps.web.game_session import GameSession
 from engine.apps.web.server import PAGE, PageServer
-from engine.apps.web.settings import GameSettings, Sitting
-from engine.apps.web.table import Table
+from engine.apps.web.settings import GameSettings, PlayerKind
+from engine.apps.web.snapshot import Kind
 from engine.apps.web.view import view
 from engine.color import BLACK, WHITE
 from engine.programs.answers import AnalysisAnswer, Candidate
@@ -33,20 +33,20 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZE = 5
-PEOPLE = {BLACK: Sitting.PERSON, WHITE: Sitting.PERSON}
+PEOPLE = {BLACK: PlayerKind.PERSON, WHITE: PlayerKind.PERSON}
 
 
 @contextmanager
-def served(host: str = "127.0.0.1") -> Iterator[tuple[Table, int]]:
-    """Yield a table of two people and the port of its pages."""
-    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
-    server = PageServer(table, host, 0)
+def served(host: str = "127.0.0.1") -> Iterator[tuple[GameSession, int]]:
+    """Yield a session of two people and the port of its pages."""
+    session = GameSession(GameSettings(SIZE, SIZE, players=PEOPLE))
+    server = PageServer(session, host, 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield table, server.server_address[1]
+        yield session, server.server_address[1]
     finally:
-        table.close()
+        session.close()
         server.shutdown()
         thread.join()
         server.server_close()
@@ -101,16 +101,16 @@ def test_a_page_hears_of_every_move() -> None:
 
 
 def test_a_page_that_is_closed_looks_no_more() -> None:
-    with served() as (table, port):
+    with served() as (session, port):
         heard = events(port)
         next(heard)
-        table.command("switch", {"analysis": True})
-        assert table.wanted() is Kind.ANALYSIS
+        session.command("switch", {"analysis": True})
+        assert session.wanted() is Kind.ANALYSIS
         heard.close()
 
         def is_given_up() -> bool:
-            table.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
-            return table.wanted() is None
+            session.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
+            return session.wanted() is None
 
         wait_until(is_given_up)
 
@@ -137,9 +137,9 @@ def test_what_cannot_be_done_is_told_in_a_line(path: str, body: str, message: st
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/events"), ("POST", "/do/resign")])
 def test_pages_of_other_sites_get_and_do_nothing(method: str, path: str, headers: dict[str, str]) -> None:
-    with served() as (table, port):
+    with served() as (session, port):
         assert ask(port, method, path, "{}" if method == "POST" else None, **headers)[0] == 403
-        now = table.facts()
+        now = session.snapshot()
     assert now.result is None
 
 
@@ -159,7 +159,7 @@ def test_no_other_site_may_frame_the_page_or_see_its_address() -> None:
 
 def test_connections_beyond_the_limit_are_refused_and_leave_room_when_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 2)
-    with served() as (table, port):
+    with served() as (session, port):
         pages = [events(port) for _ in range(2)]
         for page in pages:
             next(page)
@@ -167,7 +167,7 @@ def test_connections_beyond_the_limit_are_refused_and_leave_room_when_they_end(m
         pages.pop().close()
 
         def is_admitted() -> bool:
-            table.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
+            session.command("switch", {"territory": True})  # only what is written to a page shows that it is closed
             return ask(port, "GET", "/")[0] == 200
 
         wait_until(is_admitted)
@@ -189,7 +189,7 @@ def test_a_request_that_arrives_byte_by_byte_is_given_up(monkeypatch: pytest.Mon
 
 def test_one_change_is_encoded_once_for_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded = []
-    monkeypatch.setattr(server_module, "view", lambda facts: encoded.append(facts.version) or view(facts))
+    monkeypatch.setattr(server_module, "view", lambda snapshot: encoded.append(snapshot.version) or view(snapshot))
     with served() as (_, port):
         pages = [events(port) for _ in range(5)]
         for page in pages:
@@ -208,10 +208,10 @@ def test_numbers_without_end_are_refused(number: str) -> None:
 
 
 def test_a_comment_with_a_percentage_of_400_digits_is_a_comment() -> None:
-    with served() as (table, port):
+    with served() as (session, port):
         record = f"(;SZ[5];B[aa]C[Black {'9' * 400}.0%])"
         assert ask(port, "POST", "/game.sgf", record)[0] == 200
-        assert table.facts().estimates == {}
+        assert session.snapshot().estimates == {}
         assert next(events(port))["estimates"] == {}
 
 
@@ -236,10 +236,10 @@ def test_no_answer_waits_for_an_acknowledgement(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_record_is_opened_as_it_is_on_disk() -> None:
-    with served() as (table, port):
+    with served() as (session, port):
         record = "(;SZ[9]CA[GB2312]PB[柯洁];B[aa])"
         assert ask(port, "POST", "/game.sgf", record.encode("gb2312"))[0] == 200  # type: ignore[arg-type]
-        assert table.facts().settings.people[BLACK] == "柯洁"
+        assert session.snapshot().settings.people[BLACK] == "柯洁"
 
 
 def test_a_body_without_end_is_refused() -> None:
@@ -249,8 +249,8 @@ def test_a_body_without_end_is_refused() -> None:
 
 
 def test_the_record_comes_as_a_file() -> None:
-    with served() as (table, port):
-        table.command("play", {"move": "C3"})
+    with served() as (session, port):
+        session.command("play", {"move": "C3"})
         status, headers, content = ask(port, "GET", "/game.sgf")
     assert status == 200
     assert headers["Content-Disposition"].startswith('attachment; filename="keima-')
@@ -258,39 +258,39 @@ def test_the_record_comes_as_a_file() -> None:
 
 
 def test_the_view_shows_candidates_and_territory_only_where_they_are_switched_on() -> None:
-    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
-    table.enter()
-    table.command("play", {"move": "C3"})
-    table.command("switch", {"analysis": True})
-    task = table.next_task()
+    session = GameSession(GameSettings(SIZE, SIZE, players=PEOPLE))
+    session.page_connected()
+    session.command("play", {"move": "C3"})
+    session.command("switch", {"analysis": True})
+    task = session.next_task()
     assert task is not None
     corner = parse_vertex("A1", SIZE, SIZE)
     candidates = (Candidate(corner, 12345, 0.25, -2.0, (corner, PASS)), Candidate(PASS, 0, 0.1))
-    table.thinks(task, AnalysisAnswer(candidates, 0.25, -2.0, np.full(SIZE * SIZE, 1.0, dtype=np.float32)))
-    shown = view(table.facts())
+    session.analysis_received(task, AnalysisAnswer(candidates, 0.25, -2.0, np.full(SIZE * SIZE, 1.0, dtype=np.float32)))
+    shown = view(session.snapshot())
     assert shown["candidates"] == [{"move": "A1", "winrate": 0.25, "lead": -2.0, "visits": 12345, "pv": ["A1", "pass"]}]
     assert ">12k<" in shown["board"] and 'opacity="0.4"' not in shown["board"]
     assert shown["estimates"] == {"1": [0.75, 2.0]}
-    table.command("switch", {"analysis": False, "territory": True})
-    shown = view(table.facts())
+    session.command("switch", {"analysis": False, "territory": True})
+    shown = view(session.snapshot())
     assert shown["candidates"] == []
     # White's view was told, and White is to own everything.
     assert shown["board"].count('fill="#ffffff" opacity="0.4"') == SIZE * SIZE
 
 
 def test_the_view_names_the_moves_that_lost_most() -> None:
-    table = Table(GameSettings(SIZE, SIZE, sittings=PEOPLE))
+    session = GameSession(GameSettings(SIZE, SIZE, players=PEOPLE))
     for move in ("C3", "D3", "B2"):
-        table.command("play", {"move": move})
-    table.command("switch", {"review": True})
+        session.command("play", {"move": move})
+    session.command("switch", {"review": True})
     corner = parse_vertex("A1", SIZE, SIZE)
     # Of the side to move: Black's first move loses a fifth of the games, White's two fifths, the last one nothing much.
     for winrate, lead in ((0.75, 3.0), (0.45, 1.0), (0.95, 9.0), (0.06, -9.5)):
-        task = table.next_task()
+        task = session.next_task()
         assert task is not None
-        table.thinks(task, AnalysisAnswer((Candidate(corner, 1, winrate, lead),)))
-        table.finished(task)
-    mistakes = view(table.facts())["mistakes"]  # type: ignore[arg-type]
+        session.analysis_received(task, AnalysisAnswer((Candidate(corner, 1, winrate, lead),)))
+        session.task_finished(task)
+    mistakes = view(session.snapshot())["mistakes"]  # type: ignore[arg-type]
     assert [(each["number"], each["move"]) for each in mistakes] == [(2, "White D3"), (1, "Black C3")]
     assert [each["winrate"] for each in mistakes] == pytest.approx([0.4, 0.2])
     assert [each["points"] for each in mistakes] == pytest.approx([10.0, 4.0])
@@ -310,7 +310,7 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
             answered = next(now for now in heard if now["moves"] == 2)
             assert answered["engine"].startswith("Keima")
             assert 0 <= answered["estimates"]["1"][0] <= 1
-            ask(port, "POST", "/do/sit", '{"white": "person"}')
+            ask(port, "POST", "/do/configure", '{"white": "person"}')
             for _ in range(2):
                 ask(port, "POST", "/do/play", '{"move": "pass"}')
             ended = next(now for now in heard if now["result"])
@@ -328,7 +328,7 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
     ("words", "message"),
     [
         (["--visits", "many"], "many"),
-        (["--engine", "gnugo --mode gtp", "--visits", "3"], "belong into --engine"),
+        (["--engine", "gnugo --mode gtp", "--visits", "3"], "belong in --engine"),
         (["--handicap", "1"], "expected a handicap"),
         (["--size", "1"], "size"),
     ],

@@ -1,4 +1,5 @@
-// The page: shows what the table says, and tells it what the person does. Rules and drawing are the table's.
+// The page: shows the state that the server sends and posts the person's commands. The server knows the rules and
+// draws the board.
 "use strict";
 
 const UNIT = 40;
@@ -7,7 +8,7 @@ const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 const SVG = "http://www.w3.org/2000/svg";
 const SWITCHES = ["analysis", "territory", "review"];
 const at = (id) => document.getElementById(id);
-let table = null;
+let state = null;
 
 function send(name, fields = {}) {
   return post(`/do/${name}`, JSON.stringify(fields));
@@ -23,7 +24,7 @@ async function post(path, body) {
   }
 }
 
-// What is read aloud, or lies under a finger, is not to be replaced by itself.
+// Writes only changed text: screen readers read a replaced text again, and a pressed element would lose its click.
 function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
@@ -37,24 +38,24 @@ function showError(text) {
 
 function pointUnder(event) {
   const box = at("picture").getBoundingClientRect();
-  const scale = box.width / ((table.width - 1 + 2 * EDGE) * UNIT);
+  const scale = box.width / ((state.width - 1 + 2 * EDGE) * UNIT);
   const column = Math.round((event.clientX - box.left) / scale / UNIT - EDGE);
   const row = Math.round((event.clientY - box.top) / scale / UNIT - EDGE);
-  const isOnBoard = column >= 0 && column < table.width && row >= 0 && row < table.height;
-  return isOnBoard ? COLUMNS[column] + (table.height - row) : null;
+  const isOnBoard = column >= 0 && column < state.width && row >= 0 && row < state.height;
+  return isOnBoard ? COLUMNS[column] + (state.height - row) : null;
 }
 
 function placeOf(move) {
   if (move.toLowerCase() === "pass") return null;
   const column = COLUMNS.indexOf(move[0].toUpperCase());
-  const row = table.height - Number(move.slice(1));
+  const row = state.height - Number(move.slice(1));
   return [(column + EDGE) * UNIT, (row + EDGE) * UNIT];
 }
 
 function drawOver(stones) {
   const overlay = at("overlay");
   const size = (count) => (count - 1 + 2 * EDGE) * UNIT;
-  overlay.setAttribute("viewBox", `0 0 ${size(table.width)} ${size(table.height)}`);
+  overlay.setAttribute("viewBox", `0 0 ${size(state.width)} ${size(state.height)}`);
   overlay.replaceChildren();
   for (const {move, color, text, opacity} of stones) {
     const place = placeOf(move);
@@ -78,7 +79,7 @@ function element(name, attributes) {
 
 function drawVariation(moves) {
   const other = {black: "white", white: "black"};
-  let color = table.to_play;
+  let color = state.to_play;
   const stones = moves.map((move, index) => {
     const stone = {move, color, text: String(index + 1), opacity: 0.9};
     color = other[color];
@@ -87,28 +88,28 @@ function drawVariation(moves) {
   drawOver(stones);
 }
 
-// What the table says
+// Drawing the state
 
-function show(facts) {
-  const isNewPosition = !table || table.shown !== facts.shown || table.last !== facts.last;
-  table = facts;
-  at("picture").innerHTML = facts.board;
+function show(snapshot) {
+  const isNewPosition = !state || state.shown !== snapshot.shown || state.last !== snapshot.last;
+  state = snapshot;
+  at("picture").innerHTML = snapshot.board;
   if (isNewPosition) drawOver([]);
-  at("board").classList.toggle("may-play", facts.may_play);
-  for (const color of ["black", "white"]) showSeat(color);
-  at("board").style.setProperty("--ratio", (facts.width - 1 + 2 * EDGE) / (facts.height - 1 + 2 * EDGE));
+  at("board").classList.toggle("may-play", snapshot.may_play);
+  for (const color of ["black", "white"]) showPlayer(color);
+  at("board").style.setProperty("--ratio", (snapshot.width - 1 + 2 * EDGE) / (snapshot.height - 1 + 2 * EDGE));
   setText(at("status"), statusText());
-  setText(at("note"), facts.note);
+  setText(at("note"), snapshot.note);
   document.title = `${statusText()} · Keima`;
-  if (facts.error) showError(facts.error);
-  at("number").textContent = `${facts.shown} / ${facts.moves}`;
-  at("pass").disabled = !facts.may_play;
-  at("undo").disabled = facts.moves === 0;
-  at("resign").disabled = facts.result !== null;
-  for (const name of SWITCHES) at(name).checked = facts.switches[name];
-  for (const color of ["black", "white"]) at(`engine-${color}`).checked = facts.sittings[color] === "engine";
-  if (document.activeElement !== at("seconds")) at("seconds").value = facts.seconds ?? "";
-  showWays();
+  if (snapshot.error) showError(snapshot.error);
+  at("number").textContent = `${snapshot.shown} / ${snapshot.moves}`;
+  at("pass").disabled = !snapshot.may_play;
+  at("undo").disabled = snapshot.moves === 0;
+  at("resign").disabled = snapshot.result !== null;
+  for (const name of SWITCHES) at(name).checked = snapshot.switches[name];
+  for (const color of ["black", "white"]) at(`engine-${color}`).checked = snapshot.players[color] === "engine";
+  if (document.activeElement !== at("seconds")) at("seconds").value = snapshot.seconds ?? "";
+  showVariations();
   showLevel();
   showEstimates();
   showCandidates();
@@ -116,55 +117,55 @@ function show(facts) {
   if (!at("rules").options.length) fillNewGame();
 }
 
-function showSeat(color) {
-  const seat = at(`seat-${color}`);
-  const isEngine = table.sittings[color] === "engine";
-  const level = table.level !== null && table.level < table.full_level ? `, level ${table.level}` : "";
-  seat.querySelector("b").textContent = isEngine ? table.engine + level : table.people[color] ?? "You";
+function showPlayer(color) {
+  const panel = at(`player-${color}`);
+  const isEngine = state.players[color] === "engine";
+  const level = state.level !== null && state.level < state.full_level ? `, level ${state.level}` : "";
+  panel.querySelector("b").textContent = isEngine ? state.engine + level : state.people[color] ?? "You";
   const other = color === "black" ? "white" : "black";
-  const notes = [`${table.captured[other]} captured`];
-  if (color === "white") notes.push(`komi ${table.komi}`);
-  if (color === "black" && table.handicap) notes.push(`${table.handicap} stones`);
-  seat.querySelector("small").textContent = notes.join(", ");
-  seat.classList.toggle("to-play", table.to_play === color && !table.is_over && table.result === null);
+  const notes = [`${state.captured[other]} captured`];
+  if (color === "white") notes.push(`komi ${state.komi}`);
+  if (color === "black" && state.handicap) notes.push(`${state.handicap} stones`);
+  panel.querySelector("small").textContent = notes.join(", ");
+  panel.classList.toggle("to-play", state.to_play === color && !state.is_over && state.result === null);
 }
 
-function showWays() {
-  const select = at("way");
-  select.hidden = table.ways.length === 1;
+function showVariations() {
+  const select = at("variation");
+  select.hidden = state.variations.length === 1;
   if (document.activeElement === select) return;
   const name = ({number, move}, index) => (index === 0 ? "The game" : `Move ${number}: ${move ?? "taken back"}`);
-  select.replaceChildren(...table.ways.map((way, index) => new Option(name(way, index), index)));
-  select.value = table.way;
+  select.replaceChildren(...state.variations.map((variation, index) => new Option(name(variation, index), index)));
+  select.value = state.variation;
 }
 
 function showLevel() {
   const select = at("level");
-  at("level-label").hidden = table.level === null;
-  while (select.length < table.full_level) {
+  at("level-label").hidden = state.level === null;
+  while (select.length < state.full_level) {
     const level = select.length + 1;
-    select.add(new Option(level === table.full_level ? `${level}, full` : level, level));
+    select.add(new Option(level === state.full_level ? `${level}, full` : level, level));
   }
-  if (table.level !== null && document.activeElement !== select) select.value = table.level;
+  if (state.level !== null && document.activeElement !== select) select.value = state.level;
 }
 
 function statusText() {
-  if (table.busy === "score") return "Counting ...";
-  if (table.busy === "move") return `${table.engine} thinks ...`;
-  if (table.busy === "review") return `Reviewing: ${table.reviewed} of ${table.moves + 1} positions`;
+  if (state.busy === "score") return "Counting ...";
+  if (state.busy === "move") return `${state.engine} thinks ...`;
+  if (state.busy === "review") return `Reviewing: ${state.reviewed} of ${state.moves + 1} positions`;
   const parts = [];
-  if (table.result !== null) parts.push(`Result: ${table.result}`);
-  else if (table.score !== null) parts.push(`As it stands: ${table.score}`);
-  if (table.last) parts.push(table.last);
-  if (table.result === null && !table.is_over) parts.push(`${table.to_play === "black" ? "Black" : "White"} to play`);
+  if (state.result !== null) parts.push(`Result: ${state.result}`);
+  else if (state.score !== null) parts.push(`As it stands: ${state.score}`);
+  if (state.last) parts.push(state.last);
+  if (state.result === null && !state.is_over) parts.push(`${state.to_play === "black" ? "Black" : "White"} to play`);
   return parts.join(" · ");
 }
 
 function showEstimates() {
   const graph = at("graph");
-  const last = Math.max(table.moves, 20);
+  const last = Math.max(state.moves, 20);
   const x = (number) => (400 * number) / last;
-  const known = Object.entries(table.estimates).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
+  const known = Object.entries(state.estimates).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
   const drawn = [element("line", {x1: 0, x2: 400, y1: 50, y2: 50, stroke: "#888", "stroke-dasharray": "4 4"})];
   if (known.length) {
     const line = known.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join("L");
@@ -173,9 +174,9 @@ function showEstimates() {
     drawn.push(element("path", {d: `M${first} 100L${line}L${end} 100Z`, fill: "#0008"}));
     drawn.push(element("path", {d: `M${line}`, fill: "none", stroke: "#2f8fd8", "stroke-width": 2, "vector-effect": "non-scaling-stroke"}));
   }
-  drawn.push(element("line", {x1: x(table.shown), x2: x(table.shown), y1: 0, y2: 100, stroke: "#c0392b", "vector-effect": "non-scaling-stroke"}));
+  drawn.push(element("line", {x1: x(state.shown), x2: x(state.shown), y1: 0, y2: 100, stroke: "#c0392b", "vector-effect": "non-scaling-stroke"}));
   graph.replaceChildren(...drawn);
-  const now = table.estimates[table.shown] ?? table.estimates[table.shown - 1];
+  const now = state.estimates[state.shown] ?? state.estimates[state.shown - 1];
   at("estimate").textContent = now ? `Black wins ${(100 * now[0]).toFixed(1)} %${now[1] === null ? "" : `, ${leadText(now[1])}`}` : "";
 }
 
@@ -203,40 +204,40 @@ function showCandidates() {
     visits.toLocaleString("en"),
     pv.join(" "),
   ];
-  fillRows("candidates", table.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
+  fillRows("candidates", state.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
 }
 
 function showMistakes() {
   const cells = ({number, move, winrate, points}) => [
     String(number), move, `${(100 * winrate).toFixed(1)} %`, points === null ? "" : points.toFixed(1),
   ];
-  fillRows("mistakes", table.switches.review ? table.mistakes : [], cells, ({number}) => ({number}));
+  fillRows("mistakes", state.switches.review ? state.mistakes : [], cells, ({number}) => ({number}));
 }
 
 function fillNewGame() {
-  at("rules").replaceChildren(...table.known_rules.map((name) => new Option(name, name)));
-  if (table.known_rules.includes(table.rules)) at("rules").value = table.rules;
-  at("size").value = table.width === table.height ? table.width : `${table.width}x${table.height}`;
-  at("komi").value = table.komi;
-  at("handicap").value = table.handicap;
-  const {black, white} = table.sittings;
+  at("rules").replaceChildren(...state.known_rules.map((name) => new Option(name, name)));
+  if (state.known_rules.includes(state.rules)) at("rules").value = state.rules;
+  at("size").value = state.width === state.height ? state.width : `${state.width}x${state.height}`;
+  at("komi").value = state.komi;
+  at("handicap").value = state.handicap;
+  const {black, white} = state.players;
   at("you").value = black === "person" ? (white === "person" ? "both" : "black") : white === "person" ? "white" : "none";
 }
 
-// What the person does
+// Sending commands
 
 at("board").addEventListener("click", (event) => {
-  const move = table && pointUnder(event);
-  if (move && table.may_play) send("play", {move});
+  const move = state && pointUnder(event);
+  if (move && state.may_play) send("play", {move});
 });
 at("board").addEventListener("pointermove", (event) => {
-  const move = table && table.may_play && event.pointerType === "mouse" ? pointUnder(event) : null;
-  if (table) drawOver(move ? [{move, color: table.to_play, opacity: 0.4}] : []);
+  const move = state && state.may_play && event.pointerType === "mouse" ? pointUnder(event) : null;
+  if (state) drawOver(move ? [{move, color: state.to_play, opacity: 0.4}] : []);
 });
-at("board").addEventListener("pointerleave", () => table && drawOver([]));
+at("board").addEventListener("pointerleave", () => state && drawOver([]));
 
 const steps = {
-  start: () => 0, back: () => Math.max(0, table.shown - 1), on: () => table.shown + 1, end: () => table.moves,
+  start: () => 0, back: () => Math.max(0, state.shown - 1), on: () => state.shown + 1, end: () => state.moves,
 };
 for (const button of document.querySelectorAll("[data-to]")) {
   button.addEventListener("click", () => send("go", {to: steps[button.dataset.to]()}));
@@ -244,19 +245,19 @@ for (const button of document.querySelectorAll("[data-to]")) {
 at("pass").addEventListener("click", () => send("play", {move: "pass"}));
 at("undo").addEventListener("click", () => send("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && send("resign"));
-at("way").addEventListener("change", () => { send("way", {to: Number(at("way").value)}); at("way").blur(); });
+at("variation").addEventListener("change", () => { send("variation", {to: Number(at("variation").value)}); at("variation").blur(); });
 at("count").addEventListener("click", () => send("count"));
 for (const name of SWITCHES) {
   at(name).addEventListener("change", () => send("switch", {[name]: at(name).checked}));
 }
 for (const color of ["black", "white"]) {
-  at(`engine-${color}`).addEventListener("change", (event) => send("sit", {[color]: event.target.checked ? "engine" : "person"}));
+  at(`engine-${color}`).addEventListener("change", (event) => send("configure", {[color]: event.target.checked ? "engine" : "person"}));
 }
-at("level").addEventListener("change", () => { send("sit", {level: at("level").value}); at("level").blur(); });
-at("seconds").addEventListener("change", () => send("sit", {seconds: at("seconds").value}));
+at("level").addEventListener("change", () => { send("configure", {level: at("level").value}); at("level").blur(); });
+at("seconds").addEventListener("change", () => send("configure", {seconds: at("seconds").value}));
 at("graph").addEventListener("click", (event) => {
   const box = at("graph").getBoundingClientRect();
-  send("go", {to: Math.round((Math.max(table.moves, 20) * (event.clientX - box.left)) / box.width)});
+  send("go", {to: Math.round((Math.max(state.moves, 20) * (event.clientX - box.left)) / box.width)});
 });
 at("mistakes").tBodies[0].addEventListener("click", (event) => {
   const row = event.target.closest("tr");
@@ -268,17 +269,17 @@ body.addEventListener("mouseover", (event) => {
   if (row) drawVariation(row.dataset.pv.split(" "));
 });
 body.addEventListener("mouseleave", () => drawOver([]));
-// An analysis may change the row while it is pressed: the move that was there then is meant.
+// An analysis may change the row between press and release, so the move is the one at the press.
 let pressed = null;
 body.addEventListener("pointerdown", (event) => { pressed = event.target.closest("tr")?.dataset.move; });
-body.addEventListener("click", () => pressed && table.may_play && send("play", {move: pressed}));
+body.addEventListener("click", () => pressed && state.may_play && send("play", {move: pressed}));
 at("new").addEventListener("submit", (event) => {
   event.preventDefault();
   const mine = {black: ["black"], white: ["white"], both: ["black", "white"], none: []}[at("you").value];
-  const sitting = (color) => (mine.includes(color) ? "person" : "engine");
+  const kindOf = (color) => (mine.includes(color) ? "person" : "engine");
   send("new", {
     size: at("size").value, komi: at("komi").valueAsNumber, handicap: at("handicap").valueAsNumber,
-    rules: at("rules").value, black: sitting("black"), white: sitting("white"),
+    rules: at("rules").value, black: kindOf("black"), white: kindOf("white"),
   });
 });
 at("open").addEventListener("change", () => {
@@ -287,15 +288,15 @@ at("open").addEventListener("change", () => {
   at("open").value = "";
 });
 addEventListener("keydown", (event) => {
-  if (!table || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!state || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("select, input:not([type=checkbox])")) return;
   const keys = {
     ArrowLeft: () => send("go", {to: steps.back()}), ArrowRight: () => send("go", {to: steps.on()}),
-    Home: () => send("go", {to: 0}), End: () => send("go", {to: table.moves}),
-    a: () => send("switch", {analysis: !table.switches.analysis}), t: () => send("switch", {territory: !table.switches.territory}),
-    r: () => send("switch", {review: !table.switches.review}),
-    b: () => table.way !== 0 && send("way", {to: 0}),
-    u: () => send("undo"), p: () => table.may_play && send("play", {move: "pass"}),
+    Home: () => send("go", {to: 0}), End: () => send("go", {to: state.moves}),
+    a: () => send("switch", {analysis: !state.switches.analysis}), t: () => send("switch", {territory: !state.switches.territory}),
+    r: () => send("switch", {review: !state.switches.review}),
+    b: () => state.variation !== 0 && send("variation", {to: 0}),
+    u: () => send("undo"), p: () => state.may_play && send("play", {move: "pass"}),
   };
   if (keys[event.key]) {
     event.preventDefault();
@@ -303,7 +304,8 @@ addEventListener("keydown", (event) => {
   }
 });
 
-// A browser keeps six connections to a program: tabs in the background hold none, and ask for no analysis.
+// Browsers open at most six connections to one server, so tabs in the background hold none; without a connection they
+// request no analysis either.
 let events = null;
 function listen() {
   events?.close();

@@ -1,12 +1,12 @@
-"""The thinker: a thread that has a GTP program do what the table wants of its engine."""
+"""The engine worker: a thread that executes a session's tasks with a GTP program."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable
 
-from engine.apps.web.facts import MOST_CANDIDATES, Count, Kind, Task
-from engine.apps.web.table import Table
+from engine.apps.web.game_session import GameSession
+from engine.apps.web.snapshot import MOST_CANDIDATES, Count, Kind, Task
 from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE, color_name
 from engine.errors import BadVertex, GoError, IllegalMove
@@ -23,44 +23,44 @@ from engine.vertex import parse_vertex, points
 log = logging.getLogger(__name__)
 
 _PATIENCE = 600.0
-"""Seconds that a move or a count may take."""
+"""Most seconds for a move or a count."""
 _END_SECONDS = 20.0
-"""That an analysis may take to end."""
+"""Most seconds for an analysis to end after an interrupt."""
 _REVIEW_SECONDS = 1.0
-"""For each position of a review, where the engine's moves have no time of their own."""
+"""Seconds for each position of a review, if no time per move is set."""
 _CLOSE_SECONDS = 3.0
-"""That a program has to end by itself when the page is closed."""
+"""Seconds that the program has to exit by itself before it is killed."""
 _CANCELLABLE = "kata-search_analyze_cancellable"
-"""Ends as soon as nobody wants its move any more; what moves by itself thinks to its end first."""
+"""Preferred because it can be interrupted; genmove commands search to their end."""
 _LEVEL = "level"
 _KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
-"""A line each fifth of a second, with what the page draws: all moves would make it too long to be read whole."""
+"""A line every 0.2 s with what the page draws; with all moves it would be too long to be read whole."""
 
 
-class Thinker:
-    """Serves one table with one program, which is started again when it has failed and is wanted again."""
+class EngineWorker:
+    """Executes the tasks of one session with one program; after a failure the next task starts it again."""
 
-    def __init__(self, table: Table, command: str) -> None:
-        self._table = table
+    def __init__(self, session: GameSession, command: str) -> None:
+        self._session = session
         self._follower = Follower(command, _PATIENCE)
         self._task: Task | None = None
-        self._told_seconds: float | None = None
-        self._told_level = FULL_LEVEL
-        self._thread = threading.Thread(target=self._run, name="thinker", daemon=True)
-        table.on_new_ticket(self.interrupt)
+        self._sent_seconds: float | None = None
+        self._sent_level = FULL_LEVEL
+        self._thread = threading.Thread(target=self._run, name="engine worker", daemon=True)
+        session.on_new_ticket(self.interrupt)
 
     def start(self) -> None:
-        """Start the program and serve the table."""
+        """Start the thread, which starts the program."""
         self._thread.start()
 
     def interrupt(self) -> None:
-        """End what is under way if nobody wants it any more."""
+        """Interrupt the running task if it is outdated."""
         task = self._task
-        if task is not None and not self._table.is_wanted(task):
+        if task is not None and not self._session.is_wanted(task):
             self._follower.interrupt(_END_SECONDS)
 
     def close(self) -> None:
-        """End the program and the thread; the table is closed before."""
+        """End the program and the thread. Close the session first."""
         self.interrupt()
         self._thread.join(timeout=_CLOSE_SECONDS)
         self._follower.kill()
@@ -68,16 +68,16 @@ class Thinker:
 
     def _run(self) -> None:
         self._try(None)
-        while (task := self._table.next_task()) is not None:
+        while (task := self._session.next_task()) is not None:
             self._task = task
             self._try(task)
             self._task = None
         self._follower.close()
 
     def _try(self, task: Task | None) -> None:
-        """Start the program unless it runs, and do the task, if there is one; tell the table what fails.
+        """Start the program unless it runs, execute the task, if any, and report failures to the session.
 
-        A program that has run until now gets a second chance: it may have ended long before anybody asked it.
+        A program that was running is started once more: it may have exited while it was idle.
         """
         has_run = self._follower.is_running
         try:
@@ -88,23 +88,23 @@ class Thinker:
         except ProgramFailure as failure:
             log.warning("the engine failed: %s", failure)
             self._follower.kill()
-            if has_run and task is not None and self._table.is_wanted(task):
+            if has_run and task is not None and self._session.is_wanted(task):
                 self._try(task)
             else:
-                self._table.failed(task, f"The engine failed. {failure.detail}")
+                self._session.task_failed(task, f"The engine failed. {failure.detail}")
         except GoError as error:
-            self._table.failed(task, str(error))
-        except Exception as error:  # a fault of ours must not leave the page waiting for ever
+            self._session.task_failed(task, str(error))
+        except Exception as error:  # otherwise the page would wait forever
             log.exception("a task failed")
             self._follower.kill()
-            self._table.failed(task, f"Keima failed: {error!r}")
+            self._session.task_failed(task, f"Keima failed: {error!r}")
 
     def _start(self) -> None:
         self._follower.start()
-        self._told_seconds, self._told_level = None, FULL_LEVEL
+        self._sent_seconds, self._sent_level = None, FULL_LEVEL
         ask_for_movers(self._follower)
         name = introduced(self._follower.ask) or self._follower.command
-        self._table.sit_down(name, has_levels=self._follower.lists(_LEVEL))
+        self._session.engine_started(name, has_levels=self._follower.lists(_LEVEL))
 
     def _do(self, task: Task) -> None:
         if not self._follower.follow(task.game):
@@ -120,11 +120,11 @@ class Thinker:
                 self._count(task)
 
     def _move(self, task: Task) -> None:
-        self._tell_seconds(task.seconds)
-        self._tell_level(task.level)
+        self._send_seconds(task.seconds)
+        self._send_level(task.level)
         color, follower = color_name(task.game.to_play), self._follower
         word = follower.first_listed(_CANCELLABLE, "kata-genmove_analyze", "lz-genmove_analyze")
-        lines = _Lines(self._table, task, self.interrupt)
+        lines = _LineReader(self._session, task, self.interrupt)
         if word is None:
             reply = follower.ask(f"genmove {color}")
             lines.played = reply.text
@@ -137,67 +137,67 @@ class Thinker:
             case "cancelled":
                 pass
             case "resign":
-                self._table.resigns(task)
+                self._session.engine_resigned(task)
             case text:
                 self._play(task, text, is_played=word != _CANCELLABLE)
 
     def _play(self, task: Task, text: str, is_played: bool) -> None:
-        """Play the move that the program tells, which it has played itself or has to be told like others."""
+        """Play the move `text`. is_played: the program has already played it on its own board."""
         try:
             vertex = parse_vertex(text, task.game.width, task.game.height)
             if is_played:
                 self._follower.played(vertex)
-            self._table.moves(task, vertex)
+            self._session.engine_moved(task, vertex)
         except (BadVertex, IllegalMove) as error:
             self._follower.lose_track()
             raise GoError(f"The engine played {text!r}: {error}") from error
 
-    def _tell_seconds(self, seconds: float | None) -> None:
-        """Tell how long a move may take: so many seconds for every single one, or as long as the engine likes."""
-        if seconds == self._told_seconds or not self._follower.lists("time_settings"):
+    def _send_seconds(self, seconds: float | None) -> None:
+        """Send the time per move in seconds; None sends no limit."""
+        if seconds == self._sent_seconds or not self._follower.lists("time_settings"):
             return
         reply = self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
-        if not reply.ok and seconds is not None:  # GTP has whole seconds only
+        if not reply.ok and seconds is not None:  # GTP specifies integers, so some programs refuse fractions
             self._follower.ask(f"time_settings 0 {max(1, round(seconds))} 1")
-        self._told_seconds = seconds
+        self._sent_seconds = seconds
 
-    def _tell_level(self, level: int) -> None:
-        """Tell at which level to play; GNU Go knows the command and the numbers, too."""
-        if level != self._told_level and self._follower.lists(_LEVEL):
+    def _send_level(self, level: int) -> None:
+        """Send the playing level; GNU Go has the same command and levels."""
+        if level != self._sent_level and self._follower.lists(_LEVEL):
             self._follower.ask(f"{_LEVEL} {level}")
-            self._told_level = level
+            self._sent_level = level
 
     def _review(self, task: Task) -> None:
-        """Think about one position of a game for as long as a move takes."""
+        """Analyze one position for the time of a move."""
         if not task.game.is_over:
             until = time.monotonic() + (task.seconds or _REVIEW_SECONDS)
 
-            def look() -> None:
-                if time.monotonic() >= until or not self._table.is_wanted(task):
+            def on_line() -> None:
+                if time.monotonic() >= until or not self._session.is_wanted(task):
                     self._follower.interrupt(_END_SECONDS)
 
-            self._watch(task, look)
-        self._table.finished(task)
+            self._watch(task, on_line)
+        self._session.task_finished(task)
 
     def _analyse(self, task: Task) -> None:
-        """Think until nobody wants it any more."""
+        """Analyze until the task is outdated."""
         self._watch(task, self.interrupt)
-        self._table.finished(task)
+        self._session.task_finished(task)
 
-    def _watch(self, task: Task, look: Callable[[], None]) -> None:
-        """Tell the table what the program thinks; `look` is called at each line, and may end it."""
+    def _watch(self, task: Task, on_line: Callable[[], None]) -> None:
+        """Pass the program's analysis to the session; `on_line` is called after each line and may interrupt it."""
         word = self._follower.first_listed("kata-analyze", "lz-analyze")
         if word is None:
             raise GoError("The engine lists neither kata-analyze nor lz-analyze.")
         command = f"{word} {color_name(task.game.to_play)} {_options(word)}"
-        reply = self._follower.program.watch(command, _Lines(self._table, task, look))
+        reply = self._follower.program.watch(command, _LineReader(self._session, task, on_line))
         if not reply.ok:
             raise GoError(f"The engine refuses to analyse: {reply.text}")
 
     def _count(self, task: Task) -> None:
-        """Count with the engine's dead stones; by its own word where it has one. A void game is not counted."""
+        """Count with the engine's dead stones, by its final_score if possible. A void game is not counted."""
         if task.game.no_result:
-            self._table.counts(task, Count(VOID))
+            self._session.position_counted(task, Count(VOID))
             return
         dead: list[int] = []
         if self._follower.lists("final_status_list"):
@@ -210,11 +210,11 @@ class Thinker:
             score = reply.text.split()[0] if reply.text.split() else "0"
         else:
             score = format_score(final_score(task.game, dead))
-        self._table.counts(task, Count(score, tuple(dead), _owners(task.game, dead)))
+        self._session.position_counted(task, Count(score, tuple(dead), _owners(task.game, dead)))
 
 
 def _owners(game: Game, dead: list[int]) -> tuple[float, ...]:
-    """Return who owns each point that is empty once the dead stones are off."""
+    """Return the owner of each point that is empty after the removal of dead stones: 1 Black, -1 White, else 0."""
     board = without_chains(game.board, dead)
     owner, _ = ownership_map(game, board)
     shown = {BLACK: 1.0, WHITE: -1.0}
@@ -222,25 +222,25 @@ def _owners(game: Game, dead: list[int]) -> tuple[float, ...]:
     return tuple(shown.get(each, 0.0) for each in free)
 
 
-class _Lines:
-    """Reads the lines of one analysis and tells the table."""
+class _LineReader:
+    """Parses the lines of one analysis and passes them to the session."""
 
-    def __init__(self, table: Table, task: Task, look: Callable[[], None] = lambda: None) -> None:
-        """look: called after every line; what was no longer wanted when it began has to be ended there."""
+    def __init__(self, session: GameSession, task: Task, on_line: Callable[[], None] = lambda: None) -> None:
+        """on_line: called after every line; must interrupt a task that was already outdated when it began."""
         self.played = ""
-        self._table = table
+        self._session = session
         self._task = task
-        self._look = look
+        self._on_line = on_line
 
     def __call__(self, line: str) -> None:
-        """Take a line."""
+        """Handle one line of output."""
         if line.startswith("play "):
             self.played = line.removeprefix("play ").strip()
             return
         answer = parse_analysis(line, self._task.game.width, self._task.game.height)
         if answer is not None:
-            self._table.thinks(self._task, answer)
-        self._look()
+            self._session.analysis_received(self._task, answer)
+        self._on_line()
 
 
 def _options(word: str) -> str:

@@ -1,4 +1,4 @@
-"""What is known of a table: what its engine is asked and has said, and what pages see."""
+"""Plain data of a game session: tasks for the engine, its results, and the snapshot that pages get."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,11 +9,11 @@ from engine.programs.answers import AnalysisAnswer
 from engine.settings.levels import FULL_LEVEL
 
 MOST_CANDIDATES = 12
-"""Moves of an analysis that pages show."""
+"""Moves of an analysis that pages show, at most."""
 
 
 class Kind(StrEnum):
-    """What an engine can be asked to do."""
+    """Kinds of tasks for the engine."""
 
     MOVE = "move"
     ANALYSIS = "analysis"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Task:
-    """Something to do about a position. `ticket` tells whether it is still wanted when it is done."""
+    """A task for the engine: one position. A result with an outdated `ticket` is discarded."""
 
     kind: Kind
     game: Game
@@ -42,9 +42,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Count:
-    """A counted position: the score as SGF has results, dead stones, and each point's owner as `ownership` has it.
+    """A counted position.
 
-    owners: [area] in policy order, 0 where a stone lives.
+    score: in SGF notation, such as "B+3.5". dead: vertices of dead stones. owners: [area] in policy order, 1 Black, -1
+    White, 0 at living stones.
     """
 
     score: str
@@ -54,7 +55,7 @@ class Count:
 
 @dataclass
 class Shown:
-    """What a page sees beside the game: the last analysis, a count, messages."""
+    """Results shown beside the game: the last analysis, a count, an error message."""
 
     answer: AnalysisAnswer | None = None
     count: Count | None = None
@@ -63,7 +64,7 @@ class Shown:
 
 @dataclass
 class Switches:
-    """What a page can switch on: the engine's candidates, expected ownership, a review of every position."""
+    """Switches of the page: the engine's candidate moves, expected ownership, a review of all positions."""
 
     analysis: bool = False
     territory: bool = False
@@ -76,22 +77,25 @@ class Switches:
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way that a game went: after so many moves of another way it has a move of its own, unless it was taken back."""
+class Variation:
+    """A line of play, named by where it branches off: its first `branch_point` moves belong to another line.
 
-    began: int
+    move: the first different move, None after it was taken back.
+    """
+
+    branch_point: int
     move: Move | None
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The table at one moment, for a page.
+class Snapshot:
+    """The state of a session at one moment, for pages.
 
-    game: at the position shown. line: all moves that were played. is_review: a move here begins another way, or goes on
-    after a result. has_levels: whether the engine plays at a level that it is told.
-    estimates: by the number of moves before the position. note: what a record that was opened says of it.
-    reviewed: so many positions.
-    ways: all that were tried of this game, the first is the game itself. way: which of them the line is.
+    game: at the position shown. line: all moves of the line of play. is_review: a move here starts a new variation or
+    continues after a result. has_levels: whether the engine has the GTP command `level`.
+    estimates: by the number of moves before the position. note: the record's comment on the position shown.
+    reviewed: number of reviewed positions.
+    variations: all lines of play, first the game itself. variation: index of the one shown.
     """
 
     version: int
@@ -108,5 +112,5 @@ class Facts:
     estimates: dict[int, Estimate] = field(default_factory=dict)
     note: str = ""
     reviewed: int = 0
-    ways: tuple[Way, ...] = (Way(0, None),)
-    way: int = 0
+    variations: tuple[Variation, ...] = (Variation(0, None),)
+    variation: int = 0
