@@ -38,6 +38,7 @@ resign  give the game up
 quit    stop here; the game is saved"""
 
 
+# More than 8 parameters: they are the command's options, which click passes by name.
 def cli_play(
     make_player: "Callable[[int, int], Player]",
     limits: "Limits",
@@ -87,6 +88,7 @@ def cli_play(
         player.close()
 
 
+# More than 8 parameters: they are the command's options, which click passes by name.
 def play_terminal(
     player: "Player",
     width: int,

@@ -316,6 +316,7 @@ def _write_globals(
         out[out.shape[0] - 1] = komi_wave(komi, points)
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def encode_katago(
     version: int,

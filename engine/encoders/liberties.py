@@ -21,6 +21,7 @@ KOMI_SCALE = 15.0
 """Komi plus bonuses, in points, at which the komi input is 1."""
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def encode_liberties(
     boards: NDArray[np.int16],

@@ -23,6 +23,7 @@ Floats = NDArray[np.float32]
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def find(
     keys: NDArray[np.uint64],
@@ -110,6 +111,7 @@ def store_rows(slots: NDArray[np.int64], count: int, fresh: Floats, stored: Floa
         copy_row(fresh[j], stored[slots[j]])
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def look_up_rows(
     lock: NDArray[np.int64],
@@ -149,6 +151,7 @@ def look_up_rows(
     return unknown
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def keep_rows(
     lock: NDArray[np.int64],

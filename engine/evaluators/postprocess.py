@@ -126,6 +126,7 @@ def turn_planes(
     return count
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def write_policy(
     logits: Array,
@@ -151,6 +152,7 @@ def write_policy(
     return _divide_by_sums(policy[first : first + count])
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def _legal_logits(
     logits: Array,
@@ -262,6 +264,7 @@ def short_term_error(x: float, scale: float, form: int, linear: float) -> float:
     return softplus(0.5 * x) * math.sqrt(scale)
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def write_scores(
     raw: Array,
@@ -310,6 +313,7 @@ def write_scores(
     return finite
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def write_evaluation(
     policy_logits: Array,

@@ -24,6 +24,7 @@ _BATCH = 16
 _MAX_BATCH = 1024
 
 
+# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def evaluate_rows(
     boards: NDArray[np.int16],

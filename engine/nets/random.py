@@ -52,6 +52,7 @@ class InputFormat(Protocol):
         """Global inputs."""
 
 
+# More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.
 def random_spec(
     blocks: int,
     channels: int,

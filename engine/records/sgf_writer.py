@@ -27,6 +27,7 @@ class Variation(NamedTuple):
     comments: Mapping[int, str]
 
 
+# More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.
 def write_game(
     game: Game,
     *,

@@ -23,6 +23,7 @@ from engine.vertex import NO_POINT, PASS, points
 _TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
 
+# More than 60 lines: it is the list of a root's fields, each with where it comes from.
 def root_position(
     game: Game,
     color: int,

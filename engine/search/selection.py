@@ -70,6 +70,7 @@ def _with_rave(value: float, visits: float, rave: float, rave_value: float, bias
     return value + rave / (rave + visits + bias * rave * visits) * (rave_value / rave - value)
 
 
+# More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def choose_edge(
     tree: Tree,

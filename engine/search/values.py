@@ -154,6 +154,7 @@ def corrected(
     return float(each.raw_utility + params.numbers.subtree_value_bias_factor * bias_sums[slot, 0] / bias_sums[slot, 1])
 
 
+# More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def recompute(
     params: Params,

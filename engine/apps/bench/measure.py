@@ -52,6 +52,7 @@ class Memory:
     size: Size
 
 
+# More than 8 parameters: they are the command's options, which click passes by name.
 def cli_bench(
     program: Sequence[str],
     factories: EvaluatorFactories,

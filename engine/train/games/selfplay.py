@@ -65,6 +65,7 @@ def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
 
 
+# More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.
 def selfplay(
     settings: SelfplaySettings,
     evaluator: Evaluator,

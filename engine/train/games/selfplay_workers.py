@@ -112,6 +112,7 @@ class SelfplayWorkers:
     ) -> None:
         self.close()
 
+    # More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.
     def play(
         self,
         settings: SelfplaySettings,
