@@ -190,6 +190,9 @@ class Driver:
 
     def _look(self) -> None:
         """Ask whether the search is over, if that is due: a worker in Python need not wait until its caller does."""
+        # Once the caller has stopped the search, nobody must be called any more: an analysis may have been answered.
+        if self._control[0]["stop"]:
+            return
         now = time.monotonic()
         if now >= self._next_look and not self._has_been_over:
             self._next_look = now + _POLL_SECONDS
