@@ -1,4 +1,4 @@
-"""Tiny networks and made-up samples for tests of training. Imports no torch."""
+"""Tiny networks and random samples for tests of training. Imports no torch."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def learnable_samples(count: int, seed: int, encoder: str = ENCODER, size: int =
 
 
 class MadeUpSource:
-    """Random batches of one set of samples; remembers the losses that it is told."""
+    """Random batches of one set of samples; records the losses that it receives."""
 
     def __init__(self, batch_size: int = 8, seed: int = 0, samples: Samples | None = None) -> None:
         self.samples = learnable_samples(64, 1) if samples is None else samples

@@ -28,10 +28,10 @@ from engine.train.games.selfplay_workers import SelfplayWorkers
 from tests.train.games.test_selfplay import TINY, fake
 if __name__ == "__main__":
     with SelfplayWorkers(2) as workers:
-        def tell(stats):
+        def report(stats):
             print(*(worker.pid for worker in multiprocessing.active_children()), flush=True)
             sys.stdin.read()
-        workers.play(TINY, fake, Path(sys.argv[1]), None, 1, report=tell)
+        workers.play(TINY, fake, Path(sys.argv[1]), None, 1, report=report)
 """
 
 

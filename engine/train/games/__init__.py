@@ -1,1 +1,1 @@
-"""Games that programs play to learn and to compare: self-play and matches of two networks, many at once."""
+"""Games for training: self-play, and matches between two networks, many games at once."""

@@ -1,7 +1,7 @@
-"""Matches between two evaluators, many games at once in one process: for the gate and for rating curves.
+"""Matches between two evaluators, with many games at once in one process, for the gate and for ratings.
 
-Every opening is played twice with colors exchanged. Results come as games end, so that a sequential test may stop
-the match. Each side searches in trees of its own, which it keeps from move to move.
+Every opening is played twice with colors exchanged. Results are yielded as games end, so that a sequential test can
+stop the match. Each side has its own search trees, which it keeps from move to move.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -38,13 +38,14 @@ _LEAST_CALLS = 2
 
 @dataclass(frozen=True)
 class ArenaSettings:
-    """How a match is played.
+    """Settings of a match.
 
-    size, rules, komi: of every game; komi None for a fair one. games_at_once: what fills a batch.
-    opening_moves: drawn from the policy of one evaluator, that of the other for the next opening, at temperature 1.
-    temperature: of the choice of moves until `temperature_moves` were played, later 0.
-    resign_threshold, resign_turns: winrate, and own turns in a row below it, after which a side gives up; 0 for never.
-    longest: moves of a game at most, as a multiple of the board's points; then it is counted as it stands.
+    size, rules, komi: of every game; komi None for a fair one. games_at_once: their leaves fill a batch.
+    opening_moves: drawn from one evaluator's policy at temperature 1; the evaluators alternate between openings.
+    temperature: of the choice of moves for the first `temperature_moves` moves, then 0.
+    resign_threshold, resign_turns: a side resigns after this many own turns in a row with a winrate below the
+        threshold; 0 for never.
+    longest: maximum moves of a game, as a multiple of the board's points; then it is counted as it stands.
     """
 
     size: int = 9
@@ -61,13 +62,13 @@ class ArenaSettings:
 
     @property
     def fair_komi(self) -> float:
-        """The komi that is played with."""
+        """The komi of the games."""
         return SelfplaySettings(komi=self.komi).mean_komi(self.size)
 
 
 @dataclass(frozen=True)
 class ArenaPlayer:
-    """One side: what it evaluates by, so many visits a move, and its search; None for that of its evaluator."""
+    """One side: its evaluator, visits per move, and search parameters; None for the evaluator's defaults."""
 
     evaluator: Evaluator
     visits: int
@@ -84,9 +85,11 @@ class ArenaPlayer:
 
 @dataclass(frozen=True)
 class GameResult:
-    """One finished game. number: its own; numbers 2k and 2k + 1 have the same opening, the first player takes Black
-    in the even ones. points: the first player's, 1, 0.5 or 0. winner: color, EMPTY for a draw or no result.
-    score: Black-positive, None for a resignation or no result. record: SGF on one line.
+    """One finished game.
+
+    number: games 2k and 2k + 1 have the same opening; the first player has Black in even games. points: of the first
+    player, 1, 0.5 or 0. winner: color, EMPTY for a draw or no result. score: Black-positive, None for a resignation or
+    no result. record: SGF on one line.
     """
 
     number: int
@@ -107,9 +110,9 @@ class GameResult:
 def arena(
     settings: ArenaSettings, first: ArenaPlayer, second: ArenaPlayer, games: int
 ) -> Generator[GameResult, None, None]:
-    """Play games 0 to games - 1 and yield each result as the game ends; a caller that stops listening ends the match.
+    """Play games 0 to games - 1 and yield each result as the game ends; closing the generator stops the match.
 
-    The same settings and evaluators give the same games. Raises GoError on rules that score territory.
+    Equal settings and evaluators give equal games. Raises GoError on rules that score territory.
     """
     if not parse_rules(settings.rules).is_area:
         raise GoError(f"rules {settings.rules!r}: expected rules that score area")
@@ -118,7 +121,7 @@ def arena(
 
 
 def draw_openings(settings: ArenaSettings, evaluators: Sequence[Evaluator], count: int) -> list[Game]:
-    """Return games after moves drawn from a policy, the evaluators taking turns. Openings that end a game are cut."""
+    """Return games after opening moves drawn from the policies of alternating evaluators, without passes."""
     games = [Game(settings.size, rules=parse_rules(settings.rules), komi=settings.fair_komi) for _ in range(count)]
     generators = [np.random.default_rng([settings.seed, number]) for number in range(count)]
     for turn, evaluator in enumerate(evaluators):
@@ -146,7 +149,7 @@ def _draw_moves(
                 game.play(game.to_play, from_policy_index(index, size, size))
 
 
-class _Seated:
+class _GameInProgress:
     """A game in progress."""
 
     def __init__(self, settings: ArenaSettings, number: int, game: Game) -> None:
@@ -164,8 +167,8 @@ class _Seated:
     def first_is_black(self) -> bool:
         return self.number % 2 == 0
 
-    def seat(self) -> int:
-        """Return who is to move."""
+    def side(self) -> int:
+        """Return the player to move, FIRST or SECOND."""
         return FIRST if (self.game.to_play == BLACK) == self.first_is_black else SECOND
 
 
@@ -177,10 +180,11 @@ class _Arena:
         count = max(1, min(settings.games_at_once, games))
         self._forests = [self._forest(player, count) for player in players]
         room = min(player.evaluator.attributes.max_batch for player in players)
+        # At least two groups: one's moves are played while the other's leaves are evaluated.
         groups = min(count, max(_LEAST_CALLS, -(-count // room)))
         self._groups = [list(range(first, count, groups)) for first in range(groups)]
         self._workers = [[forest.new_worker(len(group)) for forest in self._forests] for group in self._groups]
-        self._seated: dict[int, _Seated] = {}
+        self._playing: dict[int, _GameInProgress] = {}
         self._finished: list[GameResult] = []
 
     def _forest(self, player: ArenaPlayer, count: int) -> Forest:
@@ -191,97 +195,97 @@ class _Arena:
         return Forest(player.evaluator, game, count, nodes, most_moves=most_moves, with_rave=rave, seed=settings.seed)
 
     def play(self) -> Iterator[GameResult]:
-        """Play and yield every result."""
+        """Play all games and yield each result."""
         for group in self._groups:
             for tree in group:
-                self._sit_down(tree)
-        while self._seated or self._finished:
+                self._start_game(tree)
+        while self._playing or self._finished:
             for group, workers in zip(self._groups, self._workers, strict=True):
-                self._go_on(group, workers)
+                self._advance_group(group, workers)
                 while self._finished:
                     yield self._finished.pop(0)
 
-    def _go_on(self, group: list[int], workers: list[Worker]) -> None:
-        """Take in what was evaluated for a group, play the moves that are found, and send the next leaves."""
+    def _advance_group(self, group: list[int], workers: list[Worker]) -> None:
+        """Back up a group's evaluations, play the moves of finished searches, and send the next leaves."""
         for forest, worker in zip(self._forests, workers, strict=True):
             forest.receive(worker)
         waiting: list[list[int]] = [[], []]
         for tree in group:
-            if tree in self._seated:
-                waiting[self._seated[tree].seat()].append(tree)
+            if tree in self._playing:
+                waiting[self._playing[tree].side()].append(tree)
         while any(waiting):
-            seat = FIRST if waiting[FIRST] else SECOND
-            trees, waiting[seat] = waiting[seat], []
-            for tree in self._forests[seat].collect(workers[seat], trees):
-                self._move(tree, seat)
-                if tree in self._seated:
-                    waiting[self._seated[tree].seat()].append(tree)
+            side = FIRST if waiting[FIRST] else SECOND
+            trees, waiting[side] = waiting[side], []
+            for tree in self._forests[side].collect(workers[side], trees):
+                self._move(tree, side)
+                if tree in self._playing:
+                    waiting[self._playing[tree].side()].append(tree)
         for forest, worker in zip(self._forests, workers, strict=True):
             if worker.rows:
                 forest.send(worker)
 
-    def _sit_down(self, tree: int) -> None:
-        """Begin the next game at a tree, if there is one."""
+    def _start_game(self, tree: int) -> None:
+        """Start the next game in a tree, if there is one."""
         while self._next < self._games:
             number, self._next = self._next, self._next + 1
-            seated = _Seated(self._settings, number, self._openings[number // 2].copy())
-            if not seated.is_over:
-                self._seated[tree] = seated
+            current = _GameInProgress(self._settings, number, self._openings[number // 2].copy())
+            if not current.is_over:
+                self._playing[tree] = current
                 self._search(tree)
                 return
-            self._finish(seated)
+            self._finish(current)
 
     def _search(self, tree: int) -> None:
-        """Begin the search for the side to move."""
-        seated = self._seated[tree]
-        game, seat = seated.game, seated.seat()
-        player, forest = self._players[seat], self._forests[seat]
-        forest.begin(tree, game, game.to_play, avoid=seated.referee.pointless(game.to_play))
-        seed = int(seated.generator.integers(_SEEDS))
-        forest.search(tree, player.search, player.visits, seed, seated.generator)
+        """Start the search for the side to move."""
+        current = self._playing[tree]
+        game, side = current.game, current.side()
+        player, forest = self._players[side], self._forests[side]
+        forest.begin(tree, game, game.to_play, avoid=current.referee.pointless(game.to_play))
+        seed = int(current.generator.integers(_SEEDS))
+        forest.search(tree, player.search, player.visits, seed, current.generator)
 
-    def _move(self, tree: int, seat: int) -> None:
-        """Play what a search found, or give up; go on with the next move or the next game."""
-        seated, settings = self._seated[tree], self._settings
-        game, forest = seated.game, self._forests[seat]
+    def _move(self, tree: int, side: int) -> None:
+        """Play the move of a finished search or resign; then start the next search or the next game."""
+        current, settings = self._playing[tree], self._settings
+        game, forest = current.game, self._forests[side]
         color, root = game.to_play, forest.trees[tree].nodes[ROOT]
         hopeless = (1 + for_color(float(root["value"]), color)) / 2 < settings.resign_threshold
-        seated.hopeless[color] = seated.hopeless[color] + 1 if hopeless else 0
-        if hopeless and seated.hopeless[color] >= settings.resign_turns:
-            seated.resigned = color
+        current.hopeless[color] = current.hopeless[color] + 1 if hopeless else 0
+        if hopeless and current.hopeless[color] >= settings.resign_turns:
+            current.resigned = color
         else:
             temperature = settings.temperature if game.move_number < settings.temperature_moves else 0.0
-            params = self._players[seat].search
+            params = self._players[side].search
             game.play(
-                color, choose_vertex(forest.trees[tree], forest.roots[tree], params, temperature, seated.generator)
+                color, choose_vertex(forest.trees[tree], forest.roots[tree], params, temperature, current.generator)
             )
-            seated.referee.watch()
-        if seated.is_over:
-            del self._seated[tree]
-            self._finish(seated)
-            self._sit_down(tree)
+            current.referee.watch()
+        if current.is_over:
+            del self._playing[tree]
+            self._finish(current)
+            self._start_game(tree)
         else:
             self._search(tree)
 
-    def _finish(self, seated: _Seated) -> None:
-        game, score = seated.game, None
-        if seated.resigned is not None:
-            winner, text = opponent(seated.resigned), f"{color_letter(opponent(seated.resigned))}+R"
+    def _finish(self, current: _GameInProgress) -> None:
+        game, score = current.game, None
+        if current.resigned is not None:
+            winner, text = opponent(current.resigned), f"{color_letter(opponent(current.resigned))}+R"
         else:
-            result = seated.referee.result()
+            result = current.referee.result()
             score, winner = result.score, EMPTY if result.winner is None else result.winner
             text = VOID if score is None else format_score(score)
-        own = BLACK if seated.first_is_black else WHITE
+        own = BLACK if current.first_is_black else WHITE
         points = 0.5 if winner == EMPTY else float(winner == own)
         names = [player.name for player in self._players]
-        black, white = names if seated.first_is_black else names[::-1]
-        record = write_game(game, result=text, black=black, white=white, round_name=str(seated.number))
+        black, white = names if current.first_is_black else names[::-1]
+        record = write_game(game, result=text, black=black, white=white, round_name=str(current.number))
         moves, flat = game.move_number, " ".join(record.split())
         self._finished.append(
-            GameResult(seated.number, seated.first_is_black, points, winner, score, moves, text, flat)
+            GameResult(current.number, current.first_is_black, points, winner, score, moves, text, flat)
         )
 
     def close(self) -> None:
-        """Stop the forests' threads once they have finished what they do."""
+        """Stop the forests' threads when their current work is done."""
         for forest in self._forests:
             forest.close()

@@ -1,4 +1,4 @@
-"""When a game that programs play among themselves is over, and how it counts; rules that score area."""
+"""Decides when a game between programs is over, and scores it under area rules."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from engine.vertex import points
 
 
 class Referee:
-    """Watches one game. most_moves: after which it is counted as it stands.
+    """Watches one game and determines its end.
 
-    ends_settled: whether it is over when every point is pass-alive territory, which no play can change. is_over.
-    unfinished: whether it was counted as it stood, with points still open.
+    most_moves: after which the game is counted as it stands. ends_settled: whether it is over as soon as every point
+    is pass-alive territory, which no move can change. unfinished: whether it was counted with points still open.
     """
 
     def __init__(self, game: Game, most_moves: int, *, ends_settled: bool) -> None:
@@ -27,15 +27,19 @@ class Referee:
         self.watch()
 
     def watch(self) -> None:
-        """Look at the present position."""
+        """Update the state after a move."""
         game = self._game
+        # Benson's algorithm: it proves life without search, so a settled game needs no further moves.
         pass_alive(game.board, game.rules.suicide, False, self._scratch, self._alive)
         settled = self._ends_settled and bool((self._alive[self._inside] != EMPTY).all())
         self.unfinished = game.move_number >= self._most_moves and not (game.is_over or settled)
         self.is_over = game.is_over or settled or self.unfinished
 
     def pointless(self, color: int) -> NDArray[np.int16] | None:
-        """Return the moves in pass-alive territory, as `Search.begin` avoids them, or None where there are none."""
+        """Return the moves in pass-alive territory, in the form that `Search.begin` avoids, or None if there are none.
+
+        Such a move never gains anything under area rules.
+        """
         if not self._alive.any():
             return None
         avoid = np.zeros((3, len(self._alive)), dtype=np.int16)
@@ -43,7 +47,7 @@ class Referee:
         return avoid
 
     def result(self) -> FinalResult:
-        """Return how the game counts as it stands; no winner where the rules make it void."""
+        """Return the result of the position as it stands; without a winner if the rules make the game void."""
         game = self._game
         if game.no_result:
             return FinalResult(None)

@@ -1,13 +1,13 @@
-"""Self-play: many games at once in one process, whose leaves fill the evaluator's batches together.
+"""Self-play with many games at once in one process; their leaves share the evaluator's batches.
 
-`engine.train.games.selfplay_workers` has several such processes play.
+`engine.train.games.selfplay_workers` runs several such processes.
 
-The games of one board size and rule set share a forest and are divided into groups. While one group's leaves are
-evaluated, those of another are brought into its trees, its finished searches become moves, and its next leaves are
-collected. Boards take turns, for an evaluator works on one size at a time.
+The games of one board size and rule set share a forest and are divided into groups. While the leaves of one group are
+evaluated, another group backs up its evaluations, plays the moves of finished searches, and collects its next leaves.
+Board sizes alternate, because an evaluator handles one size at a time.
 
-A game depends on its number, the seed, the settings and what the evaluator says of a position, and on nothing else: a
-run that was interrupted plays the same games that it would have played.
+A game depends only on its number, the seed, the settings and the evaluator: an interrupted run plays the same games
+as one that was not interrupted.
 """
 
 import threading
@@ -28,40 +28,40 @@ from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_starts import Deal, Kind, Starts, draw_kind, generator_of
+from engine.train.games.selfplay_starts import GameQueue, Kind, Starts, draw_kind, generator_of
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.games.selfplay_store import Store, game_hash
 from engine.train.teaching.hints import Adviser
 
 Players = Mapping[str, str | None]
 _SPARE_NODES = 64
+# Room for the nodes that a search keeps from the one before.
 _NODES_PER_VISIT = 2
-"""Room for what a search takes over from the one before."""
+# Settings that change the speed, but not the games.
 _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
-"""Settings that change how fast games are played, but not which."""
 _REPORT_SECONDS = 1.0
-_MOST_UNKEPT = 64
-"""Finished games that wait for the disk at most."""
+# Maximum number of finished games that wait to be written.
+_MAX_UNSTORED = 64
 
 
 class Stop(Protocol):
-    """An event that tells to end; of this process or of several."""
+    """A stop event of this process or of several."""
 
     def is_set(self) -> bool:
-        """Whether to end."""
+        """Return whether to stop."""
 
 
-class Keeper(Protocol):
-    """Where finished games go. samples: of all of them."""
+class GameSink(Protocol):
+    """Receives finished games. samples: their total number of samples."""
 
     samples: int
 
     def add(self, number: int, samples: Samples, record: str) -> None:
-        """Keep a finished game. record: SGF on one line, with the number in its round."""
+        """Store a finished game. record: SGF on one line, with the number in its round."""
 
 
-def decisive(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
-    """Return what decides which games are played: what must stay the same in a folder."""
+def decisive_settings(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
+    """Return the settings that decide which games are played; they must not change within a folder."""
     return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
 
 
@@ -79,17 +79,17 @@ def selfplay(
     provenance: dict[str, str] | None = None,
     players: Players | None = None,
 ) -> SelfplayStats:
-    """Play games 0 to games - 1 of a run, or without end, until `stop`; return the statistics of this process.
+    """Play games 0 to games - 1 of a run, or endlessly if None, until `stop`; return the statistics of this process.
 
-    folder: where finished games are kept, see `engine.train.games.selfplay_store`; games that it has are not played
-    again. report: gets the statistics about once a second. adviser: may name moves, see
-    `SelfplaySettings.exploration`. provenance: what is noted of the network in every shard and record.
-    players: whatever of the network and the adviser must stay the same in a folder, as the settings.
-    Raises GoError for a folder of another run and for starting positions that cannot be read.
+    folder: for finished games, see `engine.train.games.selfplay_store`; games already in it are not played again.
+    report: called with the statistics about once a second. adviser: suggests moves, see
+    `SelfplaySettings.exploration`. provenance: of the network, stored in every shard and record.
+    players: identifies the network and the adviser, which must not change within a folder.
+    Raises GoError for the folder of another run, or if starting positions cannot be read.
     """
     store = open_store(settings, folder, seed, provenance, players)
-    deal = Deal(settings, seed, games, frozenset(store.done))
-    run = SelfplayRun(settings, evaluator, store, deal, seed, report, adviser, provenance)
+    queue = GameQueue(settings, seed, games, frozenset(store.done))
+    run = SelfplayRun(settings, evaluator, store, queue, seed, report, adviser, provenance)
     run.counted.to_play, run.counted.done = games, len(store.done)
     stats = run.play(stop or threading.Event())
     store.finish()
@@ -103,8 +103,8 @@ def open_store(
     provenance: dict[str, str] | None = None,
     players: Players | None = None,
 ) -> Store:
-    """Return what a folder holds of a run. Raises GoError for a folder of another run."""
-    decides = decisive(settings, seed) | dict(players or {})
+    """Open the folder of a run. Raises GoError for the folder of another run."""
+    decides = decisive_settings(settings, seed) | dict(players or {})
     return Store(folder, decides, _origin(seed, provenance), settings.shard_samples)
 
 
@@ -113,75 +113,75 @@ def _origin(seed: int, provenance: dict[str, str] | None) -> dict[str, str]:
 
 
 class SelfplayRun:
-    """What all games of a process share: the deal of numbers, the keeper and the statistics.
+    """What all games of a process share: the queue of game numbers, the sink of finished games, and the statistics.
 
-    deal: of the numbers to play. counted: the statistics without what is measured.
+    counted: the statistics without the measured ones.
     """
 
     def __init__(
         self,
         settings: SelfplaySettings,
         evaluator: Evaluator,
-        keeper: Keeper,
-        deal: Deal,
+        sink: GameSink,
+        queue: GameQueue,
         seed: int,
         report: Report | None = None,
         adviser: Adviser | None = None,
         provenance: dict[str, str] | None = None,
     ) -> None:
-        self.settings, self.evaluator, self.keeper, self.seed = settings, evaluator, keeper, seed
+        self.settings, self.evaluator, self.sink, self.seed = settings, evaluator, sink, seed
         self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), _origin(seed, provenance)
         self._report, self._reported = report, time.monotonic()
-        self.deal = deal
-        self._tables: dict[Kind, _Table] = {}
-        self._keeping = ThreadPoolExecutor(1, thread_name_prefix="keep")
-        self._unkept: deque[Future[None]] = deque()
+        self.queue = queue
+        self._pools: dict[Kind, _GamePool] = {}
+        self._storing = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._unstored: deque[Future[None]] = deque()
         self._start = time.perf_counter()
         self.counted = SelfplayStats()
 
     def play(self, stop: Stop) -> SelfplayStats:
-        """Play until all games are finished and kept, or until told to stop; return the statistics."""
+        """Play until all games are finished and stored, or until `stop` is set; return the statistics."""
         try:
             self._play(stop)
-            self._settle()
+            self._wait_for_store()
         finally:
             self._close()
         return self.stats()
 
     def _play(self, stop: Stop) -> None:
-        """Give each board its turn, the one that lags behind first, until all games are finished."""
+        """Play each kind of game for a while, the one that lags behind first, until all games are finished."""
         while not stop.is_set():
-            waiting = {kind: first for kind in self.deal.kinds if (first := self._first_number(kind)) is not None}
+            waiting = {kind: first for kind in self.queue.kinds if (first := self._first_number(kind)) is not None}
             if not waiting:
                 return
             kind = min(waiting, key=lambda each: waiting[each])
-            table = self._tables.get(kind) or _Table(self, kind)
-            self._tables[kind] = table
-            table.play(stop)
+            pool = self._pools.get(kind) or _GamePool(self, kind)
+            self._pools[kind] = pool
+            pool.play(stop)
 
     def _first_number(self, kind: Kind) -> int | None:
         """Return the lowest number of an unfinished game of a kind."""
-        playing, dealt = self._tables[kind].numbers() if kind in self._tables else [], self.deal.first(kind)
+        playing, dealt = self._pools[kind].numbers() if kind in self._pools else [], self.queue.first(kind)
         return min([*playing, *([] if dealt is None else [dealt])], default=None)
 
     def finish(self, game: SelfplayGame, writer: SampleWriter) -> None:
-        """Have a finished game kept in the background: the disk is slow, and encoding can wait."""
+        """Store a finished game in the background: encoding and writing must not delay the games in progress."""
         assert game.ending is not None
         self.counted.count(game, game.ending)
-        self._unkept.append(self._keeping.submit(self._keep, game, game.ending, writer))
-        while self._unkept and (len(self._unkept) > _MOST_UNKEPT or self._unkept[0].done()):
-            self._unkept.popleft().result()
+        self._unstored.append(self._storing.submit(self._store_game, game, game.ending, writer))
+        while self._unstored and (len(self._unstored) > _MAX_UNSTORED or self._unstored[0].done()):
+            self._unstored.popleft().result()
 
-    def _keep(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
+    def _store_game(self, game: SelfplayGame, ending: Ending, writer: SampleWriter) -> None:
         record = self._record(game, ending)
         if not is_held_out(record.encode()):
             game.write_samples(writer, game_hash(self.seed, game.number, record))
-        self.keeper.add(game.number, writer.take(), record)
+        self.sink.add(game.number, writer.take(), record)
 
-    def _settle(self) -> None:
-        """Wait until every finished game is kept. Raises what keeping one did."""
-        while self._unkept:
-            self._unkept.popleft().result()
+    def _wait_for_store(self) -> None:
+        """Wait until every finished game is stored. Raises the exception of a failed write."""
+        while self._unstored:
+            self._unstored.popleft().result()
 
     def _record(self, game: SelfplayGame, ending: Ending) -> str:
         comment = "; ".join(
@@ -205,29 +205,29 @@ class SelfplayRun:
 
     def stats(self) -> SelfplayStats:
         """Return the statistics so far."""
-        forests, counted = [table.forest for table in self._tables.values()], self.counted
+        forests, counted = [pool.forest for pool in self._pools.values()], self.counted
         counted.evaluations = sum(forest.evaluations for forest in forests)
         counted.busy_seconds = round(sum(forest.busy.seconds for forest in forests), 3)
         counted.seconds = round(time.perf_counter() - self._start, 3)
-        counted.samples = self.keeper.samples
+        counted.samples = self.sink.samples
         return counted
 
-    def tell(self) -> None:
-        """Report now and then."""
+    def report_progress(self) -> None:
+        """Report the statistics if a second has passed since the last report."""
         now = time.monotonic()
         if self._report is not None and now - self._reported >= _REPORT_SECONDS:
             self._reported = now
             self._report(self.stats())
 
     def _close(self) -> None:
-        """Finish what is being kept, and free what the tables hold."""
-        self._keeping.shutdown()
-        for table in self._tables.values():
-            table.close()
+        """Finish storing games, and close the forests."""
+        self._storing.shutdown()
+        for pool in self._pools.values():
+            pool.close()
 
 
-class _Table:
-    """The games of one board size and rule set, which share a forest and wait while other boards have their turn."""
+class _GamePool:
+    """The games of one board size and rule set, which share a forest and pause while other kinds are played."""
 
     def __init__(self, run: SelfplayRun, kind: Kind) -> None:
         settings = run.settings
@@ -256,7 +256,7 @@ class _Table:
         return [game.number for game, _ in self._games.values()]
 
     def play(self, stop: Stop) -> None:
-        """Play on for a turn, or until there is no game left; nothing is under evaluation afterwards."""
+        """Play for a while, or until no game is left; no evaluation is in flight afterwards."""
         last = self._moves + self._settings.turns * self._settings.games_at_once
         for group in self._groups:
             for tree in group:
@@ -265,14 +265,14 @@ class _Table:
         try:
             while self._games and self._moves < last and not stop.is_set():
                 for group, worker in zip(self._groups, self._workers, strict=True):
-                    self._go_on(group, worker)
-                self._run.tell()
+                    self._advance_group(group, worker)
+                self._run.report_progress()
         finally:
             for worker in self._workers:
                 self.forest.receive(worker)
 
-    def _go_on(self, group: list[int], worker: Worker) -> None:
-        """Take in what was evaluated for a group, play the moves that are found, and send its next leaves."""
+    def _advance_group(self, group: list[int], worker: Worker) -> None:
+        """Back up a group's evaluations, play the moves of finished searches, and send its next leaves."""
         self.forest.receive(worker)
         waiting = [tree for tree in group if tree in self._games]
         while waiting:
@@ -282,14 +282,14 @@ class _Table:
             self.forest.send(worker)
 
     def _advance(self, tree: int) -> bool:
-        """Play the move of a finished search; return whether there is another search at this tree."""
+        """Play the move of a finished search; return whether another search has started in this tree."""
         game, plan = self._games[tree]
         self._moves += 1
         game.decide(plan, self.forest.trees[tree], self.forest.roots[tree])
         return self._search(tree, game)
 
     def _search(self, tree: int, game: SelfplayGame | None) -> bool:
-        """Begin the next search of a game or, without one that goes on, of the next; return False if there is none."""
+        """Start the next search of `game`, or of the next game if it is over; return False if no game is left."""
         plan = None if game is None else game.plan()
         while game is None or plan is None:
             if game is not None:
@@ -308,10 +308,11 @@ class _Table:
 
     def _next_game(self) -> SelfplayGame | None:
         """Return the next game of this board and rules, None if there is none."""
-        run, number = self._run, self._run.deal.take(self._kind)
+        run, number = self._run, self._run.queue.take(self._kind)
         if number is None:
             return None
         generator = generator_of(run.seed, number)
+        # The queue has drawn the kind from these random numbers, so they are used up here too.
         draw_kind(self._settings, generator)
         return SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
 

@@ -1,4 +1,4 @@
-"""`keima selfplay`: games of a network against itself in a folder. Imports nothing heavy at once."""
+"""The command `keima selfplay`: plays a network against itself. Heavy modules are imported when it runs."""
 
 import sys
 from collections.abc import Callable
@@ -42,12 +42,12 @@ def selfplay(**options: Any) -> None:
 
 
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
-    """Run the command and return its exit status. Raises GoError or WeightsError, one line each."""
+    """Run the command and return its exit status. Raises GoError or WeightsError with one line."""
     from engine.train.games.selfplay_workers import SelfplayWorkers
 
     settings = _settings(options)
     if options["teacher"] and not settings.exploration.start:
-        raise click.UsageError("--teacher is asked only where there is exploration: give --set exploration.start=0.99")
+        raise click.UsageError("--teacher needs exploration: give --set exploration.start=0.99")
     network, threads = network_of(options, settings.encoder), options["threads"] or 0
     rates: list[float] = []
     with (
@@ -57,6 +57,7 @@ def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> i
         SelfplayWorkers(options["processes"] or 0, threads) as workers,
     ):
         if options["measures"]:
+            # Measured before and after, because the machine's speed drifts during a run.
             rates.append(raw_rate(network, threads, settings))
         stats = workers.play(
             settings,
@@ -88,9 +89,9 @@ def _settings(options: dict[str, Any]) -> "SelfplaySettings":
 
 @dataclass(frozen=True)
 class PlayingNetwork:
-    """A network with its name, which every process reads for itself.
+    """A network that every process loads for itself.
 
-    identity: what tells it from others of its name. backend, precision: of its computing.
+    identity: distinguishes it from other networks of the same name. backend, precision: of the evaluator.
     """
 
     name: str
@@ -101,14 +102,14 @@ class PlayingNetwork:
     profile: str | None
 
     def evaluator(self, threads: int) -> "Evaluator":
-        """Return what evaluates by it, 0 threads for all cores. Raises GoError where it cannot be computed as asked."""
+        """Open an evaluator with 0 threads for all cores. Raises GoError if backend or precision are not available."""
         from engine.evaluators.factory import Computing, profiled_evaluator
 
         return profiled_evaluator(self.read(), Computing(self.backend, self.precision, threads or None), self.profile)
 
 
 def network_of(options: dict[str, Any], encoder: str) -> PlayingNetwork:
-    """Return the network that the options name. Raises GoError or WeightsError."""
+    """Return the network that the options select. Raises GoError or WeightsError."""
     from engine.evaluators.factory import check_profile
     from engine.evaluators.finding import find_network
     from engine.train.teaching.network_identity import network_identity
@@ -136,7 +137,7 @@ def _random_network(blocks: int, channels: int, encoder: str, seed: int) -> "Net
 
 
 def raw_rate(network: PlayingNetwork, threads: int, settings: "SelfplaySettings") -> float:
-    """Return the evaluations a second of a network alone, in calls as large as self-play makes them, up to 32."""
+    """Measure evaluations/s of a network alone, with the batch size of self-play, up to 32."""
     from engine.search.evaluator_speed import BATCHES, Measured
 
     with closing(network.evaluator(threads)) as evaluator:
@@ -151,7 +152,7 @@ def _percent(share: float | None) -> str:
 
 
 def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
-    """Return all statistics. raw: evaluations a second of the evaluator alone, None if that was not measured."""
+    """Return all statistics. raw: evaluations/s of the evaluator alone, None if not measured."""
     figures = stats.to_json()
     if raw is not None:
         rate = figures["evaluations_per_s"] or 0.0
@@ -160,7 +161,7 @@ def _figures(stats: "SelfplayStats", raw: float | None) -> dict[str, Any]:
 
 
 def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
-    """Return the statistics in words, some lines. raw: see `_figures`."""
+    """Return the statistics as a few lines of text. raw: see `_figures`."""
     figures = _figures(stats, raw)
     lines = [
         f"{stats.progress()}; {figures['samples_per_s'] or 0:.1f} samples/s; in {out}",

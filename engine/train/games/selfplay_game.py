@@ -1,7 +1,7 @@
-"""One game of self-play: which search a ply gets, which move it becomes, how the game ends, what it teaches.
+"""One game of self-play: plans the search of each move, plays the move, ends the game and makes its samples.
 
-Knows no other game and no batch. Every random number of a game is its own, so that it is the same game whichever
-others are played beside it.
+Knows neither other games nor batches. A game has its own random generator, so that it does not depend on the games
+beside it.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ _NOT_POLICY = ("reply", "outcome", "score", "ownership")
 
 
 class Effort(Enum):
-    """What decides a ply: the policy alone, a quick or a full search, or something outside of the search."""
+    """How a move is decided: by the policy alone, a quick or full search, or by exploration outside of the search."""
 
     OPENING = "opening"
     QUICK = "quick"
@@ -40,7 +40,7 @@ class Effort(Enum):
 
 
 class Plan(NamedTuple):
-    """The search that a ply gets. seed: of the evaluator's random numbers."""
+    """The search for a move. seed: of the evaluator's random numbers."""
 
     effort: Effort
     visits: int
@@ -49,8 +49,10 @@ class Plan(NamedTuple):
 
 
 class Ply(NamedTuple):
-    """One move of the game. target: of the policy, None unless searched fully. spread: how the search would
-    choose at temperature 1, None without a search. visits: of the root when it ended.
+    """One move of the game.
+
+    target: the policy target, None unless the search was full. spread: the distribution of the search at temperature 1,
+    None without a search. visits: of the root at the end of the search.
     """
 
     color: int
@@ -62,8 +64,10 @@ class Ply(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a game ended. false_resign: None in games that may be resigned or in which nobody would have; else whether
-    the side that would have resigned first did not lose.
+    """The end of a game.
+
+    false_resign: whether the side that would have resigned first did not lose; None if resignation was allowed or
+    nobody would have resigned.
     """
 
     result: FinalResult
@@ -74,7 +78,7 @@ class Ending(NamedTuple):
 
 
 class SelfplayGame:
-    """A game in progress. number: its own, from which its random numbers are drawn with the seed of the run."""
+    """A game in progress. number: seeds its random generator, together with the seed of the run."""
 
     def __init__(
         self,
@@ -107,7 +111,7 @@ class SelfplayGame:
         return self.ending is not None
 
     def plan(self) -> Plan | None:
-        """Return the search for the next ply, after playing what is forced; None when the game is over."""
+        """Play due exploratory moves, and return the search for the next move; None if the game is over."""
         while not self.is_over and self._opening_left == 0:
             forced = self._exploration.forced_move(self.game)
             if forced is None:
@@ -119,6 +123,7 @@ class SelfplayGame:
         seed = int(generator.integers(_SEEDS))
         if self._opening_left > 0:
             return Plan(Effort.OPENING, 1, self._plain, seed)
+        # Playout-cap randomization (Wu 2019, section 3.1): many cheap moves finish games, a few make policy targets.
         if generator.random() >= settings.full_share:
             return Plan(Effort.QUICK, settings.quick_visits, self._plain, seed)
         params = replace(
@@ -131,11 +136,11 @@ class SelfplayGame:
         return Plan(Effort.FULL, settings.full_visits, params, seed)
 
     def avoid(self) -> NDArray[np.int16] | None:
-        """Return the moves that the next search leaves out at its root, see `Search.begin`."""
+        """Return the moves that the next search excludes at its root, see `Search.begin`."""
         return self._referee.pointless(self.game.to_play) if self._settings.avoids_settled else None
 
     def decide(self, plan: Plan, tree: Tree, root: Root) -> None:
-        """Play the move that a search found, or resign."""
+        """Play the move of a finished search, or resign."""
         color, side, generator = self.game.to_play, self._side, self.generator
         found = root_moves(tree, root, plan.params)
         if plan.effort is Effort.OPENING:
@@ -155,7 +160,7 @@ class SelfplayGame:
         self._play(Ply(color, vertex, plan.effort, target, spread, visits))
 
     def _resigns(self, color: int, winrate: float) -> bool:
-        """Count a hopeless turn; end the game if it is to be given up."""
+        """Count hopeless turns, and end the game if the side to move resigns."""
         settings = self._settings
         is_late = self.game.move_number >= settings.earliest_resignation(self._side)
         hopeless = is_late and winrate < settings.resign_threshold
@@ -163,6 +168,7 @@ class SelfplayGame:
         if self._hopeless[color] < settings.resign_turns:
             return False
         if not self.may_resign:
+            # Played on, to measure how often a resignation would have been wrong.
             self._would_resign = self._would_resign or color
             return False
         winner = opponent(color)
@@ -185,11 +191,12 @@ class SelfplayGame:
         self.ending = Ending(result, text, False, referee.unfinished, false_resign)
 
     def write_samples(self, writer: SampleWriter, game_hash: int) -> int:
-        """Add the samples of a finished game; return how many there are.
+        """Add the samples of a finished game, and return their number.
 
-        What a search chose at a ply is the reply target of the ply before.
+        The distribution of a search is the reply target of the move before it.
         """
         assert self.ending is not None
+        # Replayed, because keeping every encoded position until the end would take far more memory than the moves.
         replayed = self._start()
         count = 0
         for index, ply in enumerate(self.plies):
@@ -210,14 +217,14 @@ class SelfplayGame:
         return count
 
     def _start(self) -> Game:
-        """Return the game as it was before the first ply of self-play."""
+        """Return the game before the first move of self-play."""
         game = self.game.copy()
         for _ in self.plies:
             game.undo()
         return game
 
     def summary(self) -> str:
-        """Return what a record says of how the game was played: each effort with its moves, by number."""
+        """Return a summary for the game's record: each effort with the numbers of its moves."""
         parts = []
         for effort in Effort:
             numbers = [self.first_ply + n for n, ply in enumerate(self.plies, 1) if ply.effort is effort]

@@ -1,4 +1,4 @@
-"""The numbers of self-play, each with its source.
+"""The settings of self-play, with the source of each default.
 
 KataGo: Wu, "Accelerating self-play learning in Go" (2019), and the configurations of its later runs
 (cpp/configs/training, docs/KataGoMethods.md). AGZ: Silver et al., "Mastering the game of Go without human
@@ -16,7 +16,7 @@ from engine.search.params import SearchParams, with_settings
 from engine.train.teaching.hints import ExplorationSettings
 
 FAIR_KOMI = {4: 2.0, 5: 25.0, 6: 4.0, 7: 9.0, 8: 10.0, 9: 7.0}
-"""By side of the board under area rules: where perfect play is known or strong programs agree."""
+"""Fair komi by board side under area rules, where perfect play is known or strong programs agree."""
 _FAIR_ELSEWHERE = 7.0
 _FULL_SIDE = 19
 _SHARES = (
@@ -29,6 +29,7 @@ _SHARES = (
     "starts_share",
 )
 
+# Search parameters that self-play controls, and the settings that control them.
 _OF_SELFPLAY = {
     "noise_fraction": "noise_fraction",
     "noise_concentration": "noise_concentration",
@@ -39,53 +40,52 @@ _OF_SELFPLAY = {
     "resign_threshold": "resign_threshold",
     "resign_turns": "resign_turns",
 }
-"""Parameters of a search that self-play decides by a setting of its own, with that."""
 
 
 @dataclass(frozen=True)
 class SelfplaySettings:
-    """How games are played and what is recorded of them.
+    """How games are played and recorded.
 
-    sizes, size_weights: sides of boards, and how often each is played; no weights: equally often.
-    rules: rule sets by name or as JSON, each equally often; scored by area.
-    games_at_once: of one board size and rule set, in each process; what fills a batch.
-    batches: that games are divided into, one of which is filled while the others are evaluated; 0 for as many as keep
-        the evaluator busy. One makes results the same to the last bit on every machine of a kind.
-    leaves: positions of a game in a batch at the same time; more than one takes virtual losses.
-    turns: moves a game after which another board size has its turn.
+    sizes, size_weights: board sides and their relative frequencies; without weights, all are equally frequent.
+    rules: rule sets by name or as JSON, equally frequent; they must score area.
+    games_at_once: of one board size and rule set in each process; their leaves fill a batch.
+    batches: number of groups of games; one group's batch is filled while those of the others are evaluated. 0 for as
+        many as keep the evaluator busy. With 1, results are bit-identical on all machines of a kind.
+    leaves: leaves of one game in a batch; more than one needs virtual losses.
+    turns: moves per game after which another board size is played for a while.
 
     full_visits, quick_visits, full_share: playout-cap randomization (KataGo 3.1: 600 and 100, later 1000 and 200;
         a quarter of the moves). A share of 1 searches every move fully (AGZ: 1600).
-    quick_weight: of positions of quick searches as samples of everything but the policy (KataGo: 0, not recorded).
-    search: parameters of `engine.search.params` that are not the defaults.
+    quick_weight: weight of quick searches' positions in all targets but the policy (KataGo: 0, not recorded).
+    search: parameters of `engine.search.params` that differ from the defaults.
     noise_fraction, noise_concentration: Dirichlet noise at the root of full searches (AGZ: 0.25, 0.03 * 361 over the
         legal moves).
     forced_playouts: k of forced playouts in full searches (KataGo 3.2: 2); 0 for none.
     root_temperature, root_temperature_end: of the root's policy in full searches, early and late (KataGo: 1.25, 1.1).
-    temperature, temperature_end, temperature_halflife: of the choice of moves, which falls by half in so many moves
-        on 19x19, on other boards in proportion to their side (KataGo: 0.8 to 0.2; 19). The same halflife
-        holds for the root's policy.
+    temperature, temperature_end, temperature_halflife: of the choice of moves; it approaches the end value with this
+        halflife in moves on 19x19, and in proportion to the side on other boards (KataGo: 0.8 to 0.2; 19). The root's
+        policy has the same halflife.
     temperature_moves: moves after which the temperature is 0 (AGZ: 30); 0 for never.
-    tempers_targets: whether the temperature of a move shapes its policy target, too (AGZ); else it is that of 1.
-    reuses_trees: whether a search begins with what the one before knows.
+    tempers_targets: whether a move's temperature also applies to its policy target (AGZ); else the target has 1.
+    reuses_trees: whether a search continues the tree of the one before.
 
-    opening_share: mean moves at the start, as a share of the board's points, that are drawn from the policy without
-        a search (KataGo: 0.04, exponentially distributed). opening_temperature: of that policy.
-    starts: records, folders of them, or files of one a line, from positions of which games start with the probability
-        starts_share.
+    opening_share: mean number of opening moves drawn from the policy without a search, as a share of the board's
+        points (KataGo: 0.04, exponentially distributed). opening_temperature: of that policy.
+    starts: record files, folders of them, or files with one record per line, from whose positions games start with
+        probability starts_share.
     komi: the mean; None for a fair one, see FAIR_KOMI. komi_stdev: around it, in points (KataGo: 1).
-        komi_wide_share, komi_wide_stdev: of games with a komi far from fair; the latter on 19x19, on other boards in
-        proportion to their side (KataGo: 0.06, 12). Komi is rounded to half points.
-    exploration: moves that chance or an adviser decides, see `engine.train.teaching.hints`.
+        komi_wide_share, komi_wide_stdev: share of games with a komi far from fair, and its deviation on 19x19, in
+        proportion to the side on other boards (KataGo: 0.06, 12). Komi is rounded to half points.
+    exploration: moves chosen at random or by an adviser, see `engine.train.teaching.hints`.
 
-    resign_threshold, resign_turns: winrate, and own turns in a row below it, after which a side resigns (AGZ: 0.05);
-        0 never resigns. resign_from: share of the board's points that must have been played.
-    no_resign_share: of games that are played on, to measure false resignations (AGZ: 0.1).
+    resign_threshold, resign_turns: a side resigns after this many own turns in a row with a winrate below the
+        threshold (AGZ: 0.05); 0 never resigns. resign_from: share of the board's points that must have been played.
+    no_resign_share: share of games that are played on, to measure false resignations (AGZ: 0.1).
     ends_settled: whether a game ends when every point is pass-alive territory (KataGo).
-    avoids_settled: whether moves in pass-alive territory, which gain nothing, are left out (KataGo).
-    longest: moves of a game at most, as a multiple of the board's points; then it is counted as it stands.
+    avoids_settled: whether to exclude moves in pass-alive territory, which gain nothing (KataGo).
+    longest: maximum moves of a game, as a multiple of the board's points; then it is counted as it stands.
 
-    encoder: of the samples; that of the network to be trained. shard_samples: of a file.
+    encoder: of the samples; must be that of the network to be trained. shard_samples: samples per file.
     """
 
     sizes: tuple[int, ...] = (9,)
@@ -135,7 +135,7 @@ class SelfplaySettings:
     shard_samples: int = 4096
 
     def __post_init__(self) -> None:
-        """Raise ValueError, naming the field, on numbers that no game can be played with."""
+        """Raise ValueError with the field's name on a value out of range."""
         _require_finite(self)
         for name in (
             "games_at_once",
@@ -201,16 +201,17 @@ class SelfplaySettings:
             raise ValueError(f"search: {error}") from error
         for name, setting in _OF_SELFPLAY.items():
             if getattr(search, name) != getattr(default, name):
-                raise ValueError(f"search: {name} is not taken from there, set {setting} of self-play instead")
+                raise ValueError(f"search: {name} has no effect there, set {setting} of self-play instead")
 
     @property
     def quick_search(self) -> SearchParams:
         """The parameters of quick searches; full ones add noise, forced playouts and temperature."""
+        # Optimism and pruned symmetric moves would distort the policy targets.
         plain = SearchParams(policy_optimism=0.0, root_policy_optimism=0.0, prunes_symmetric_moves=False)
         return with_settings(plain, dict(self.search))
 
     def temperature_at(self, move_number: int, side: int) -> float:
-        """Return the temperature with which a move is chosen."""
+        """Return the temperature of the choice of a move."""
         if self.temperature_moves and move_number >= self.temperature_moves:
             return 0.0
         return self._falling(self.temperature, self.temperature_end, move_number, side)
@@ -224,24 +225,24 @@ class SelfplaySettings:
         return float(end + (start - end) * 0.5 ** (move_number / halflife))
 
     def mean_komi(self, side: int) -> float:
-        """Return the komi around which games are played on a board of this side."""
+        """Return the mean komi on a board of this side."""
         return FAIR_KOMI.get(side, _FAIR_ELSEWHERE) if self.komi is None else self.komi
 
     def wide_stdev(self, side: int) -> float:
-        """Return the deviation of a komi far from fair, in points."""
+        """Return the standard deviation of a komi far from fair, in points."""
         return self.komi_wide_stdev * side / _FULL_SIDE
 
     def most_moves(self, side: int) -> int:
-        """Return how many moves a game may have, opening included."""
+        """Return the maximum moves of a game, including the opening."""
         return max(1, round(self.longest * side * side))
 
     def earliest_resignation(self, side: int) -> int:
-        """Return the moves that must have been played before a side resigns."""
+        """Return the number of moves before which no side resigns."""
         return round(self.resign_from * side * side)
 
 
 def _require_finite(settings: Any) -> None:
-    """Raise ValueError, naming the field, unless all numbers of a dataclass are finite."""
+    """Raise ValueError with the field's name unless all numbers of a dataclass are finite."""
     for each in fields(settings):
         value = getattr(settings, each.name)
         numbers = value if isinstance(value, tuple) else (value,)

@@ -1,6 +1,6 @@
-"""How the games of self-play begin: which board, rules and komi, and from which position.
+"""Draws the start of self-play games: board size, rules, komi and position.
 
-All of it is drawn from the game's own random numbers, so that a game is the same in whatever company it is played.
+Everything is drawn from the game's own random generator, so that a game does not depend on the games beside it.
 """
 
 from collections.abc import Collection, MutableSequence, Sequence
@@ -18,41 +18,42 @@ from engine.rules import Rules, parse_rules
 from engine.train.data.held_out import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
 
+# Share of a record's moves after which no game starts, because there is little left to learn.
 _LATEST = 0.8
-"""Share of a record's moves after which no game starts: there is little left to learn."""
 _TRIES = 8
 
 
 class Kind(tuple[int, str]):
-    """What the games of one forest have in common: (side of the board, rules as text)."""
+    """Board size and rules, which all games of one forest share: (side, rules as text)."""
 
     @property
     def side(self) -> int:
-        """Side of the board."""
+        """The side of the board."""
         return self[0]
 
     @property
     def rules(self) -> Rules:
-        """The rules in force."""
+        """The rules."""
         return parse_rules(self[1])
 
 
 def generator_of(seed: int, number: int) -> np.random.Generator:
-    """Return the random numbers of one game."""
+    """Return the random generator of one game."""
     return np.random.default_rng([seed, number])
 
 
 def draw_kind(settings: SelfplaySettings, generator: np.random.Generator) -> Kind:
-    """Return the board and the rules of a game."""
+    """Draw the board size and the rules of a game."""
     weights = np.array(settings.size_weights or [1.0] * len(settings.sizes))
     side = int(generator.choice(settings.sizes, p=weights / weights.sum()))
     return Kind((side, settings.rules[int(generator.integers(len(settings.rules)))]))
 
 
-class Deal:
-    """Deals the numbers of games by their kinds, in ascending order and each once.
+class GameQueue:
+    """Hands out the numbers of the games of each kind, in ascending order and each once.
 
-    kinds: that games can be of. Several that share their counters, under a lock, deal no number twice.
+    kinds: all kinds of games. Queues in several processes can share counters and a lock; then no two of them hand
+    out the same number.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Deal:
         counters: MutableSequence[int] | None = None,
         lock: AbstractContextManager[Any] | None = None,
     ) -> None:
-        """games: above all numbers, None for no end. done: numbers left out. counters: by kind, 0 at the start."""
+        """games: the number of games, None for no end. done: numbers to skip. counters: for each kind, initially 0."""
         weights = settings.size_weights or (1.0,) * len(settings.sizes)
         sides = [side for side, weight in zip(settings.sizes, weights, strict=True) if weight > 0]
         self.kinds = list(dict.fromkeys(Kind((side, rules)) for side in sides for rules in settings.rules))
@@ -73,12 +74,12 @@ class Deal:
         self._lock = lock or nullcontext()
 
     def first(self, kind: Kind) -> int | None:
-        """Return the number of the next game of a kind, which stays to be taken; None if all are dealt."""
+        """Return the number of the next game of a kind without taking it; None if there is none."""
         with self._lock:
             return self._found(self.kinds.index(kind))
 
     def take(self, kind: Kind) -> int | None:
-        """Return the number of the next game of a kind, None if all are dealt."""
+        """Take the number of the next game of a kind, None if there is none."""
         place = self.kinds.index(kind)
         with self._lock:
             number = self._found(place)
@@ -86,6 +87,7 @@ class Deal:
                 self._counters[place] = number + 1
             return number
 
+    # The kind of a game follows from its number alone, so each kind scans the numbers and needs no list of them.
     def _found(self, place: int) -> int | None:
         number = self._counters[place]
         while self._games is None or number < self._games:
@@ -100,7 +102,7 @@ class Deal:
 
 
 def draw_komi(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> float:
-    """Return the komi of a game, in half points; never more than the board has points."""
+    """Draw the komi of a game in half points, bounded by the number of points of the board."""
     is_wide = generator.random() < settings.komi_wide_share
     stdev = settings.wide_stdev(side) if is_wide else settings.komi_stdev
     komi = round(2 * generator.normal(settings.mean_komi(side), stdev)) / 2
@@ -108,7 +110,7 @@ def draw_komi(settings: SelfplaySettings, side: int, generator: np.random.Genera
 
 
 class Starts:
-    """The records that games start from, those held out left out. Raises GoError where there is none to be read."""
+    """The records from which games start, without held-out games. Raises GoError if none can be read."""
 
     def __init__(self, sources: Sequence[str]) -> None:
         self._records: dict[int, list[Record]] = {}
@@ -131,7 +133,7 @@ class Starts:
             )
 
     def draw(self, kind: Kind, komi: float, generator: np.random.Generator) -> Game | None:
-        """Return a game at a random position of a random record, or None where there is none for such boards."""
+        """Return a game at a random position of a random record, or None if there is none for this board size."""
         records = self._records.get(kind.side, [])
         for _ in range(_TRIES if records else 0):
             record = records[int(generator.integers(len(records)))]
@@ -139,6 +141,7 @@ class Starts:
             try:
                 game = record.game(1 + int(generator.integers(last + 1)), rules=kind.rules, komi=komi)
             except BadSgf:
+                # The record may be illegal under these rules; another one is drawn.
                 continue
             if not game.is_over:
                 return game
@@ -146,7 +149,7 @@ class Starts:
 
 
 def draw_game(settings: SelfplaySettings, kind: Kind, starts: Starts, generator: np.random.Generator) -> Game:
-    """Return a game as it stands before self-play takes over."""
+    """Draw the initial position of a game."""
     komi = draw_komi(settings, kind.side, generator)
     game = None
     if generator.random() < settings.starts_share:
@@ -155,5 +158,5 @@ def draw_game(settings: SelfplaySettings, kind: Kind, starts: Starts, generator:
 
 
 def draw_opening_moves(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> int:
-    """Return how many moves are to be drawn from the policy."""
+    """Draw the number of opening moves that are played by the policy alone."""
     return int(generator.exponential(settings.opening_share * side * side))

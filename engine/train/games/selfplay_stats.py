@@ -1,4 +1,4 @@
-"""What self-play counts, of one process or of several, and how that is told."""
+"""Statistics of self-play in one process or several, and their text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -10,13 +10,13 @@ from engine.train.games.selfplay_game import Ending, SelfplayGame
 
 @dataclass
 class SelfplayStats:
-    """What was played. Games that were finished before do not count.
+    """Statistics of the games of this session.
 
-    games, moves, samples: finished and written. evaluations: positions that the evaluator was asked for. seconds: since
-    the start. busy_seconds: of these, in which at least one call was being evaluated; the mean over processes where
-    several play. black_wins, draws, no_results, resigned, unfinished (counted as they stood): games.
-    would_resign, false_resigns: games that were played on although a side would have resigned, and of these those
-    that it did not lose. to_play: games wanted, None for no end. done: of them, those that are finished, by whomever.
+    games, moves, samples: finished and written. evaluations: positions evaluated. seconds: since the start.
+    busy_seconds: seconds in which at least one call of the evaluator was running, as the mean over all processes.
+    black_wins, white_wins, draws, no_results, resigned, unfinished (counted as they stood): numbers of games.
+    would_resign, false_resigns: games played on although a side would have resigned, and the games among them that
+    this side did not lose. to_play: games wanted, None for no end. done: games finished in all sessions.
     """
 
     games: int = 0
@@ -52,13 +52,13 @@ class SelfplayStats:
         self.false_resigns += bool(ending.false_resign)
 
     def take_sums(self, parts: Sequence["SelfplayStats"]) -> None:
-        """Put in what processes counted that play together; time and what is done stay this one's own."""
+        """Replace the counts by the sums over worker processes; `seconds` and `done` are not changed."""
         for name in _COUNTS:
             setattr(self, name, sum(getattr(part, name) for part in parts))
         self.busy_seconds = round(sum(part.busy_seconds for part in parts) / max(1, len(parts)), 3)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all figures and what follows from them; None where nothing can be said."""
+        """Return all counts and derived rates as JSON values; None if a rate is undefined."""
         rates = {
             f"{name}_per_s": _ratio(getattr(self, name), self.seconds) for name in ("games", "evaluations", "samples")
         }
@@ -72,7 +72,7 @@ class SelfplayStats:
         }
 
     def progress(self) -> str:
-        """Return how far a run is, in one line."""
+        """Return a one-line description of the progress."""
         figures = self.to_json()
         of = "" if self.to_play is None else f" of {self.to_play}"
         return (

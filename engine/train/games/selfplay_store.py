@@ -1,13 +1,13 @@
-"""The folder of a self-play run: finished games and their samples, so that a crash loses none of them.
+"""The folder of a self-play run, which stores finished games and their samples so that a crash loses none of them.
 
-    games.sgfl              one finished game a line, its number in the round (RO)
+    games.sgfl              one finished game per line, its number in the round (RO)
     9x9/shard-000000.safetensors ...    samples, see `engine.train.data.samples`
     pending/9x9-000012.safetensors ...  samples of single games that do not fill a shard yet
-    selfplay.json           what decides how games are played
+    selfplay.json           settings that decide how games are played
 
-A game's samples are on the disk before its line, which makes it finished; its record is kept beside its samples, so
-that a line which a crash prevented is added later. Shards name the games in them: a pending file whose game
-is in a shard is a leftover of a crash and removed.
+A game's samples are written before its line, and the line marks it as finished. The record is also stored with the
+samples, so that a line lost in a crash can be added later. Shards list their games: a pending file whose game is in a
+shard was left by a crash and is deleted.
 """
 
 import hashlib
@@ -23,21 +23,21 @@ RECORDS = "games.sgfl"
 _PENDING, _SETTINGS = "pending", "selfplay.json"
 _NUMBER = re.compile(r"RO\[(\d+)\]")
 _SHARD = re.compile(r"shard-(\d+)" + re.escape(SUFFIX))
+# Keys of the provenance of pending files and of shards.
 _GAME, _GAMES, _RECORD = "game", "games", "record"
-"""Keys of the provenance of pending files and of shards."""
 
 
 def game_hash(seed: int, number: int, record: str) -> int:
-    """Return what all samples of a game have in common: 64 bits of its record, number and seed."""
+    """Return the 64-bit identifier of a game in its samples, from its record, number and seed."""
     digest = hashlib.sha256(f"{seed} {number} {record}".encode()).digest()
     return int.from_bytes(digest[:8], "little")
 
 
 class Store:
-    """What a folder holds. done: numbers of finished games. samples: written by this process.
+    """The contents of a folder. done: numbers of finished games. samples: written by this process.
 
-    settings: must be those that the folder was begun with. provenance: noted in every shard.
-    Raises GoError for a folder of another run.
+    settings: must equal those with which the folder was created. provenance: stored in every shard.
+    Raises GoError for the folder of another run.
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class Store:
         lines = whole_lines(folder / RECORDS)
         self.done = {number for line in lines for number in _numbers(line)}
         self._waiting: dict[tuple[int, int], list[tuple[Path, Samples]]] = {}
-        self._take_up()
+        self._recover()
 
-    def _take_up(self) -> None:
-        """Bring what a crash interrupted to its end, and remember which games wait for their shard."""
+    def _recover(self) -> None:
+        """Complete the writes that a crash interrupted, and load the games that are in no shard yet."""
         in_shards = {number for path in self._folder.glob(f"*x*/shard-*{SUFFIX}") for number in _games_of(path)}
         for path in sorted(self._pending.glob(f"*{SUFFIX}")):
             info = shard_info(path)
@@ -70,7 +70,7 @@ class Store:
             partial.unlink()
 
     def add(self, number: int, samples: Samples, record: str) -> None:
-        """Keep a finished game. record: SGF on one line, with the number in its round."""
+        """Store a finished game. record: SGF on one line, with the number in its round."""
         size = (samples.width, samples.height)
         if len(samples):
             path = self._pending / f"{size[0]}x{size[1]}-{number:06d}{SUFFIX}"
@@ -83,7 +83,7 @@ class Store:
             self._write_shard(size)
 
     def _write_shard(self, size: tuple[int, int]) -> None:
-        """Put all samples that wait into a shard."""
+        """Write all pending samples of a board size into a shard."""
         waiting = self._waiting.pop(size)
         folder = self._folder / f"{size[0]}x{size[1]}"
         folder.mkdir(exist_ok=True)
@@ -91,11 +91,12 @@ class Store:
         numbers = [str(int(path.stem.rpartition("-")[2])) for path, _ in waiting]
         path = folder / f"shard-{max(taken, default=-1) + 1:06d}{SUFFIX}"
         write_shard(path, concatenate([each for _, each in waiting]), self._provenance | {_GAMES: " ".join(numbers)})
+        # Only now: after a crash between the two, the shard's list of games shows which pending files are stored.
         for pending, _ in waiting:
             pending.unlink()
 
     def finish(self) -> None:
-        """Put what waits into shards, full or not: nothing more is to come for now."""
+        """Write the pending samples into shards, even if these are not full."""
         for size in list(self._waiting):
             self._write_shard(size)
 
@@ -106,7 +107,7 @@ def _numbers(record: str) -> list[int]:
 
 
 def _games_of(path: Path) -> list[int]:
-    """Return the games in a shard. Raises BadSamples for one of another origin."""
+    """Return the numbers of the games in a shard. Raises BadSamples if self-play did not write it."""
     games = shard_info(path).provenance.get(_GAMES)
     if games is None:
         raise BadSamples(f"{path}: {_GAMES}: missing: no shard of self-play")

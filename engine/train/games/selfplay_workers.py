@@ -1,10 +1,10 @@
-"""Self-play in several processes of this machine, which play games of their own and hand in what they finish.
+"""Self-play in several worker processes on this machine, which send their finished games to this process.
 
-The searches and moves of a process come one after another in one interpreter; with a small network they are a third
-of all work (4x48 on 9x9: 60 of 190 us a position), and the evaluator waits for them. So there is a process for each
-core, with an evaluator of its own. A game depends on its number and the seed, so the same games come out however many
-play; they deal the numbers among themselves, and this process keeps the games. Processes stay from run to run: to start
-one takes seconds.
+Within a process, searches and moves are serialized by one interpreter; with a small network they are a third of all
+work (4x48 on 9x9: 60 of 190 us per position), and the evaluator waits for them. So there is one process per core, each
+with its own evaluator. A game depends only on its number and the seed, so the number of workers does not change the
+games; workers take numbers from a shared queue, and this process stores the games. Workers are reused from run to
+run, because starting one takes seconds.
 """
 
 import multiprocessing
@@ -25,24 +25,25 @@ from engine.nets.spec import WeightsError
 from engine.train.data.samples import Samples
 from engine.train.games.selfplay import Players, SelfplayRun, Stop, open_store, selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_starts import Deal
+from engine.train.games.selfplay_starts import GameQueue
 from engine.train.games.selfplay_stats import Report, SelfplayStats
+from engine.train.games.selfplay_store import Store
 from engine.train.teaching.gtp_teacher import Advice
 from engine.train.worker_processes import become_worker, divide_threads
 
 MakeEvaluator = Callable[[int], Evaluator]
-"""Opens what a process evaluates by, on so many threads. It is sent to the processes, so it must pickle."""
+"""Opens the evaluator of a worker with a number of threads. It is sent to the workers, so it must be picklable."""
+# Interval at which this process checks whether to stop.
 _POLL_SECONDS = 0.2
-"""How often this process looks whether to stop."""
+# Maximum of board sizes times rule sets: the shared counters are allocated before the settings are known.
 _MOST_KINDS = 1024
-"""Board sizes times rule sets of a run."""
+# Time for a process to exit by itself before it is killed.
 _PATIENCE_SECONDS = 5.0
-"""For a process to end by itself."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What a process is to play. done: games that nobody is to play. teacher: command of a program that advises."""
+    """The task of a worker. done: games that are finished. teacher: command of a program that suggests moves."""
 
     settings: SelfplaySettings
     make_evaluator: MakeEvaluator
@@ -56,7 +57,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Finished:
-    """A finished game on its way to the store."""
+    """A message with a finished game."""
 
     number: int
     samples: Samples
@@ -65,7 +66,7 @@ class _Finished:
 
 @dataclass(frozen=True)
 class _Counted:
-    """What a process has counted until now."""
+    """A message with a worker's statistics so far."""
 
     stats: SelfplayStats
     is_over: bool
@@ -73,16 +74,16 @@ class _Counted:
 
 @dataclass(frozen=True)
 class _Failed:
-    """Why a process cannot play. is_expected: by something that a user can mend, else text is a traceback."""
+    """A message about a failure. is_expected: the user can fix it; else `text` is a traceback."""
 
     text: str
     is_expected: bool
 
 
 class SelfplayWorkers:
-    """So many processes that wait for games to play; use as a context manager. A single one is this process itself.
+    """Worker processes for self-play; use as a context manager. A single worker is this process itself.
 
-    threads: that evaluate, in all processes together; 0 for all cores. processes: 0 for one for each thread.
+    threads: of evaluators, in all processes together; 0 for all cores. processes: 0 for one for each thread.
     A script that starts several workers must be guarded by `if __name__ == "__main__"`.
     """
 
@@ -147,17 +148,20 @@ class SelfplayWorkers:
                     provenance=provenance,
                     players=players,
                 )
-        begun = time.perf_counter()
         store = open_store(settings, folder, seed, provenance, players)
         done = frozenset(store.done)
         task = _Task(settings, make_evaluator, self._threads, games, done, seed, teacher, provenance)
+        return self._play_in_processes(task, store, stop, report)
+
+    def _play_in_processes(self, task: _Task, store: Store, stop: Stop | None, report: Report | None) -> SelfplayStats:
+        begun = time.perf_counter()
         self._stop.clear()
         self._counters[:] = [0] * _MOST_KINDS
         for connection in self._processes:
             connection.send(task)
         counted = dict.fromkeys(self._processes, SelfplayStats())
         playing = set(self._processes)
-        stats = SelfplayStats(to_play=games)
+        stats = SelfplayStats(to_play=task.games)
         while playing:
             if stop is not None and stop.is_set():
                 self._stop.set()
@@ -176,15 +180,15 @@ class SelfplayWorkers:
         return stats
 
     def _received(self, connection: Connection) -> _Finished | _Counted:
-        """Return what a process has sent. Raises GoError or RuntimeError where it failed."""
+        """Return the next message of a worker. Raises GoError or RuntimeError if the worker failed."""
         try:
             message = connection.recv()
         except (EOFError, OSError):
             process = self._processes[connection]
             process.join(_PATIENCE_SECONDS)
             raise GoError(
-                f"a process of self-play died with status {process.exitcode}; finished games are kept, "
-                "and the same command goes on"
+                f"a self-play worker died with status {process.exitcode}; finished games are kept, "
+                "and the same command resumes the run"
             ) from None
         if isinstance(message, _Failed):
             raise GoError(message.text) if message.is_expected else RuntimeError(message.text)
@@ -192,7 +196,7 @@ class SelfplayWorkers:
         return message
 
     def close(self) -> None:
-        """End all processes."""
+        """Stop all workers."""
         if self._processes:
             self._stop.set()
         for connection in self._processes:
@@ -205,7 +209,7 @@ class SelfplayWorkers:
 
 
 def _ready(connections: set[Connection]) -> list[Connection]:
-    """Return those that something has come through, after a wait for it."""
+    """Wait for messages, and return the connections that have one."""
     ready = wait(list(connections), _POLL_SECONDS)
     return [each for each in connections if each in ready]
 
@@ -215,7 +219,7 @@ def _advising(teacher: str | None) -> AbstractContextManager[Advice | None]:
 
 
 class _Sender:
-    """Hands finished games on to the process that keeps them; see `engine.train.games.selfplay.Keeper`."""
+    """Sends finished games to the parent process; see `engine.train.games.selfplay.GameSink`."""
 
     def __init__(self, send: Callable[[Any], None]) -> None:
         self.samples = 0
@@ -228,7 +232,7 @@ class _Sender:
 
 
 def _serve(connection: Connection, counters: Any, stop: Any) -> None:
-    """Play what comes through a connection until there is no more to come."""
+    """Run the tasks received from a connection until it sends None or is closed."""
     become_worker()
     with suppress(EOFError, OSError):
         while (task := connection.recv()) is not None:
@@ -245,7 +249,7 @@ def _outcome(task: _Task, connection: Connection, counters: Any, stop: Any) -> _
 
 
 def _play(task: _Task, connection: Connection, counters: Any, stop: Any) -> SelfplayStats:
-    deal = Deal(task.settings, task.seed, task.games, task.done, counters, counters.get_lock())
+    queue = GameQueue(task.settings, task.seed, task.games, task.done, counters, counters.get_lock())
     lock = threading.Lock()  # games are sent by another thread than the statistics
 
     def send(message: Any) -> None:
@@ -257,7 +261,7 @@ def _play(task: _Task, connection: Connection, counters: Any, stop: Any) -> Self
             task.settings,
             evaluator,
             _Sender(send),
-            deal,
+            queue,
             task.seed,
             lambda stats: send(_Counted(stats, is_over=False)),
             adviser,

@@ -10,9 +10,9 @@ from engine.evaluation.positions import PositionBatch
 
 
 class SwitchingEvaluator:
-    """Passes calls on to the network of the moment; a replaced one is closed when its last call has returned.
+    """Forwards calls to the current network; a replaced network is closed when its last call has returned.
 
-    attributes: of the network of the moment; networks of one run differ in their names only.
+    attributes: of the current network; the networks of one run differ only in their names.
     """
 
     def __init__(self, first: Evaluator) -> None:
@@ -28,6 +28,7 @@ class SwitchingEvaluator:
 
     def switch(self, new: Evaluator) -> None:
         """Use another network from the next call on."""
+        # Calls in progress still use the old network, so it may only be closed here if there are none.
         with self._lock:
             old, self._current, self.attributes = self._current, new, new.attributes
             self._calls[id(new)] = 0
@@ -38,7 +39,7 @@ class SwitchingEvaluator:
             old.close()
 
     def close(self) -> None:
-        """Close the network of the moment. No call may be running."""
+        """Close the current network. No call may be running."""
         self._current.close()
 
     @contextmanager

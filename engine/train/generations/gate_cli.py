@@ -122,7 +122,7 @@ def _match(
 
 def _tell(outcome: "Gate", new: "RawNetwork", old: "RawNetwork", as_json: bool) -> None:
     if as_json:
-        told = {key: value for key, value in outcome.to_json().items() if key not in ("candidate", "best")}
-        click.echo(json_text({"candidate": new.facts.file, "best": old.facts.file, **told}))
+        values = {key: value for key, value in outcome.to_json().items() if key not in ("candidate", "best")}
+        click.echo(json_text({"candidate": new.facts.file, "best": old.facts.file, **values}))
     else:
         click.echo(f"{'promoted' if outcome.promoted else 'refused'}: {outcome.score}")

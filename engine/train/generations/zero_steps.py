@@ -28,7 +28,7 @@ from engine.support.files import whole_lines, write_atomically
 from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
-from engine.train.games.selfplay import decisive
+from engine.train.games.selfplay import decisive_settings
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
@@ -134,7 +134,7 @@ class LocalSteps:
         settings = self._config.selfplay
         ray_workers.publish(self.network(state.best).read_bytes(), state.best)
         folder = self._games(state.generation)
-        intake = Intake(self._folder / "spool", folder, decisive(settings, seed), settings.shard_samples)
+        intake = Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)
         begun = intake.games
         while intake.games < games:
             ray_workers.check()

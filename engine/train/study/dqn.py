@@ -1,10 +1,10 @@
-"""Deep Q-learning on small boards: a research mode beside the main path, to see what it can do and what not.
+"""Deep Q-learning on small boards: a study beside the main training, to see what the method can and cannot do.
 
 Double deep Q-learning (van Hasselt, Guez and Silver 2015) by self-play: Q(s, a) is the expected result for the side
-to move, in [-1, 1], without discount; the end of the game pays 1, 0 or -1 and nothing else does. Because players
-alternate, the value of a position n plies later counts with the sign (-1)^n. The best move there is chosen by the
-network that learns, and valued by a copy of it that is renewed now and then. Only legal moves that fill no own eye
-are ever maximized over or played; a pass where there are none.
+to move, in [-1, 1], without discount; the only reward is 1, 0 or -1 at the end of the game. Because players
+alternate, the value of a position n plies later has the sign (-1)^n. The online network chooses the best move there,
+and a target network, a copy that is updated at intervals, evaluates it. Only legal moves that fill no own eye are
+considered or played, and a pass if there are none.
 """
 
 from collections.abc import Callable
@@ -31,13 +31,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class DqnSettings:
-    """How a network is trained by Q-learning.
+    """Settings of Q-learning.
 
-    size, komi: of the board. encoder: of the inputs. at_once: games that are played side by side. games: in all.
-    channels, layers: of 3x3 convolutions. memory: transitions that are remembered. batch: of a step. plies_a_step:
-    played for each step of learning. returns: plies n after which a position is valued. renewed: steps after which the
-    copy is renewed. epsilon, epsilon_end: share of random moves, falling over the first half of the games.
-    longest: plies of a game as a multiple of the board's points; then it is counted as it stands.
+    size: side of the board. encoder: of the inputs. at_once: games played in parallel. games: in total.
+    channels, layers: of 3x3 convolutions. memory: capacity of the replay memory in transitions. batch: samples per
+    training step. plies_a_step: plies played for each training step. returns: n of the n-step return. renewed:
+    interval in steps at which the target network is updated. epsilon, epsilon_end: share of random moves, falling over
+    the first half of the games. longest: maximum plies of a game as a multiple of the board's points; then it is
+    counted as it stands.
     """
 
     size: int = 5
@@ -59,7 +60,7 @@ class DqnSettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a value that cannot be learned with."""
+        """Raise ValueError on a value out of range."""
         if self.encoder not in ENCODERS:
             raise ValueError(f"encoder: expected {' or '.join(ENCODERS)}, got {self.encoder!r}")
         if not 1 <= self.size <= MAX_SIZE:
@@ -77,13 +78,13 @@ class DqnSettings:
             raise ValueError(f"seed: expected 0 or more, got {self.seed}")
 
     def epsilon_after(self, games: int) -> float:
-        """Return the share of random moves after so many games."""
+        """Return the share of random moves after `games` games."""
         done = min(1.0, 2 * games / max(1, self.games))
         return self.epsilon + (self.epsilon_end - self.epsilon) * done
 
 
 class QNet(nn.Module):
-    """Convolutions with ReLU, then a value for each point and one for a pass, in [-1, 1]."""
+    """A convolutional network with a value in [-1, 1] for each point and for a pass."""
 
     def __init__(self, planes: int, settings: DqnSettings) -> None:
         super().__init__()
@@ -93,7 +94,7 @@ class QNet(nn.Module):
         self.passing = nn.Linear(settings.channels, 1)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return Q [B, area + 1] of inputs [B, planes, H, W], pass last."""
+        """Return Q values [B, area + 1] for inputs [B, planes, H, W], pass last."""
         for conv in self.convs:
             inputs = torch.relu(conv(inputs))
         points = self.points(inputs).flatten(1)
@@ -101,16 +102,16 @@ class QNet(nn.Module):
 
 
 def masked_best(values: Tensor, allowed: Tensor) -> Tensor:
-    """Return the index [B] of the largest allowed value; both [B, area + 1], at least one allowed a row."""
+    """Return the index [B] of the largest allowed value; both inputs are [B, area + 1], with an allowed one per row."""
     return values.masked_fill(~allowed, -torch.inf).argmax(dim=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """What was done in a position and what came of it.
+    """A move in a position, and its n-step outcome.
 
-    later: the inputs of the position `returns` plies on and its allowed moves, None where the game was over before.
-    result: for who moved here; counts where there is no later position.
+    later: the inputs and the allowed moves of the position `returns` plies later, None if the game ended before.
+    result: of the game for the side that moved; used only if there is no later position.
     """
 
     inputs: Floats
@@ -120,7 +121,7 @@ class Transition:
 
 
 def targets(batch: list[Transition], online: QNet, copy: QNet, sign: float) -> Tensor:
-    """Return what Q should be: the result, or sign * Q_copy(later, argmax Q_online(later)) over allowed moves."""
+    """Return the target Q values: the result, or sign * Q_copy(later, argmax Q_online(later)) over allowed moves."""
     wanted = torch.tensor([each.result for each in batch], dtype=torch.float32)
     going_on = [row for row, each in enumerate(batch) if each.later is not None]
     known = [each.later for each in batch if each.later is not None]
@@ -133,7 +134,7 @@ def targets(batch: list[Transition], online: QNet, copy: QNet, sign: float) -> T
 
 
 class Table:
-    """Games side by side, seen as a network sees them."""
+    """Games in parallel, with their positions as network inputs."""
 
     def __init__(self, settings: DqnSettings, count: int) -> None:
         self._settings, size = settings, settings.size
@@ -145,11 +146,11 @@ class Table:
         self.games = [self.new_game() for _ in range(count)]
 
     def new_game(self) -> Game:
-        """Return an empty board."""
+        """Return a new game."""
         return Game(self._settings.size, rules=TROMP_TAYLOR, komi=self._settings.komi)
 
     def is_over(self, game: Game) -> bool:
-        """True if a game has ended, or is to be counted as it stands."""
+        """True if a game has ended or reached its maximum length."""
         return game.is_over or game.move_number >= self._settings.longest * self._settings.size**2
 
     def look(self) -> tuple[Floats, NDArray[np.bool_]]:
@@ -168,13 +169,13 @@ class Table:
         return np.concatenate([planes, constant], axis=1), allowed
 
     def play(self, row: int, action: int) -> None:
-        """Play the move of a policy index in one game."""
+        """Play the move with a policy index in one game."""
         game, size = self.games[row], self._settings.size
         game.play(game.to_play, from_policy_index(action, size, size))
 
 
 class Learner:
-    """Plays, remembers and learns. memory: the transitions to learn from, at most as many as the settings say."""
+    """Plays games, stores their transitions and trains. memory: the replay memory, at most `settings.memory` long."""
 
     def __init__(self, settings: DqnSettings) -> None:
         torch.manual_seed(settings.seed)
@@ -189,7 +190,7 @@ class Learner:
         self._courses: list[list[tuple[Floats, NDArray[np.bool_], int]]] = [[] for _ in self._table.games]
 
     def run(self, report: Callable[[int, float], None]) -> None:
-        """Play and learn until all games are played. report: gets games and the loss of the last step."""
+        """Play and train until all games are played. report: called with the games and the loss of the last step."""
         plies, loss = 0, 0.0
         while self.played < self.settings.games:
             self._play_one_ply()
@@ -223,6 +224,7 @@ class Learner:
             if len(self.memory) < self.settings.memory:
                 self.memory.append(new)
             else:
+                # A ring buffer: the oldest transitions come from the weakest play.
                 self.memory[self._oldest] = new
                 self._oldest = (self._oldest + 1) % self.settings.memory
 
@@ -246,7 +248,7 @@ class Learner:
 def choose(
     net: QNet, inputs: Floats, allowed: NDArray[np.bool_], epsilon: float, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return a move [B] for each position: the best allowed one, or with probability epsilon any allowed one."""
+    """Choose a move [B] for each position: the best allowed one, or a random allowed one with probability epsilon."""
     with torch.no_grad():
         best: NDArray[np.int64] = masked_best(net(torch.from_numpy(inputs)), torch.from_numpy(allowed)).numpy()
     for row in np.flatnonzero(generator.random(len(best)) < epsilon):
@@ -255,7 +257,7 @@ def choose(
 
 
 def share_against_random(net: QNet, settings: DqnSettings, games: int, seed: int = 7) -> float:
-    """Return the share of points of a network's best moves against random ones, colors alternating."""
+    """Return a network's share of points in games against random moves, with alternating colors."""
     generator, table, points = np.random.default_rng(seed), Table(settings, games), 0.0
     waiting = set(range(games))
     while waiting:

@@ -1,4 +1,4 @@
-"""`keima train dqn`: a run of Q-learning in a folder, tested against random moves as it goes."""
+"""Implements `keima train dqn`: runs Q-learning in a folder, with tests against random moves at intervals."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ FORMAT = "keima-dqn"
 
 
 def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
-    """Run the command and return its exit status. Raises GoError for a folder with a run in it, and for settings."""
+    """Run the command and return its exit status. Raises GoError on bad settings or a folder that contains a run."""
     settings = from_table(DqnSettings, overridden({}, options["settings"]), "--set")
     folder: Path = options["run"]
     with claimed(folder):
@@ -26,7 +26,7 @@ def cli_dqn(options: dict[str, Any], stdout: IO[str]) -> int:
 
 def _learn(folder: Path, settings: DqnSettings, options: dict[str, Any], stdout: IO[str]) -> None:
     if (folder / "metrics.jsonl").exists():
-        raise GoError(f"{folder}: holds a run already, and runs of Q-learning are not resumed; use another folder")
+        raise GoError(f"{folder} already contains a run, and Q-learning cannot be resumed; use another folder")
     learner = Learner(settings)
     tested = 0
 

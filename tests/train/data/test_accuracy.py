@@ -122,9 +122,9 @@ def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
 
 def test_the_figures_are_json_and_a_picture() -> None:
     accuracy = accuracy_of(Prejudiced(), records(), network="p", per_game=3)
-    told = json.loads(json_text(asdict(accuracy)), parse_constant=pytest.fail)
-    assert told["total"]["positions"] == 18 and told["total"]["score_error"] is None
-    assert set(told["by_ply"][0]) == set(Figures.__dataclass_fields__)
+    statistics = json.loads(json_text(asdict(accuracy)), parse_constant=pytest.fail)
+    assert statistics["total"]["positions"] == 18 and statistics["total"]["score_error"] is None
+    assert set(statistics["by_ply"][0]) == set(Figures.__dataclass_fields__)
     assert plot_accuracy(accuracy).startswith(b"\x89PNG")
 
 
@@ -153,10 +153,10 @@ def test_the_command_tests_a_network_file(tmp_path: Path) -> None:
     native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1), net)
     result = run(accuracy_command, net, "--records", path, "--json", "--precision", "fp32", "--threads", 1)
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["games"] == len(held_out_records([path], None, 1))
+    statistics = json.loads(result.stdout)
+    assert statistics["games"] == len(held_out_records([path], None, 1))
     table = run(accuracy_command, net, "--records", path, "--precision", "fp32", "--plot", tmp_path / "a.png")
-    assert f" {told['total']['positions']} positions of {told['games']} games" in table.stdout
+    assert f" {statistics['total']['positions']} positions of {statistics['games']} games" in table.stdout
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "b.sgf").write_text("(;SZ[5];B[aa])")
     refused = run(accuracy_command, net, "--records", tmp_path / "b.sgf")

@@ -8,17 +8,17 @@ from tests.train.random_data import MadeUpSource, learnable_samples
 
 
 class Window:
-    """A window that remembers what it is told."""
+    """A window that records the indices of updates."""
 
     def __init__(self) -> None:
-        self.samples, self.told = learnable_samples(16, 1), list[int]()
+        self.samples, self.updated = learnable_samples(16, 1), list[int]()
 
     def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[object, ...]:
         indices = generator.integers(16, size=batch_size)
         return self.samples[indices], indices, np.ones(batch_size, np.float32)
 
     def update(self, indices: np.ndarray, losses: np.ndarray) -> None:
-        self.told += indices.tolist()
+        self.updated += indices.tolist()
 
 
 def indices_of(batch: Batch | None) -> list[int]:
@@ -51,7 +51,7 @@ def test_a_window_goes_on_where_its_state_was_taken() -> None:
 def test_losses_reach_the_window() -> None:
     window = Window()
     WindowSource(window, 4, 1).update(np.array([3, 1]), np.ones(2, np.float32))
-    assert window.told == [3, 1]
+    assert window.updated == [3, 1]
 
 
 def test_the_end_of_an_iterator_is_no_error_and_stays_the_end() -> None:

@@ -1,4 +1,4 @@
-"""The end of recorded games: what the result says, and when Keima's own count of it is trusted."""
+"""The end of recorded games: parsing of results, and when Keima's own score is accepted."""
 
 from itertools import islice
 

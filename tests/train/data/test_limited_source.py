@@ -1,4 +1,4 @@
-"""Training that pauses after so many batches, and goes on where it was."""
+"""A source that ends after a number of batches, and resumes where it paused."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ class Counting:
 
     def __init__(self) -> None:
         self.drawn = 0
-        self.told: list[int] = []
+        self.updated: list[int] = []
 
     def draw(self) -> Batch:
         self.drawn += 1
         return Batch(empty_samples("katago-v7", 5, 5, 1), np.array([self.drawn]))
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
-        self.told += list(indices)
+        self.updated += list(indices)
 
     def state(self) -> State | None:
         return {"drawn": self.drawn}
@@ -46,4 +46,4 @@ def test_a_limited_source_ends_and_the_next_one_goes_on() -> None:
 def test_losses_reach_the_source() -> None:
     source = Counting()
     LimitedSource(source, 1).update(np.array([4, 5]), np.zeros(2, np.float32))
-    assert source.told == [4, 5]
+    assert source.updated == [4, 5]

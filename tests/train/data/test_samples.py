@@ -1,4 +1,4 @@
-"""Samples: what is written is what an encoder sees, targets turn with the board, and files say what is wrong."""
+"""Samples: stored planes equal the encoder's, symmetries apply to targets too, and errors name the damaged field."""
 
 import json
 from pathlib import Path

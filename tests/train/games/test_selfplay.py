@@ -394,9 +394,9 @@ def test_statistics_add_up(tmp_path: Path) -> None:
         ("komi", math.inf, "komi: expected finite numbers, got inf"),
         ("size_weights", (math.nan,), "size_weights: expected finite numbers"),
         ("search", {"c_puct": "nan"}, "setting 'c_puct': expected a number"),
-        ("search", {"noise_fraction": "0.3"}, "noise_fraction is not taken from there, set noise_fraction of self"),
-        ("search", {"root_policy_temperature": "1.3"}, "root_policy_temperature is not taken from there, set root_te"),
-        ("search", {"resign_threshold": "0.1"}, "resign_threshold is not taken from there, set resign_threshold"),
+        ("search", {"noise_fraction": "0.3"}, "noise_fraction has no effect there, set noise_fraction of self"),
+        ("search", {"root_policy_temperature": "1.3"}, "root_policy_temperature has no effect there, set root_te"),
+        ("search", {"resign_threshold": "0.1"}, "resign_threshold has no effect there, set resign_threshold"),
     ],
 )
 def test_a_setting_out_of_range_is_named(name: str, value: Any, said: str) -> None:

@@ -29,8 +29,8 @@ def test_a_run_is_told_and_goes_on_with_the_same_command(tmp_path: Path) -> None
     assert (second["games"], second["done"]) == (1, 3)
     assert len((tmp_path / "out" / "games.sgfl").read_text().splitlines()) == 3
     assert "random-b1c4-1" in (tmp_path / "out" / "games.sgfl").read_text()
-    told = invoke(*command[:-1], "--games", "3").stdout
-    assert "3 of 3 games" in told
+    output = invoke(*command[:-1], "--games", "3").stdout
+    assert "3 of 3 games" in output
     refused = invoke(*command, "--games", "3", "--set", "full_visits=9")
     assert refused.exit_code == 1
     assert "full_visits was 8 there and is 9 now" in refused.stderr
@@ -40,8 +40,8 @@ def test_two_processes_play_with_a_network_of_a_file_and_with_a_random_one(tmp_p
     native.write(random_spec(1, 4, ENCODERS["katago-v7"], 1), tmp_path / "tiny.net")
     for out, net in ((tmp_path / "random", "none"), (tmp_path / "file", tmp_path / "tiny.net")):
         result = invoke(out, "--net", net, *TINY, *QUICK, "--games", "4", "--processes", "2", "--json")
-        told = json.loads(result.stdout)
-        assert (told["games"], told["done"]) == (4, 4)
+        statistics = json.loads(result.stdout)
+        assert (statistics["games"], statistics["done"]) == (4, 4)
         assert len((out / "games.sgfl").read_text().splitlines()) == 4
 
 

@@ -12,7 +12,7 @@ from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.train.data.held_out import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_starts import Deal, Kind, Starts
+from engine.train.games.selfplay_starts import GameQueue, Kind, Starts
 from tests.positions import random_game
 from tests.train.games.test_selfplay import play, records
 
@@ -20,7 +20,7 @@ from tests.train.games.test_selfplay import play, records
 def test_whoever_waits_for_a_rare_board_takes_no_games_of_others() -> None:
     settings = SelfplaySettings(sizes=(4, 5, 6), size_weights=(0.05, 0.95, 0.0))
     counters, done = [0, 0], {0, 1, 2, 30}
-    deals = [Deal(settings, 1, 400, done, counters) for _ in range(3)]
+    deals = [GameQueue(settings, 1, 400, done, counters) for _ in range(3)]
     rare, common = deals[0].kinds
     taken: dict[Kind, list[int]] = {rare: [], common: []}
     while (number := deals[0].take(rare)) is not None:

@@ -28,10 +28,10 @@ def fail_soon(threads: int) -> Evaluator:
 
 
 def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Path) -> None:
-    told: list[SelfplayStats] = []
+    reports: list[SelfplayStats] = []
     alone = play(tmp_path / "alone", 12)
     with SelfplayWorkers(2) as workers:
-        together = workers.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: told.append(each))
+        together = workers.play(TINY, fake, tmp_path / "both", 12, 1, report=lambda each: reports.append(each))
         processes = multiprocessing.active_children()
         workers.play(replace(TINY, sizes=(4, 5)), fake, tmp_path / "next", 12, 2)
         assert multiprocessing.active_children() == processes
@@ -41,7 +41,7 @@ def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Pat
         assert len(samples(tmp_path / one)) == len(samples(tmp_path / two))
     for name in ("games", "moves", "samples", "evaluations", "black_wins", "unfinished", "done", "to_play"):
         assert getattr(together, name) == getattr(alone, name), name
-    assert told[-1].games == 12
+    assert reports[-1].games == 12
     assert 0 < together.busy_seconds < together.seconds
     assert not multiprocessing.active_children()
 

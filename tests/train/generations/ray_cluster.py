@@ -16,7 +16,7 @@ STORE_BYTES = 80 * 2**20
 
 @contextmanager
 def cluster(nodes: int) -> Iterator[Any]:
-    """Yield a cluster with a head that computes nothing and so many nodes of one core; `.computers` are those."""
+    """Yield a cluster with a head without cores and `count` nodes with one core each, which are `.computers`."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

@@ -41,11 +41,11 @@ def test_who_wins_enough_is_copied_and_who_does_not_is_not(networks: tuple[Path,
     words = ["--threshold", "0.001", "--promote", str(goal), "--records", str(records), "--json"]
     promoted = gated(candidate, best, *words)
     assert promoted.exit_code == 0, promoted.output
-    told = json.loads(promoted.stdout)
-    assert told["promoted"]
-    assert 0 < told["share"][0] < 1
+    outcome = json.loads(promoted.stdout)
+    assert outcome["promoted"]
+    assert 0 < outcome["share"][0] < 1
     assert goal.read_bytes() == candidate.read_bytes()
-    assert len(list(iterate_records([records]))) == told["games"] == 12
+    assert len(list(iterate_records([records]))) == outcome["games"] == 12
 
 
 def test_the_network_that_played_is_copied_though_its_file_is_replaced_meanwhile(

@@ -12,7 +12,7 @@ from engine.errors import GoError
 from engine.nets.random import random_spec
 from engine.support.files import whole_lines
 from engine.train.data.samples import read_shard, shard_info, write_shard
-from engine.train.games.selfplay import decisive
+from engine.train.games.selfplay import decisive_settings
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.ray_selfplay import Intake, MakeSelfplay, SelfplayPlaying
 from engine.train.generations.zero_config import EvaluatorSettings
@@ -59,7 +59,7 @@ def _sent(playing: SelfplayPlaying, folder: Path, thread: threading.Thread) -> l
 
 def intake(folder: Path) -> Intake:
     (folder / "spool").mkdir(exist_ok=True)
-    return Intake(folder / "spool", folder / "gen", decisive(SETTINGS, 7), SETTINGS.shard_samples)
+    return Intake(folder / "spool", folder / "gen", decisive_settings(SETTINGS, 7), SETTINGS.shard_samples)
 
 
 def test_games_of_workers_become_those_of_a_generation(tmp_path: Path, sent: list[bytes]) -> None:

@@ -124,7 +124,7 @@ def test_ctrl_c_ends_a_run_politely(tmp_path: Path) -> None:
 
 
 def invoked(*words: Any) -> str:
-    """Return what the command says, in one line, when it fails."""
+    """Run the command, which must fail, and return its error message as one line."""
     result = CliRunner().invoke(zero, [str(each) for each in words])
     assert result.exit_code not in (0, None)
     assert isinstance(result.exception, SystemExit)
@@ -135,7 +135,7 @@ def test_a_run_that_reaches_its_hours_is_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Idle:
-        """Work whose steps end when they are told to."""
+        """Steps that end when `stop` is set."""
 
         def __init__(self, folder: Path, config: ZeroConfig, stop: threading.Event, *_: Any) -> None:
             self._stop = stop

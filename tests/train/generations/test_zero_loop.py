@@ -13,7 +13,7 @@ from engine.train.generations.zero_state import Clock, RunError, State, read_sta
 
 
 class Diary:
-    """Work that does nothing but note it; it may die or stop at one of its steps."""
+    """Steps that only record their calls; they may raise or stop at one of the steps."""
 
     def __init__(self, refused: tuple[int, ...] = (), fails_at: int | None = None, error: type = Stopped) -> None:
         self.done: list[tuple[str, int, int]] = []
@@ -93,7 +93,7 @@ def test_every_step_is_a_line_and_one_done_twice_counts_once(tmp_path: Path) -> 
 def test_the_run_ends_when_its_hours_are_over(tmp_path: Path) -> None:
     class Slow(Diary):
         def selfplay(self, state: State) -> Figures:
-            assert stop.wait(20), "the hours are over, and nobody says so"
+            assert stop.wait(20), "the hours are over, but stop is not set"
             raise Stopped
 
     stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Where training computes, and in which precision if nobody says."""
+"""The device and the default precision of training."""
 
 import pytest
 

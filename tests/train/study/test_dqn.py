@@ -99,4 +99,4 @@ def test_a_run_leaves_its_network_and_figures_and_is_not_resumed(tmp_path: Path)
     assert (tmp_path / "run" / "dqn.safetensors").stat().st_size > 1000
     again = CliRunner().invoke(train, words)
     assert again.exit_code == 1
-    assert "not resumed" in again.output
+    assert "cannot be resumed" in again.output

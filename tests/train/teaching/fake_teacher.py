@@ -1,4 +1,4 @@
-"""A GTP program that teaches: it lists the commands it is told to and answers them by rule.
+"""A GTP program for tests of teachers: it lists the configured commands and answers them by rule.
 
 genmove and reg_genmove name the first empty point from A1 on. Score answers are those of --score.
 --refuse COMMANDS answers them with `?`, --crash FILE COUNT ends the program at its first COUNT questions of any
@@ -17,7 +17,7 @@ QUESTIONS = {"genmove", "reg_genmove", "kata-raw-nn", "kata-search_analyze", "ka
 
 
 def network_answer(size: int, played: int) -> str:
-    """Return what kata-raw-nn says: certain of A1, White ahead by as many points as stones were played."""
+    """Return the output of kata-raw-nn: certain of A1, White ahead by one point for each stone played."""
     rows = [["0.0"] * size for _ in range(size)]
     rows[-1][0] = "0.75"
     rows[0][0] = "NAN"

@@ -48,7 +48,7 @@ def positions_of(each: Record, result: FinalResult | None, key: int) -> list[Pos
 
 
 class ScriptedTeacher:
-    """Knows what it is told to; its score is the move number, its policy the first legal point."""
+    """Labels the targets it is configured for; its score is the move number, its policy the first legal point."""
 
     def __init__(self, known: Iterable[int] = (POLICY, OUTCOME, SCORE, OWNERSHIP), batch: int = 8) -> None:
         self.name, self.batch = "scripted", batch
@@ -165,8 +165,8 @@ def test_a_score_shapes_the_outcome_only_where_the_teacher_has_no_winrate() -> N
     question, maker, mixture = teacher_batch(found), SampleMaker(ENCODER), Mixture(shaping=0.5)
     scored = maker.samples(found, question, ScriptedTeacher([POLICY, SCORE]).label(question), mixture)
     assert scored.outcome[4].tolist() == pytest.approx([0.5 + 0.25 * (1 + np.tanh(0.2)), 0.25 * (1 - np.tanh(0.2)), 0])
-    told = maker.samples(found, question, ScriptedTeacher().label(question), mixture)
-    assert np.allclose(told.outcome, (0.25, 0.5, 0.25))
+    samples = maker.samples(found, question, ScriptedTeacher().label(question), mixture)
+    assert np.allclose(samples.outcome, (0.25, 0.5, 0.25))
     silent = maker.samples(found, question, ScriptedTeacher([POLICY]).label(question), mixture)
     assert silent.outcome[4].tolist() == [1, 0, 0]
 
@@ -236,10 +236,10 @@ def test_shards_without_a_line_are_written_anew(tmp_path: Path) -> None:
 
 def test_more_positions_make_a_finished_run_longer(tmp_path: Path) -> None:
     records = [record(5, 20, seed) for seed in range(4)]
-    told: list[Progress] = []
-    first = distiller(tmp_path, ScriptedTeacher(), 30, report=told.append).run(games_of(*records))
+    reports: list[Progress] = []
+    first = distiller(tmp_path, ScriptedTeacher(), 30, report=reports.append).run(games_of(*records))
     assert (first.positions, first.games) == (30, 2)
-    assert told[-1].total == first
+    assert reports[-1].total == first
     again = distiller(tmp_path, ScriptedTeacher(), 30).run(games_of(*records))
     assert again == first
     longer = distiller(tmp_path, ScriptedTeacher(), 50).run(games_of(*records))
