@@ -1,6 +1,6 @@
 """What evaluators return, from the view of the side to move, and its turn into the tree's Black-positive view.
 
-`black_value` and `engine.color.for_color` (the same for Python) are the only places where a sign changes.
+Values change sides by `black_value`, in Python by `engine.color.for_color`.
 """
 
 import math

@@ -2,12 +2,11 @@
 
 A position that is picked before the answers to others are there is picked with virtual losses, that is, with
 less knowledge; a call with few positions wastes the evaluator's time. `Throughput` weighs one against the
-other in Elo. Pure arithmetic: it starts nothing; `Pace` holds the watch. A search uses them so:
+other in Elo. Pure arithmetic: it starts and times nothing. A driver uses it so:
 
     throughput = Throughput(evaluator.attributes)       # one for a board size, kept from search to search
     load = throughput.load(visits, timed=True)          # before each batch: calls in flight, positions a call
-    pace = Pace(throughput)                             # one for a search
-    pace.count(Load(calls, rows))                       # after each answer
+    throughput.record(calls, rows, seconds)             # once enough answers came under one load
 
 `visits`: what the root will have when the search ends, or has now where that is not known. Searches that
 measure, or that shall be repeatable, use a fixed `Load` instead: answers depend on the machine's speed here.
@@ -18,9 +17,7 @@ a doubling of the speed for 250 Elo, and a thread, which has one position in fli
 """
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable
 from statistics import median
 from typing import NamedTuple
 
@@ -36,8 +33,6 @@ _COST_OF_LONGER = 80.0
 """Elo that a longer call must gain: as much as a quarter more speed."""
 _REMEMBERED = 5
 """Measurements of each load whose median counts."""
-_ANSWERS, _UNSETTLED = 12, 4
-"""Answers that make a measurement, and those before it that do not count."""
 _VALID = 40
 """Measurements of other loads after which one is made again."""
 _NOTICEABLE = 1.25
@@ -151,43 +146,6 @@ class Throughput:
         return full * _LACKING_A_CALL * load.calls / (self._concurrent - 1)
 
 
-def repeatable_load(attributes: Attributes, batch: int, visits: int | None, *, most: int) -> Load | None:
-    """Return the fixed load of a search that shall be repeatable, None for one that measures as it goes.
-
-    batch: positions a call, 0 to choose. visits: those that end the search, None if something else does.
-    most: positions a call that the search has room for.
-    """
-    if batch > 0:
-        return Load(attributes.concurrent, min(batch, attributes.max_batch))
-    if attributes.has_first_play:
-        # Play-outs are so cheap and so noisy that nothing is lost by picking many positions at once.
-        return Load(attributes.concurrent, attributes.preferred_batch)
-    return None if visits is None else Throughput(attributes, most=most).load(visits, timed=False)
-
-
 def _distance(known: Load, load: Load) -> float:
     """Return how far a measured load is from another: batches by doublings, then calls."""
     return abs(math.log2(known.batch / load.batch)) + abs(known.calls - load.calls)
-
-
-class Pace:
-    """Times one search: answers that come under one load, many at a time, because they come in bursts.
-
-    now: a clock in seconds.
-    """
-
-    def __init__(self, throughput: Throughput, now: Callable[[], float] = time.perf_counter) -> None:
-        self._throughput, self._now = throughput, now
-        self._load, self._answers, self._start = Load(0, 0), 0, 0.0
-
-    def count(self, load: Load) -> None:
-        """Note the answer to a call of `load.batch` rows that was sent as the last of `load.calls` in flight."""
-        if load != self._load:
-            self._load, self._answers = load, -_UNSETTLED
-        self._answers += 1
-        if self._answers == 0:
-            self._start = self._now()
-        elif self._answers == _ANSWERS:
-            now = self._now()
-            self._throughput.record(*load, (now - self._start) / _ANSWERS * load.calls)
-            self._answers, self._start = 0, now

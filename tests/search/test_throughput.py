@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.evaluation.evaluator import Attributes
-from engine.search.throughput import LONGEST_CALL, Load, Pace, Throughput
+from engine.search.throughput import LONGEST_CALL, Load, Throughput
 
 Machine = Callable[[Load], float]
 """Positions a second under a load."""
@@ -130,31 +130,3 @@ class FakeClock:
 
     def __call__(self) -> float:
         return self.seconds
-
-
-def test_answers_that_come_in_bursts_give_the_mean_speed() -> None:
-    throughput, clock = Throughput(NETWORK), FakeClock()
-    pace = Pace(throughput, clock)
-    for _ in range(40):
-        clock.seconds += 0.3
-        for _ in range(3):
-            pace.count(Load(3, 4))
-    assert throughput.rate(Load(3, 4)) == pytest.approx(3 * 4 / 0.3, rel=0.1)
-
-
-def test_the_first_answers_under_a_load_do_not_count() -> None:
-    throughput, clock = Throughput(NETWORK), FakeClock()
-    pace = Pace(throughput, clock)
-    for answer in range(30):
-        clock.seconds += 5.0 if answer < 3 else 0.1
-        pace.count(Load(3, 4))
-    assert throughput.rate(Load(3, 4)) == pytest.approx(4 / 0.1)
-
-
-def test_answers_under_changing_loads_measure_nothing() -> None:
-    throughput, clock = Throughput(NETWORK), FakeClock()
-    pace, before = Pace(throughput, clock), throughput.rate(Load(3, 4))
-    for answer in range(100):
-        clock.seconds += 0.1
-        pace.count(Load(3, 4) if answer % 10 else Load(2, 1))
-    assert throughput.rate(Load(3, 4)) == before

@@ -32,7 +32,7 @@ class MeasuredSearch:
         self._search.driver.seconds.update(dict.fromkeys(self._search.driver.seconds, 0.0))
 
     def per_second(self, seconds: float) -> float:
-        """Return the visits a second in searches of so many seconds each, from every position, from empty trees."""
+        """Return the visits a second in searches of `seconds` each, from every position, beginning with empty trees."""
         visits = elapsed = 0.0
         for position in self._positions:
             game = position.game
