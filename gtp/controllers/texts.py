@@ -3,8 +3,8 @@
 `$command` in a text is replaced by the engine's command line in the form that the file needs.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from string import Template
 
 from engine.errors import GoError
@@ -19,7 +19,8 @@ class Controller:
     verb: the Keima command that it starts. options: required options, before the user's own.
     text: the configuration. write: formats a command line for the file; raises GoError for words that it cannot
     contain.
-    advice: where to put the text.
+    advice: where to put the text; `$place` in it is replaced by the system's entry of `places`.
+    places: files or folders of the controller by `sys.platform`; other systems have those of "linux".
     """
 
     verb: str
@@ -27,6 +28,12 @@ class Controller:
     text: str
     write: Callable[[Sequence[str]], str]
     advice: str
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def advice_on(self, system: str) -> str:
+        """Return the steps for a system, a value of `sys.platform`."""
+        place = self.places.get(system, self.places.get("linux", ""))
+        return Template(self.advice).substitute(place=place)
 
 
 def _in_quotes(command: Sequence[str]) -> str:
@@ -71,6 +78,22 @@ def _as_engine(command: Sequence[str]) -> str:
     """Format one entry of Sabaki's list of engines."""
     members = {"name": "Keima", "path": command[0], "args": joined(command[1:]), "commands": ""}
     return json_text(members, indent=2, ensure_ascii=False)
+
+
+def _as_preset(command: Sequence[str]) -> str:
+    """Format one entry of LizGoban's list of presets."""
+    return json_text({"label": "Keima", "accelerator": "F1", "engine": list(command)}, ensure_ascii=False)
+
+
+def _as_program_and_words(command: Sequence[str]) -> str:
+    """Format the two keys in which Ogatak keeps a command."""
+    members = {"arbitrary_command": command[0], "arbitrary_argslist": list(command[1:])}
+    return json_text(members, indent=2, ensure_ascii=False)
+
+
+def _in_quotes_as_text(command: Sequence[str]) -> str:
+    """Format the command line, with double quotes around words with spaces, as a JSON string."""
+    return json_text(_in_quotes(command), ensure_ascii=False)
 
 
 _KGS = """\
@@ -168,9 +191,14 @@ CONTROLLERS: dict[str, Controller] = {
         write=_as_engine,
         advice=(
             "In Sabaki: Engines, Show Engines Sidebar, Attach Engine, Manage Engines, Add; copy path and args into\n"
-            "its fields. Or, with Sabaki closed, put this into settings.json (~/.config/Sabaki; on macOS\n"
-            "~/Library/Application Support/Sabaki; on Windows %APPDATA%\\Sabaki). Without --time a move takes 5 s."
+            "its fields. Or, with Sabaki closed, put this into $place.\n"
+            "Without --time a move takes 5 s."
         ),
+        places={
+            "linux": "~/.config/Sabaki/settings.json",
+            "darwin": "~/Library/Application Support/Sabaki/settings.json",
+            "win32": r"%APPDATA%\Sabaki\settings.json",
+        },
     ),
     "gogui": Controller(
         verb="gtp",
@@ -219,10 +247,57 @@ CONTROLLERS: dict[str, Controller] = {
         write=_as_text,
         advice=(
             "In KaTrain: General & Engine Settings, the field for an override of the command takes the text of\n"
-            "altcommand. Or, with KaTrain closed, put these keys into the section engine of ~/.katrain/config.json."
+            "altcommand. Or, with KaTrain closed, put these keys into the section engine of\n$place."
         ),
+        places={"linux": "~/.katrain/config.json", "win32": r"%USERPROFILE%\.katrain\config.json"},
+    ),
+    "lizzie": Controller(
+        verb="gtp",
+        options=("--compat-name", "KataGo", "--compat-version", "1.15.3"),
+        text='{\n  "leelaz": {\n    "engine-command": $command\n  }\n}\n',
+        write=_in_quotes_as_text,
+        advice=(
+            "In Lizzie or LizzieYzy: Settings, Engine; paste the text of engine-command into the field of the engine,\n"
+            "without the outer quotes. Or, with Lizzie closed, put the key into the section leelaz of config.txt,\n"
+            "$place.\n"
+            "Lizzie shows scores and ownership only for an engine that is called KataGo, hence --compat-name."
+        ),
+        places={"linux": "which lies beside lizzie.jar", "win32": "which lies beside Lizzie.exe"},
+    ),
+    "lizgoban": Controller(
+        verb="gtp",
+        options=(),
+        text='{\n  "preset": [\n    $command\n  ]\n}\n',
+        write=_as_preset,
+        advice=(
+            "Save as config.json (or add the entry to the list preset of the one you have)\n"
+            "$place,\n"
+            "and choose Keima in the menu Preset. LizGoban finds out by itself what the engine can do."
+        ),
+        places={
+            "linux": "and start LizGoban in its folder with\n    npm start -- -c /full/path/of/config.json",
+            "win32": "in the folder of lizgoban_windows.vbs or LizGoban.exe,\nstart that",
+        },
+    ),
+    "ogatak": Controller(
+        verb="analysis",
+        options=(),
+        text="$command\n",
+        write=_as_program_and_words,
+        advice=(
+            "Close Ogatak and put these two keys, in place of the empty ones, into\n    $place\n"
+            "(Ogatak writes that file when it first runs; its menu Misc opens the folder). Start Ogatak again."
+        ),
+        places={
+            "linux": "~/.config/Ogatak/config.json",
+            "darwin": "~/Library/Application Support/Ogatak/config.json",
+            "win32": r"%APPDATA%\Ogatak\config.json",
+        },
     ),
 }
+
+OTHER_NAMES = {"kgsgtp": "kgs", "gtp2ogs": "ogs", "lizzieyzy": "lizzie"}
+"""The names of programs, for those who know a server's program rather than the server."""
 
 
 def configuration(controller: Controller, program: Sequence[str], options: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,15 @@ from click.testing import CliRunner, Result
 import keima
 from engine.errors import GoError
 from engine.support.installation import installed_program
-from gtp.controllers.texts import CONTROLLERS, configuration
+from gtp.controllers.texts import CONTROLLERS, OTHER_NAMES, configuration
+from weights.shipped import SHIPPED_NETWORKS
 
 KGS_KEYS = {
     *("name", "password", "room", "engine", "mode", "rules", "rules.boardSize", "rules.time", "undo", "reconnect"),
     *("talk", "gameNotes", "hint.cleanup", "hint.noArguing", "verbose", "logFile"),
 }
 LONGEST_GAME_NOTE = 80
+LONGEST_LINE = 110
 
 
 def setup(*arguments: str) -> Result:
@@ -56,6 +59,14 @@ def command_of(name: str, text: str) -> list[str]:
         return shlex.split(json.loads(text)["engine"]["altcommand"])
     if name == "kgs":
         return properties(text)["engine"].split()
+    if name == "lizzie":
+        return quoted_words(json.loads(text)["leelaz"]["engine-command"])
+    if name == "lizgoban":
+        (preset,) = json.loads(text)["preset"]
+        return preset["engine"]  # type: ignore[no-any-return]
+    if name == "ogatak":
+        keys = json.loads(text)
+        return [keys["arbitrary_command"], *keys["arbitrary_argslist"]]
     return quoted_words(text) if name == "gogui" else "".join(re.findall(r"CommandLine = (.*)", text)).split()
 
 
@@ -85,6 +96,51 @@ def test_what_is_unknown_is_refused(arguments: list[str]) -> None:
     assert setup(*arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(("program", "name"), OTHER_NAMES.items())
+def test_a_program_is_known_by_its_own_name_too(program: str, name: str) -> None:
+    assert setup(program).output == setup(name).output
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "place"),
+    [
+        ("sabaki", "linux", "~/.config/Sabaki/settings.json"),
+        ("sabaki", "darwin", "~/Library/Application Support/Sabaki/settings.json"),
+        ("sabaki", "win32", "%APPDATA%\\Sabaki\\settings.json"),
+        ("ogatak", "win32", "%APPDATA%\\Ogatak\\config.json"),
+        ("katrain", "win32", "%USERPROFILE%\\.katrain\\config.json"),
+        ("katrain", "freebsd14", "~/.katrain/config.json"),
+        ("lizgoban", "win32", "in the folder of lizgoban_windows.vbs"),
+        ("lizgoban", "darwin", "npm start -- -c"),
+    ],
+)
+def test_the_steps_name_the_places_of_the_system(name: str, system: str, place: str) -> None:
+    assert place in CONTROLLERS[name].advice_on(system)
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_every_system_has_steps_without_gaps(name: str, system: str) -> None:
+    advice = CONTROLLERS[name].advice_on(system)
+    assert "$" not in advice
+    assert "  ." not in advice
+    assert max(map(len, advice.splitlines())) <= LONGEST_LINE
+
+
+def test_a_damaged_network_is_found_before_a_controller_hides_the_message(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes((SHIPPED_NETWORKS / "zero9.safetensors").read_bytes()[:3000])
+    result = setup("lizzie", "--net", str(damaged))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert str(damaged) in result.stderr
+
+
+def test_a_missing_network_is_an_error_of_one_line() -> None:
+    result = setup("sabaki", "--net=nowhere.net")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: nowhere.net: cannot be read: No such file or directory\n"
+
+
 def test_the_kgs_file_has_every_key_and_fits_its_limits() -> None:
     found = properties(setup("kgs").stdout)
     assert set(found) == KGS_KEYS
@@ -112,7 +168,7 @@ def test_gogui_cannot_start_a_command_with_quotes() -> None:
 
 @pytest.mark.parametrize("options", [("--net", "./a.net"), ("--net=a.net",), ("--net", "zero9")])
 def test_files_get_their_full_paths(options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.net").touch()
+    shutil.copy(SHIPPED_NETWORKS / "zero9.safetensors", tmp_path / "a.net")
     monkeypatch.chdir(tmp_path)
     expected = "zero9" if options[-1] == "zero9" else str(tmp_path / "a.net")
     assert command_of("ogs", setup("ogs", *options).stdout)[-1].removeprefix("--net=") == expected
