@@ -1,4 +1,4 @@
-"""The one class of Keima's commands: `--help` shows options under headings, `--help-all` also those for experts."""
+"""The click command class of all commands: `--help` groups options under headings, `--help-all` adds expert options."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _HELP = "Help"
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    """Print the help with every option and exit, if asked to."""
+    """Print the help with every option and exit, if `--help-all` was given."""
     if value and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
         click.echo(ctx.get_help(), color=ctx.color)
@@ -42,6 +42,7 @@ class Command(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            # --help and --help-all are click's own options: they have no row in the table and no heading.
             heading = getattr(param, "heading", _HELP)
             if record is not None and (heading is not Heading.EXPERT or _ALL in ctx.meta):
                 groups.setdefault(str(heading), []).append(record)
@@ -51,15 +52,18 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group whose commands are of this class."""
+    """A group whose commands are `Command` objects."""
 
     command_class = Command
 
 
 def require_options_of(ctx: click.Context, command: str, options: tuple[str, ...]) -> None:
-    """Refuse options that another command of this program would refuse later, where nobody sees it."""
-    front_door = ctx.find_root().command
-    assert isinstance(front_door, click.Group)
-    other = front_door.get_command(ctx, command)
+    """Raise UsageError if another command of this program would refuse `options`.
+
+    For options that are passed on to a child process, whose error message would reach nobody.
+    """
+    program = ctx.find_root().command
+    assert isinstance(program, click.Group)
+    other = program.get_command(ctx, command)
     if other is not None:
         other.make_context(command, list(options))

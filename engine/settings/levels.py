@@ -1,10 +1,10 @@
-"""Levels of play for people: weaker ones do not search, and overlook moves.
+"""Levels of play for people. Only the highest level searches; the others overlook moves.
 
-A level below the full one considers a random subset of the moves, likely moves more often than unlikely ones, and plays
-the best of them at once: like a person who judges well but does not consider everything.
+A lower level draws a random subset of the moves, likely moves more often than unlikely ones, and plays the one with
+the best prior: like a person who judges well but does not consider everything.
 """
 
 VISIBILITY = (0.05, 0.2, 0.4, 0.6, 0.75, 0.9, 1.2, 1.8, 5.0)
-"""By level, from 1 on: the exponent that decides how many moves are considered, see `engine.players.hidden_moves`."""
+"""Exponent of each level from 1 on; a larger one hides fewer moves, see `engine.players.hidden_moves`."""
 FULL_LEVEL = len(VISIBILITY) + 1
-"""The level that searches as long as it may, and overlooks nothing."""
+"""The level that searches and considers every move."""

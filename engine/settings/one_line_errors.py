@@ -1,4 +1,4 @@
-"""From an exception to one line on the command line. Imports nothing heavy before there is an error."""
+"""Reports the user's errors in one line instead of a traceback. Imports nothing heavy before there is an error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,11 @@ import click
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn what a file can be blamed for into the command's own error, without a traceback."""
+    """Turn GoError, WeightsError and OSError into a ClickException of one line; other errors pass through."""
     try:
         yield
     except ValueError as error:
+        # Late: only a command that failed pays for these imports.
         from engine.errors import GoError
         from engine.nets.spec import WeightsError
 

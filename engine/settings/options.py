@@ -34,14 +34,15 @@ _METAVARS = {
 
 
 class SettingType(click.ParamType[Any]):
-    """The values of a setting, read as on every other surface."""
+    """The click type of a setting; reads values with `Setting.read`, as GTP and JSON do."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.name = str(setting.kind)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value that a text means; a value that is none is a default."""
+        """Return the value of a text. Raises BadParameter."""
+        # click also converts defaults, which already have the right type.
         if not isinstance(value, str):
             return value
         try:
@@ -71,7 +72,7 @@ class SettingOption(click.Option):
         )
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
-        """Return what the help says in brackets: the default, the range of two bounds, whether it is required."""
+        """Return the text in brackets after the help: default, range (if it has an upper bound), whether required."""
         extra: click.types.OptionHelpExtra = {}
         default = self.setting.default_text or shown(self.setting.default)
         if default:
@@ -84,7 +85,7 @@ class SettingOption(click.Option):
 
 
 def _type(setting: Setting) -> click.ParamType[Any]:
-    """Return the type of an option that is no flag."""
+    """Return the click type of an option that takes a value."""
     if setting.kind is Kind.CHOICE:
         return click.Choice(setting.choices)
     if setting.kind in (Kind.TEXT, Kind.ASSIGNMENT):
@@ -93,7 +94,7 @@ def _type(setting: Setting) -> click.ParamType[Any]:
 
 
 def shown(default: Any) -> str:
-    """Return a default as the command line would take it, "" for nothing and for a switch that is off."""
+    """Return a default as a user would type it, "" for None and for a switch that is off."""
     if default is None or default is False:
         return ""
     if default is True:
@@ -104,9 +105,10 @@ def shown(default: Any) -> str:
 
 
 def options_of(surface: str, **callbacks: Callback) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that gives a command the options which the table has for it.
+    """Return a decorator that adds all options of a command from the table of settings.
 
-    surface: the command's words. callbacks: of click, by the setting's name; that of `config` runs before all others.
+    surface: the command's words, such as "train run". callbacks: click callbacks by setting name.
+    Raises ValueError for a callback of a setting that the command does not have.
     """
     rows = settings_on(surface)
     if not rows.keys() >= callbacks.keys():
@@ -115,7 +117,9 @@ def options_of(surface: str, **callbacks: Callback) -> Callable[[Callable[..., A
     by_heading = sorted(rows.values(), key=lambda each: order.index(each.heading))
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        # Decorators add parameters from the last to the first.
         for row in reversed(by_heading):
+            # A configuration file changes the defaults of the other options, so it is read before them.
             attributes = {"setting": row, "callback": callbacks.get(row.name), "is_eager": row.name == "config"}
             command = click.option(*row.options, row.name, cls=SettingOption, **attributes)(command)
         return command

@@ -1,4 +1,4 @@
-"""The page of all settings, made from the table: `python -m engine.settings.page > docs/settings.md`."""
+"""Writes docs/settings.md from the table of settings: `python -m engine.settings.page > docs/settings.md`."""
 
 import sys
 from collections.abc import Iterable
@@ -11,32 +11,33 @@ from engine.settings.table.surfaces import FORM, GTP, JSON, SEARCH
 _INTRODUCTION = """\
 # Settings
 
-Made from the table of settings in `engine/settings/table` by `python -m engine.settings.page > docs/settings.md`.
-Options of the command line, GTP parameters, `overrideSettings` of JSON queries, fields of the page and TOML keys all
-come from that table, so a setting has one name, range, default and meaning; where a default differs between surfaces,
+Generated from the table in `engine/settings/table` by `python -m engine.settings.page > docs/settings.md`. Command-line
+options, GTP parameters, `overrideSettings` of JSON queries, the fields of the web page and TOML keys all come from that
+table, so each setting has one name, range, default and meaning. Where a default differs between them,
 [the reason is given](#where-defaults-differ).
 
-An unknown name and a value out of range are errors that name the setting, what was expected and what was given.
-`keima COMMAND --help` shows the options that most people need, `--help-all` those under "Expert", too.
+An unknown name or a value out of range is an error that names the setting, what was expected and what was given.
+`keima COMMAND --help` shows the options that most people need; `--help-all` also shows those under "Expert".
 """
 _SEARCH = """\
 ## Search parameters
 
-For `--set name=value` of `keima gtp`, `play`, `analysis` and `solve`, and for the `[search]` table of the TOML file of
-`--config`. GTP and JSON know a parameter by KataGo's name, where it has one. Searches without a network start from
-other values, `ROLLOUT_PARAMS` in `engine/search/params.py`.
+For `--set name=value` of `keima gtp`, `play`, `analysis` and `solve`, and for the `[search]` table of the TOML file
+given with `--config`. GTP and JSON use KataGo's name of a parameter, if it has one. Searches without a network have
+other defaults: `ROLLOUT_PARAMS` in `engine/search/params.py`.
 """
 _GTP = """\
 ## GTP and JSON parameters
 
-What `kata-set-param` and `kata-get-param` know besides the search parameters with a KataGo name, and which of them
-`overrideSettings` and a configuration file of `keima analysis` know. KataGo writes no limit as 1125899906842624 visits
-and 1e20 seconds, and `resignThreshold` as a utility from -1 to 0 instead of a winrate.
+The parameters of `kata-set-param` and `kata-get-param` in addition to the search parameters with a KataGo name; the
+column of JSON shows which of them `overrideSettings` and a configuration file of `keima analysis` accept. KataGo writes
+"no limit" as 1125899906842624 visits or 1e20 seconds, and `resignThreshold` as a utility from -1 to 0 instead of a
+winrate.
 """
 _FORM = """\
-## Fields of the page
+## Fields of the web page
 
-What a game at the page of `keima web` starts with.
+The settings of a new game in `keima web`.
 """
 _REASONS = """\
 ## Where defaults differ
@@ -63,7 +64,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _value(row: Setting) -> str:
-    """Return what a setting takes, in a few words, with its unit."""
+    """Return the values that a setting takes, with their unit, as a table cell."""
     if row.kind is Kind.CHOICE:
         return ", ".join(row.choices)
     if row.kind in (Kind.INTEGER, Kind.NUMBER) and row.bounds:
@@ -87,7 +88,7 @@ def _command(surface: str) -> str:
 
 
 def _words(row: Setting) -> str:
-    """Return the words of the command line for a setting, each as code."""
+    """Return the command-line options of a setting, each in backticks."""
     return ", ".join(f"`{word}`" for option in row.options for word in option.split("/"))
 
 
@@ -109,7 +110,7 @@ def _session() -> str:
             f"`{row.katago or row.name}`",
             _value(row),
             _default(row) or "none",
-            (_default(in_json[row.name]) or "none") if row.name in in_json else "not known",
+            (_default(in_json[row.name]) or "none") if row.name in in_json else "not accepted",
             row.help,
         )
         for row in rows
@@ -124,7 +125,7 @@ def _form() -> str:
 
 
 def _name(row: Setting) -> str:
-    """Return how the first surface of a setting calls it."""
+    """Return the name of a setting on its first surface."""
     if row.surfaces[0] in (GTP, JSON):
         return row.katago or row.name
     return row.name if row.surfaces[0] == FORM else row.options[0]

@@ -1,4 +1,4 @@
-"""Options of the commands that search: --set, --config, and what --net excludes. Imports nothing heavy at once."""
+"""Reads --set and --config of the commands that search, and checks their network options. Heavy imports are late."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """Return the key=value pairs of --set."""
+    """Return the key=value pairs of --set as a dict. Raises BadParameter."""
     pairs = [value.partition("=") for value in values]
     wrong = [key for key, equals, _ in pairs if not equals]
     if wrong:
@@ -23,7 +23,10 @@ def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str,
 
 
 def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:
-    """Return the [search] table of a TOML file; its other keys become the options' defaults."""
+    """Return the [search] table of a TOML file; make its other keys the defaults of the options they name.
+
+    Raises BadParameter for a file that cannot be read or has an unknown key.
+    """
     if path is None:
         return {}
     import tomllib
@@ -40,7 +43,7 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     if unknown or not isinstance(search, dict):
         known = " ".join(sorted(options))
         raise click.BadParameter(f"{path}: unknown key {' '.join(unknown)!r}, expected {known} or [search]", ctx, param)
-    # As texts, which click checks: it would take the number 7.5 as 7 visits, and stumble over a list.
+    # As text, which click validates: it would silently truncate the number 7.5 to 7 visits, and crash on a list.
     ctx.default_map = {options[key]: str(value) for key, value in given.items()}
     return {key: str(value) for key, value in search.items()}
 
@@ -48,9 +51,9 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
 def search_params(
     net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
 ) -> "SearchParams":
-    """Return the parameters of a search: defaults for the evaluator, then the file, then --set, then options.
+    """Return the search parameters. Later sources win: defaults for the evaluator, --config, --set, `options`.
 
-    Without any seed every run draws other random numbers.
+    Without a seed, every run draws other random numbers. Raises ClickException.
     """
     from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
 
@@ -63,7 +66,7 @@ def search_params(
 
 
 def refuse_unused(options: dict[str, Any]) -> None:
-    """Raise UsageError for options of a network where there is none, or none that they are for."""
+    """Raise UsageError for --human-profile, --backend or --precision without a network that they apply to."""
     net, profile = options["net"], options["profile"]
     if profile is not None and net in (None, NO_NETWORK):
         raise click.UsageError("--human-profile is for human networks: say which with --net")

@@ -1,7 +1,7 @@
-"""One setting as a value: its name, kind, range, default, unit and help, and how its text is read.
+"""One setting: its name, kind, range, default, unit and help, and the parser of its values.
 
 Dataclasses of settings keep the range and the help of a field in its metadata (`number`, `truth`), so that each is
-written once. Imports nothing heavy: the GTP handshake goes through here.
+written once. Imports nothing heavy: the GTP handshake waits for this module.
 """
 
 import math
@@ -21,7 +21,7 @@ _METADATA = "setting"
 
 
 class Kind(StrEnum):
-    """What values a setting takes; the text is how errors and pages name it."""
+    """The kind of values that a setting takes; its text stands in error messages and on docs/settings.md."""
 
     TRUTH = "true or false"
     INTEGER = "an integer"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 
 class Heading(StrEnum):
-    """Where `--help` shows an option. Those under EXPERT are left to `--help-all`."""
+    """The heading of an option in `--help`. Options under EXPERT are shown by `--help-all` only."""
 
     PLAY = "Play"
     TIME = "Time"
@@ -52,7 +52,10 @@ class Heading(StrEnum):
 
 
 class BadValue(GoError):
-    """A value that a setting cannot have. must_be: what it has to be, shorter where only the range is violated."""
+    """A value that a setting cannot have.
+
+    must_be: what was expected: for a number out of range (`is_of_kind`) the range alone, else kind and range.
+    """
 
     def __init__(self, setting: "Setting", value: object, *, is_of_kind: bool = False) -> None:
         self.must_be = setting.bounds if is_of_kind else setting.expected
@@ -62,12 +65,12 @@ class BadValue(GoError):
 class Setting(NamedTuple):
     """One row of the table of settings.
 
-    name: of the value in the program. least, most: bounds of a number; above: `least` itself is excluded.
-    choices: of a CHOICE. katago: KataGo's name, if it has one; GTP and JSON know the setting by it.
-    surfaces: the commands, and other places, that show it. flags: of the command line, "--name" if empty.
-    metavar: what stands for the value in `--help`. default_text: the default in words, where it is not a plain value.
-    many: the option may be given several times. reason: why its default or help differs from that of another row of
-    the same name.
+    name: the Python name of the value. least, most: bounds of a number; above: `least` itself is excluded.
+    choices: the values of a CHOICE. katago: KataGo's name, which GTP and JSON use; "" if it has none.
+    surfaces: the commands, and the other places in `table.surfaces`, that have it.
+    flags: the command-line options; "--name" if empty. metavar: the placeholder of the value in `--help`.
+    default_text: the default in words, where it is not a plain value. many: the option may be repeated.
+    reason: why its default or help differs from that of another row of the same name.
     """
 
     kind: Kind
@@ -91,12 +94,12 @@ class Setting(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The words of the command line that name this setting."""
+        """The command-line options of this setting."""
         return self.flags or (f"--{self.name.replace('_', '-')}",)
 
     @property
     def bounds(self) -> str:
-        """The range of a number in words, "" where there is none."""
+        """The range of a number in words, "" if it has none."""
         if self.least is not None and self.most is not None and not self.above:
             return f"from {_plain(self.least)} to {_plain(self.most)}"
         words = []
@@ -108,7 +111,7 @@ class Setting(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What values this setting takes, in words."""
+        """The values that this setting takes, in words, for error messages."""
         match self.kind:
             case Kind.CHOICE:
                 return " or ".join(self.choices)
@@ -120,7 +123,8 @@ class Setting(NamedTuple):
         return str(self.kind)
 
     def read(self, value: object) -> Any:
-        """Return the value that a text, or a plain value of JSON or TOML, means. Raises BadValue or BadRules."""
+        """Parse a text, or a plain value of JSON or TOML. Raises BadValue or BadRules."""
+        # Everything is parsed from text, so that JSON's 7.5 and the command line's "7.5" give the same error.
         text = str(value).lower() if isinstance(value, bool) else str(value)
         match self.kind:
             case Kind.TRUTH:
@@ -145,7 +149,7 @@ class Setting(NamedTuple):
         return text
 
     def check(self, value: Any) -> None:
-        """Raise BadValue for a number out of range; values of other kinds are not looked at."""
+        """Raise BadValue for a number out of range; values of other kinds are not checked."""
         if self.kind in (Kind.INTEGER, Kind.NUMBER):
             self._within(value, value)
 
@@ -172,7 +176,7 @@ class Setting(NamedTuple):
 
 
 def _plain(number: float) -> str:
-    """Return a bound as people write it: 1000000, not 1e+06."""
+    """Format a bound without an exponent where possible: 1000000, not 1e+06."""
     return str(int(number)) if abs(number) < 1e10 and number == int(number) else f"{number:g}"
 
 

@@ -1,9 +1,8 @@
-"""The table of all settings: what the command line, GTP, JSON, the page's form and TOML files are made from.
+"""The table of all settings, from which command line, GTP, JSON, web form and TOML files are built.
 
-`play` has what a game and a session are made of, `match` the matches, `network` what evaluates, `programs` the
-commands around games and network files, `training` the runs that learn, `samples` what they learn from. The numbers of
-a search are declared by the fields of `engine.search.params.SearchParams` and join the table here. Imports nothing
-heavy.
+The rows are in `play` (a game and a session), `match`, `network` (evaluators and the machine), `programs` (web, solve,
+bench, draw, net), `training` (training runs and self-play) and `samples` (training data). Search parameters are
+declared by the fields of `engine.search.params.SearchParams` and added here. Imports nothing heavy.
 """
 
 from typing import Any
@@ -20,7 +19,7 @@ from engine.settings.table.training import TRAINING_ROWS
 
 
 def _search_rows() -> tuple[Setting, ...]:
-    """Return the rows of a search's numbers: for --set and TOML, and by KataGo's name for GTP and JSON."""
+    """Return the rows of the search parameters: for --set and TOML and, if KataGo has a name for it, GTP and JSON."""
     known = {True: (SEARCH, GTP, JSON), False: (SEARCH,)}
     return tuple(each._replace(surfaces=known[bool(each.katago)]) for each in SEARCH_SETTINGS.values())
 
@@ -33,10 +32,10 @@ TABLE: tuple[Setting, ...] = (
 
 
 def settings_on(surface: str) -> dict[str, Setting]:
-    """Return the settings of one surface, a command such as "train run" among them, by name."""
+    """Return the settings of one surface, such as "train run" or `surfaces.GTP`, by name."""
     return {each.name: each for each in TABLE if surface in each.surfaces}
 
 
 def default_of(name: str, surface: str) -> Any:
-    """Return the default of a setting on a surface. Raises KeyError where there is no such setting."""
+    """Return the default of a setting on a surface. Raises KeyError if the surface does not have it."""
     return settings_on(surface)[name].default

@@ -1,4 +1,4 @@
-"""Short words for the rows of the table: one for each kind of value, and `under` for what rows have in common."""
+"""Constructors of table rows: one for each kind of value, and `under` for rows that share heading and surfaces."""
 
 from functools import partial
 
@@ -21,5 +21,5 @@ input_path = partial(Setting, Kind.INPUT_PATH)
 
 
 def under(heading: Heading, surfaces: tuple[str, ...], *rows: Setting) -> tuple[Setting, ...]:
-    """Return rows with the heading and the surfaces that they share."""
+    """Return `rows` with this heading and these surfaces."""
     return tuple(each._replace(heading=heading, surfaces=surfaces) for each in rows)

@@ -1,4 +1,4 @@
-"""Settings of `keima match`; size, komi, rules and handicap are those of `play`."""
+"""Settings of `keima match`, except size, komi, rules and handicap, which are in `play`."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import flag, input_path, integer, output_folder, real, text, under
@@ -7,16 +7,16 @@ MATCH_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.PLAY,
         ("match",),
-        text("black", "Player A, a GTP program: plays Black in the first game.", metavar="COMMAND"),
-        text("white", "Player B, a GTP program: plays White in the first game.", metavar="COMMAND"),
+        text("black", "Command of player A, a GTP program; plays Black in the first game.", metavar="COMMAND"),
+        text("white", "Command of player B, a GTP program; plays White in the first game.", metavar="COMMAND"),
         text(
             "engines",
-            "Player of a round robin, instead of --black and --white; give two or more. Colors always alternate.",
+            "Player of a round robin, instead of --black and --white; give two or more. Colors alternate.",
             flags=("--engine",),
             metavar="NAME=COMMAND",
             many=True,
         ),
-        integer("games", "Games of every two players.", 1, least=1, unit="games"),
+        integer("games", "Games for each pair of players.", 1, least=1, unit="games"),
     ),
     *under(
         Heading.TIME,
@@ -24,13 +24,13 @@ MATCH_ROWS: tuple[Setting, ...] = (
         text(
             "clock",
             "Clock, in seconds: absolute:60, canadian:60+25/300 (25 moves in 300 s), byoyomi:60+5x10 (5 periods of "
-            "10 s), fischer:10+1, or capped:10+1/60/30 (at most 60 s in all and 30 s a move; a cap may be left out).",
+            "10 s), fischer:10+1, or capped:10+1/60/30 (at most 60 s on the clock and 30 s a move; both optional).",
             metavar="TEXT",
             default_text="none: only --hang limits a move",
         ),
         real(
             "seconds_per_move",
-            "A clock with this time for each move, in seconds.",
+            "Fixed time for each move, in seconds, instead of --clock.",
             unit="seconds",
             flags=("--move-time",),
         ),
@@ -40,28 +40,34 @@ MATCH_ROWS: tuple[Setting, ...] = (
         ("match",),
         real(
             "time",
-            "A clock with this main time, in seconds: absolute, or before --byo.",
+            "Main time, in seconds: absolute, or followed by --byo.",
             unit="seconds",
-            reason="A match has clocks; the main time of gogui-twogtp, which has this option, is meant.",
+            reason="In a match --time is the main time of the clock, as in gogui-twogtp.",
         ),
         flag("alternate", "Change colors after every game."),
         real("byo", "Canadian overtime for --stones moves, in seconds.", unit="seconds"),
-        integer("stones", "Moves in a period of --byo.", unit="moves", default_text="1"),
-        real("grace", "Time by which a clock may be exceeded, in seconds.", 0.5, least=0, unit="seconds"),
+        integer("stones", "Moves to play in each period of --byo.", unit="moves", default_text="1"),
+        real(
+            "grace",
+            "Overrun of the clock that does not lose the game, in seconds.",
+            0.5,
+            least=0,
+            unit="seconds",
+        ),
         integer(
             "opening_moves",
-            "Moves of each record that are played.",
+            "Moves to play from each record of --openings.",
             least=1,
             unit="moves",
             default_text="all, at most half the points of the board",
         ),
         integer(
             "seed",
-            "Seed of the order of the openings.",
+            "Seed that shuffles the openings.",
             default_text="0",
-            reason="The programs that play have seeds of their own; this one shuffles openings.",
+            reason="It shuffles openings only; the seeds of the players are in their commands.",
         ),
-        text("referee", "GTP program that counts the games.", metavar="COMMAND", default_text="Keima's own rules"),
+        text("referee", "GTP program that scores the games.", metavar="COMMAND", default_text="Keima's own rules"),
         integer(
             "max_moves",
             "Moves after which a game ends; 0 for three times the points of the board.",
@@ -69,27 +75,25 @@ MATCH_ROWS: tuple[Setting, ...] = (
             least=0,
             unit="moves",
         ),
-        flag("resume", "Go on with the match found in --out.", default=True, flags=("--resume/--no-resume",)),
+        flag("resume", "Continue the match found in --out.", default=True, flags=("--resume/--no-resume",)),
         text("black_name", "Name shown for player A.", metavar="NAME"),
         text("white_name", "Name shown for player B.", metavar="NAME"),
     ),
     *under(
         Heading.EXPERT,
         ("match", "distill"),
-        real(
-            "hang", "Longest wait for an answer of a program, in seconds.", 300.0, least=0, above=True, unit="seconds"
-        ),
+        real("hang", "Longest wait for a program's answer, in seconds.", 300.0, least=0, above=True, unit="seconds"),
     ),
     *under(
         Heading.DATA,
         ("match",),
         input_path(
             "openings",
-            "Records to start games with, each twice with colors changed: SGF, directory, or .sgfl(.bz2) of one SGF "
-            "a line.",
+            "Records to start games from, each used twice with colors swapped: SGF file, directory, or .sgfl(.bz2) "
+            "with one SGF a line.",
             many=True,
         ),
-        output_folder("out", "Directory of the games and the results; a match goes on where it stopped."),
+        output_folder("out", "Directory for the games and the results; a stopped match continues from there."),
     ),
     *under(
         Heading.MACHINE, ("match",), integer("concurrency", "Games played at the same time.", 1, least=1, unit="games")

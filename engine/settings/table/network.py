@@ -1,4 +1,4 @@
-"""Settings of what evaluates positions, and of the machine it runs on."""
+"""Settings of the network, the inference backend, and the machine's threads and memory."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import choice, integer, text, under
@@ -78,7 +78,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "profile",
-            "Players that a human network imitates, such as rank_5k.",
+            "Players for a human network to imitate, such as rank_5k.",
             flags=("--human-profile",),
             metavar="PROFILE",
         ),
@@ -88,7 +88,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
         _COMPUTING,
         choice(
             "precision",
-            "Number format of the inference (auto: chosen for this machine and network).",
+            "Number format of inference (auto: chosen for this machine and network).",
             AUTO,
             choices=PRECISIONS,
         ),
@@ -96,7 +96,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.MACHINE,
         (*_COMPUTING, "train run", "train bench"),
-        integer("threads", "CPU threads to compute with.", least=1, default_text="all cores"),
+        integer("threads", "CPU threads to use.", least=1, default_text="all cores"),
     ),
     *under(
         Heading.MACHINE,
@@ -124,14 +124,14 @@ NETWORK_ROWS: tuple[Setting, ...] = (
             least=1,
             unit="MiB",
             default_text="512",
-            reason="The positions that are analyzed at the same time have a tree each.",
+            reason="Positions that are analyzed at the same time have a tree each and share this memory.",
         ),
     ),
     *under(
         Heading.EXPERT,
         ("gtp", "play", "analysis"),
         choice(
-            "log_level", "Which log lines to write on stderr.", "warning", choices=("error", "warning", "info", "debug")
+            "log_level", "Least severe log lines on stderr.", "warning", choices=("error", "warning", "info", "debug")
         ),
     ),
 )

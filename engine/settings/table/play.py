@@ -1,4 +1,4 @@
-"""Settings of a game and of the engine's moves: GTP, the terminal, the page, the analysis server."""
+"""Settings of a game and of the engine's moves: GTP, terminal, web page, analysis server."""
 
 from engine.clock import DEFAULT_LAG_BUFFER
 from engine.rules import MOST_KOMI
@@ -20,9 +20,9 @@ from engine.settings.table.kinds import (
 from engine.settings.table.surfaces import FORM, GTP, JSON
 
 DEFAULT_RULES = "chinese-kgs"
-"""Wherever a person plays: Chinese rules as controllers and servers mean them, with positional superko."""
+"""Default wherever a person plays: Chinese rules as controllers and servers use them, with positional superko."""
 MATCH_RULES = "tromp-taylor"
-"""Where programs play each other: they agree on it without taking dead stones off."""
+"""Default where programs play each other: scoring needs no agreement on dead stones."""
 _PERSPECTIVES = ("SIDETOMOVE", "BLACK", "WHITE")
 _PEOPLE = ("person", "engine")
 
@@ -76,7 +76,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
             "Your color: black, white, both (you play both sides) or none (the engine does).",
             "black",
             choices=("black", "white", "both", "none"),
-            reason="At the page two people may play, or the engine against itself; the terminal has one person.",
+            reason="On the web page two people may play, or the engine against itself; the terminal has one person.",
         ),
     ),
     *under(
@@ -90,37 +90,36 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ("gtp", "play", "web", FORM, GTP),
         integer(
             "level",
-            "Level of play: 10 is full strength; lower levels do not search, and overlook moves.",
+            "Level of play: 10 is full strength; lower levels play without search and overlook moves.",
             FULL_LEVEL,
             least=1,
             most=FULL_LEVEL,
         ),
     ),
     *under(
-        Heading.PLAY, ("gtp", GTP), flag("ponder", "Search in the opponent's time, too.", katago="ponderingEnabled")
+        Heading.PLAY, ("gtp", GTP), flag("ponder", "Also search in the opponent's time.", katago="ponderingEnabled")
     ),
     *under(
         Heading.EXPERT,
         ("gtp", "play"),
-        flag("reflexes", "Move without a search: captures, rescues, else the move with the best prior."),
+        flag("reflexes", "Play without search: captures and rescues first, else the move with the best prior."),
     ),
     *under(
         Heading.TIME,
         ("gtp", "play", GTP),
-        integer("visits", "Most visits of the search for a move.", least=1, unit="visits", katago="maxVisits"),
+        integer("visits", "Limit of the search for each move, in visits.", least=1, unit="visits", katago="maxVisits"),
     ),
     *under(
         Heading.TIME,
         ("analysis", JSON),
         integer(
             "visits",
-            "Visits of a query that names none.",
+            "Visits of a query without maxVisits.",
             500,
             least=1,
             unit="visits",
             katago="maxVisits",
-            reason="An analysis without any limit would never end; 500 is the number in KataGo's example "
-            "configuration.",
+            reason="An analysis without a limit would never end; KataGo's example configuration has 500.",
         ),
     ),
     *under(
@@ -148,7 +147,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
             unit="seconds",
             flags=("--time",),
             default_text="the engine decides",
-            reason="Nobody waits at a page for longer than an hour; a GTP session may run unattended.",
+            reason="Nobody waits longer than an hour at a web page; a GTP session may run unattended.",
         ),
     ),
     *under(
@@ -156,12 +155,12 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ("analysis",),
         real(
             "seconds",
-            "Longest search for a position, in seconds.",
+            "Limit of the search for each position, in seconds.",
             least=0,
             above=True,
             unit="seconds",
             flags=("--time",),
-            reason="Positions are analyzed there, no moves played.",
+            reason="This command analyzes positions; it plays no moves.",
         ),
     ),
     *under(
@@ -169,7 +168,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
         (GTP, JSON),
         real(
             "seconds",
-            "Longest search for a move or a position, in seconds.",
+            "Limit of the search for each move or position, in seconds.",
             least=0.0,
             unit="seconds",
             katago="maxTime",
@@ -181,7 +180,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
         (GTP,),
         real(
             "lag_buffer",
-            "Time of each move left to the controller and the connection, in seconds.",
+            "Time of each move reserved for the controller and the connection, in seconds.",
             DEFAULT_LAG_BUFFER,
             least=0.0,
             most=3600.0,
@@ -201,7 +200,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ),
         real(
             "analysis_noise",
-            "Random bonus of utility at the root of an analysis, so that it looks at more moves.",
+            "Random bonus of utility at the root of an analysis; a larger one makes it search more moves.",
             0.04,
             least=0.0,
             most=5.0,
@@ -237,35 +236,33 @@ PLAY_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("play",),
-        output_file("sgf", "File that the game is saved in.", default_text="keima-DATE-TIME.sgf"),
+        output_file("sgf", "File to save the game in.", default_text="keima-DATE-TIME.sgf"),
     ),
     *under(
         Heading.DATA,
         ("gtp", "play"),
-        output_file(
-            "config", "TOML file with the names of these options as keys, and search parameters in its [search] table."
-        ),
+        output_file("config", "TOML file: option names as keys, and search parameters in a [search] table."),
     ),
     *under(
         Heading.DATA,
         ("analysis",),
         output_file(
             "configs",
-            "Configuration file of KataGo's analysis engine; keys that mean nothing here are listed on stderr.",
+            "Configuration file of KataGo's analysis engine; keys that Keima does not use are listed on stderr.",
             flags=("--config", "-config"),
             many=True,
             reason="`keima analysis` reads KataGo's files, so that programs written for KataGo can start it.",
         ),
         text(
             "override_config",
-            "Further lines of that file.",
+            "More settings for --config, on the command line.",
             flags=("--override-config", "-override-config"),
             metavar="KEY=VALUE,..",
             many=True,
         ),
         input_file(
             "benchmark",
-            "Analyze the queries of a file, one per line, one by one and together, and print how fast that was.",
+            "Analyze the queries in a file (one a line) one by one and then together, and print both speeds.",
         ),
     ),
     *under(
@@ -278,7 +275,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "human_model",
-            "Accepted and not used: controllers of KataGo may pass it; analyze by a human network with --model.",
+            "Accepted for KataGo's controllers, and ignored; to use a human network, give it with --model.",
             flags=("--human-model", "-human-model"),
             metavar="FILE",
         ),
@@ -295,7 +292,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
             "seed",
             "Seed of all random numbers; makes searches reproducible (leaves are then collected in a fixed order).",
             least=1,
-            default_text="another one each time",
+            default_text="a new one each time",
         ),
     ),
     *under(
@@ -303,15 +300,14 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ("gtp",),
         text(
             "compat_name",
-            "Name to answer `name` with: Lizzie and LizzieYzy show some of the analysis to an engine called KataGo "
-            "only.",
+            "Reply to `name`: Lizzie and LizzieYzy show some parts of an analysis only if the engine is called KataGo.",
             metavar="NAME",
         ),
-        text("compat_version", "Version to answer `version` with.", metavar="X.Y"),
-        flag("live_graphics", "Draw searches in GoGui while they run, by lines on stderr."),
+        text("compat_version", "Reply to `version`.", metavar="X.Y"),
+        flag("live_graphics", "Show running searches in GoGui, by lines on stderr."),
         flag(
             "leela_lines",
-            "Sum up each search on stderr as Leela Zero does; gtp2ogs shows that in the chat of a game on OGS.",
+            "Summarize each search on stderr as Leela Zero does; gtp2ogs shows it in the chat of a game on OGS.",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Settings of the commands around games and network files: web, solve, bench, draw, net."""
+"""Settings of the commands web, solve, bench, draw and net."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
@@ -22,10 +22,10 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("web",),
         text(
             "engine",
-            "Another GTP program to play against.",
+            "GTP program to play against.",
             metavar="COMMAND",
             default_text="Keima",
-            reason="A page has one engine; a match takes several by name.",
+            reason="The web page has one engine; a match has several, each with a name.",
         ),
     ),
     *under(
@@ -33,9 +33,9 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("web",),
         output_folder(
             "out",
-            "Directory that games are saved in.",
+            "Directory to save games in.",
             ".",
-            reason="A game at the page is always saved; a match is saved where --out asks for it.",
+            reason="Games on the web page are always saved; a match is saved only with --out.",
         ),
     ),
     *under(
@@ -43,7 +43,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("web",),
         text(
             "host",
-            "Address to serve on; with 0.0.0.0 others on the network can play, too.",
+            "Address to serve on; 0.0.0.0 lets others on the network play.",
             "127.0.0.1",
             metavar="ADDRESS",
         ),
@@ -55,19 +55,21 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("solve",),
         counts(
             "visits",
-            "Visits at which a search is asked for its move.",
+            "Numbers of visits at which the search's move is recorded.",
             (1, 100, 800, 3200),
             unit="visits",
-            reason="Each problem is searched once and asked several times on the way.",
+            reason="Each problem is searched once; the move is recorded several times on the way.",
         ),
     ),
     *under(
         Heading.PLAY,
         ("solve",),
-        integer("limit", "Number of problems, drawn by the seed.", least=1, unit="problems", default_text="all"),
+        integer(
+            "limit", "Number of problems, drawn at random by --seed.", least=1, unit="problems", default_text="all"
+        ),
         flag(
             "framed",
-            "Wall off the rest of the board around a problem, so that the problem decides the game.",
+            "Fill the rest of the board so that the problem decides the game.",
             default=True,
             flags=("--frame/--no-frame",),
         ),
@@ -77,10 +79,10 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("solve",),
         integer(
             "seed",
-            "Seed of all random numbers, and of the problems that --limit draws; makes searches reproducible.",
+            "Seed of all random numbers, and of the choice of problems by --limit; makes searches reproducible.",
             1,
             least=1,
-            reason="The same problems and searches every time, so that two runs can be compared.",
+            reason="Every run has the same problems and searches, so that two runs can be compared.",
         ),
     ),
     *under(
@@ -88,8 +90,8 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("solve",),
         output_folder(
             "out",
-            "Directory of the answers, a summary and a plot; a run goes on where it stopped.",
-            reason="A directory of answers; with none they are only printed.",
+            "Directory for the answers, a summary and a plot; a stopped run continues from there.",
+            reason="Without a directory the results are only printed.",
         ),
     ),
     *under(
@@ -101,13 +103,13 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             flags=("--size",),
             default_text="9 and 19",
             many=True,
-            reason="Speed depends on the board, so several are measured.",
+            reason="Speed depends on the board size, so several are measured.",
         ),
     ),
     *under(
         Heading.TIME,
         ("bench",),
-        flag("cold", "Also measure how long compiling every kernel takes."),
+        flag("cold", "Also measure the time to compile every kernel."),
         integer("runs", "Repetitions of each measurement; the median is reported.", 5, least=1),
         real(
             "seconds",
@@ -127,7 +129,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "Repetitions of each measurement; the median is reported.",
             3,
             least=1,
-            reason="A step of training takes far longer than an evaluation.",
+            reason="A training step takes far longer than an evaluation.",
         ),
         real(
             "seconds",
@@ -136,7 +138,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             least=0,
             unit="seconds",
             flags=("--seconds",),
-            reason="A step of training takes far longer than an evaluation.",
+            reason="A training step takes far longer than an evaluation.",
         ),
     ),
     *under(
@@ -144,8 +146,8 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("bench",),
         text(
             "katago",
-            "Take turns with KataGo's benchmark on the same --net: 'katago benchmark -config gtp.cfg'. Positions, "
-            "threads and length are added; it runs with one thread per core or two, whichever is faster.",
+            "Also measure KataGo, in turns, on the same --net: 'katago benchmark -config gtp.cfg'. Options for "
+            "positions, visits and threads (one or two per core, whichever is faster) are added.",
             "",
             metavar="COMMAND",
         ),
@@ -155,7 +157,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ("bench",),
         integer(
             "memory_visits",
-            "Also measure the engine's memory after a move of this many visits on the last --size; takes long.",
+            "Also measure the engine's memory after one move with this many visits on the last --size; slow.",
             0,
             least=0,
             unit="visits",
@@ -166,22 +168,22 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         Heading.DATA,
         ("draw",),
         integer("move", "Draw the position after this move.", least=0, default_text="the last move"),
-        integer("numbers", "Number the moves from this one on.", least=1, metavar="FIRST", default_text="no numbers"),
+        integer("numbers", "Number the stones from this move on.", least=1, metavar="FIRST", default_text="no numbers"),
     ),
     *under(
         Heading.DATA,
         ("net info",),
-        flag("inputs", "Also name every input plane and global."),
-        flag("tensors", "Also list every array of weights."),
+        flag("inputs", "Also list the names of input planes and globals."),
+        flag("tensors", "Also list the arrays of weights."),
         output_file("drawing", "Write a drawing of the architecture as SVG.", flags=("--svg",)),
     ),
     *under(
         Heading.DATA,
         ("net check",),
-        output_file("golden", "Golden records to compare the network's answers with.", many=True),
+        output_file("golden", "Golden records to compare the network's outputs with.", many=True),
         flag(
             "positions",
-            "Ask what every trained network knows, and compare the backends.",
+            "Test positions that every trained network knows, and compare the backends.",
             default=True,
             flags=("--positions/--no-positions",),
         ),
@@ -189,17 +191,23 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("net convert",),
-        choice("to", "Format to write.", choices=("keima", "katago"), default_text="by OUT's suffix"),
+        choice("to", "Format to write.", choices=("keima", "katago"), default_text="by the suffix of OUT"),
     ),
     *under(
         Heading.DATA,
         ("net average",),
-        real("shares", "Weight of each file in turn.", flags=("--share",), default_text="equal weights", many=True),
+        real(
+            "shares",
+            "Weight of a file in the average; give one for each, in order.",
+            flags=("--share",),
+            default_text="equal weights",
+            many=True,
+        ),
     ),
     *under(
         Heading.DATA,
         ("net convert", "net average"),
-        text("name", "Name of the network in OUT.", metavar="NAME", default_text="the name it has"),
+        text("name", "Name of the network in OUT.", metavar="NAME", default_text="its present name"),
         flag("force", "Replace OUT if it exists."),
     ),
 )

@@ -1,4 +1,4 @@
-"""Settings of training data: records, samples and teachers, for train, selfplay and distill."""
+"""Settings of training data: game records, samples and teachers, for train, selfplay and distill."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
@@ -21,8 +21,8 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ("train run", "distill"),
         input_path(
             "records",
-            "Game records: SGF, directory, archive (.zip, .tar.*), or .sgfl(.bz2) of one SGF a line. Held-out games "
-            "are passed over.",
+            "Game records: SGF, directory, archive (.zip, .tar.*), or .sgfl(.bz2) with one SGF a line. Held-out games "
+            "are skipped.",
             many=True,
         ),
     ),
@@ -31,10 +31,10 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         _DRAWING,
         input_path(
             "records",
-            "Game records: SGF, directory, archive (.zip, .tar.*), or .sgfl(.bz2) of one SGF a line.",
+            "Game records: SGF, directory, archive (.zip, .tar.*), or .sgfl(.bz2) with one SGF a line.",
             many=True,
             required=True,
-            reason="Without records these commands have nothing to do; held-out games are what they are for.",
+            reason="These commands need records, and may use held-out games.",
         ),
     ),
     *under(
@@ -42,10 +42,10 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ("train gate",),
         output_file(
             "records",
-            "File that the games are written to, one SGF a line.",
-            reason="A gate plays games and reads none.",
+            "File to write the games to, one SGF a line.",
+            reason="A gate writes records and reads none.",
         ),
-        output_file("promote", "File that a promoted network is copied to."),
+        output_file("promote", "File to copy the network to if it is promoted."),
     ),
     *under(
         Heading.DATA,
@@ -59,17 +59,17 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ("distill",),
         input_folder(
             "samples",
-            "Directory of self-play: the games that its samples come from.",
+            "Directory of self-play; its games are read, not its samples.",
             many=True,
-            reason="Positions are labelled anew, so their games are read and not the samples.",
+            reason="Positions are labelled anew, so the games are read and not the samples.",
         ),
         integer(
             "positions",
-            "Positions in all; with more of them a finished run goes on.",
+            "Total number of positions; a larger number continues a finished run.",
             least=1,
             unit="positions",
             default_text="all",
-            reason="How many positions are labelled; `keima net check` has known positions to ask.",
+            reason="Here it is the number of positions to label; `keima net check` has a switch of this name.",
         ),
     ),
     *under(
@@ -77,9 +77,9 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ("train samples",),
         output_folder(
             "out",
-            "Directory of the training shards.",
+            "Directory for the training shards.",
             default_text="none: only the speed is measured",
-            reason="Shards are written only where --out asks for them; without it the speed is measured.",
+            reason="Shards are written only with --out; without it the speed is measured.",
         ),
         integer(
             "games",
@@ -87,14 +87,16 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
             least=1,
             unit="games",
             default_text="all",
-            reason="Samples are made of all games where no number is given.",
+            reason="By default all games are used.",
         ),
-        flag("held_out", "Take the games that no training sees, and only those."),
+        flag("held_out", "Read only the held-out games, which training never uses."),
     ),
     *under(
         Heading.DATA,
         ("train plot",),
-        output_file("out", "File of the picture (PNG).", default_text="RUN/metrics.png", reason="A plot is one file."),
+        output_file(
+            "out", "File to write the plot to (PNG).", default_text="RUN/metrics.png", reason="A plot is one file."
+        ),
         integer("window", "Most lines that a moving average covers.", 20, least=1),
     ),
     *under(
@@ -107,10 +109,10 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
             500,
             least=1,
             unit="games",
-            reason="A random part of the held-out games, because all of them take long.",
+            reason="Testing all held-out games takes long, so a random part of them is used.",
         ),
         integer("bucket", "Moves of a game in each row of the table.", 30, least=1, unit="moves"),
-        flag("all_games", "Take any games, not only those that no training sees."),
+        flag("all_games", "Use all games, not only the held-out ones."),
     ),
     *under(
         Heading.DATA,
@@ -122,16 +124,16 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         (*_DRAWING, "distill"),
         integer(
             "seed",
-            "Seed of the games and positions that are drawn.",
+            "Seed of the random choice of games and positions.",
             1,
             least=0,
-            reason="The same samples every time, so that results can be compared; nothing is searched at random.",
+            reason="Every run draws the same samples, so that results can be compared.",
         ),
     ),
     *under(
         Heading.TRAINING,
         ("train samples", "distill"),
-        text("encoder", "Input format of the samples, that of the network to be trained.", "katago-v7", metavar="NAME"),
+        text("encoder", "Input format of the samples and of the network to train.", "katago-v7", metavar="NAME"),
     ),
     *under(
         Heading.EXPERT, ("train samples",), integer("shard", "Samples in each file.", 16384, least=1, unit="samples")
@@ -139,17 +141,17 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.MACHINE,
         ("train samples",),
-        integer("processes", "Worker processes; 0 works in this one.", least=0, default_text="one per core"),
+        integer("processes", "Worker processes; 0 for none, in this process.", least=0, default_text="one per core"),
     ),
     *under(
         Heading.MACHINE,
         ("selfplay",),
         integer(
             "processes",
-            "Processes that play.",
+            "Processes that play games.",
             least=1,
             default_text="one per thread",
-            reason="Self-play shares the threads of the evaluator out to its processes.",
+            reason="Self-play divides --threads among its processes.",
         ),
     ),
     *under(
@@ -157,10 +159,10 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ("distill",),
         text(
             "teacher",
-            "Teacher: a network file or a directory of them, the command line of a GTP program, or Keima's playouts.",
+            "Teacher: a network file or a directory of them, the command of a GTP program, or Keima's playouts.",
             metavar="FILE|COMMAND|playouts",
             required=True,
-            reason="A teacher of self-play suggests moves; one of `keima distill` labels positions.",
+            reason="In self-play a teacher suggests moves; in `keima distill` it labels positions.",
         ),
     ),
     *under(
@@ -172,17 +174,17 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
             least=2,
             unit="visits",
             default_text="one evaluation, no search",
-            reason="A single evaluation labels many more positions than a search.",
+            reason="In the same time, single evaluations label many more positions than searches.",
         ),
     ),
     *under(
         Heading.EXPERT,
         ("distill",),
-        integer("symmetries", "Symmetries over which an evaluation is averaged.", 1, least=1, most=8),
-        real("own_move", "Share of the move that was played in the policy target.", 0.0, least=0, most=1),
+        integer("symmetries", "Number of symmetries to average each evaluation over.", 1, least=1, most=8),
+        real("own_move", "Share of the played move in the policy target.", 0.0, least=0, most=1),
         real(
             "shaping",
-            "Share of tanh(score / 20) in the outcome of a teacher without a winrate; falls to 0 over --positions.",
+            "Share of tanh(score / 20) in the outcome if the teacher has no winrate; falls to 0 over --positions.",
             0.0,
             least=0,
             most=0.5,

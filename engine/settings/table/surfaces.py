@@ -1,7 +1,7 @@
-"""The names of places that show settings and are not commands; a command is named by its words, as "train run"."""
+"""Names of the surfaces that are not commands; a command's name is its words, such as "train run"."""
 
 GTP = "kata-set-param"
 JSON = "overrideSettings"
 FORM = "page"
 SEARCH = "--set"
-"""`--set` of the commands that search, and the [search] table of their TOML file."""
+"""`--set` of the commands that search, and the [search] table of --config."""

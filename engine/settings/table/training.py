@@ -16,11 +16,11 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("selfplay",),
         integer(
             "games",
-            "Games in all; with more of them a finished run goes on.",
+            "Total number of games; a larger number continues a finished run.",
             least=1,
             unit="games",
             default_text="no limit",
-            reason="Self-play goes on until it is stopped.",
+            reason="Self-play runs until it is stopped.",
         ),
         integer(
             "size",
@@ -29,11 +29,11 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             most=25,
             default_text="9",
             many=True,
-            reason="Training takes square boards only, and networks learn several sizes at once.",
+            reason="Training uses square boards only, and networks learn several sizes at once.",
         ),
         text(
             "teacher",
-            "GTP program whose moves are among those played to explore; --set exploration.start says how many.",
+            "GTP program that suggests moves for exploration; --set exploration.start sets their share.",
             metavar="COMMAND",
         ),
     ),
@@ -45,11 +45,11 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             "Seed of all random numbers of the games and of the random network.",
             1,
             least=0,
-            reason="A run goes on with the seed that it began with, so there is always one.",
+            reason="A continued run must use the seed that it began with, so there is always one.",
         ),
         flag(
             "measures",
-            "Measure the evaluator alone, too, before and after the games, with the same batch size.",
+            "Also measure the evaluator alone, before and after the games, with the same batch size.",
             flags=("--raw",),
         ),
     ),
@@ -62,26 +62,26 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             9,
             least=3,
             most=25,
-            reason="Training takes square boards only; a gate plays on one.",
+            reason="Training uses square boards only; a gate plays on one size.",
         ),
         rules(
             "rules",
-            "Rules that score area: a name such as chinese or tromp-taylor, or a JSON object.",
+            "Rules with area scoring: a name such as chinese or tromp-taylor, or a JSON object.",
             MATCH_RULES,
             reason="Games between networks end without an agreement on dead stones.",
         ),
         integer(
             "games",
-            "Most games of the match; an even number.",
+            "Maximum number of games; even.",
             400,
             least=2,
             unit="games",
             reason="AlphaGo Zero's gate had 400 games.",
         ),
-        real("threshold", "Share of the points that the candidate needs.", 0.55),
+        real("threshold", "Share of the points that the candidate must reach.", 0.55),
         real(
             "margin",
-            "End the match once the share is surely this far above or below the threshold; 0 plays every game.",
+            "Stop early once the share is certainly this far above or below the threshold; 0 plays every game.",
             0.05,
         ),
     ),
@@ -90,18 +90,18 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("train gate",),
         integer(
             "visits",
-            "Visits of the search for each move.",
+            "Visits for each move.",
             100,
             least=1,
             unit="visits",
-            reason="Both sides of a gate search equally much, and quickly.",
+            reason="Both sides of a gate search the same number of visits, and a gate has many games.",
         ),
     ),
     *under(
         Heading.EXPERT,
         ("train gate",),
         integer(
-            "seed", "Seed of the openings and the moves.", 1, least=0, reason="The same gate gives the same answer."
+            "seed", "Seed of the openings and the moves.", 1, least=0, reason="The same gate gives the same result."
         ),
     ),
     *under(
@@ -109,8 +109,8 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("train run", "train bench"),
         assignment(
             "settings",
-            "Setting of training, such as blocks=10 or schedule=step.",
-            reason="--set reaches the settings of the command: here those of training.",
+            "Training setting, such as blocks=10 or schedule=step.",
+            reason="Each command has its own settings behind --set: here those of training.",
         ),
     ),
     *under(
@@ -118,8 +118,8 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("train dqn",),
         assignment(
             "settings",
-            "Setting of Q-learning, such as games=4000 or size=5.",
-            reason="--set reaches the settings of the command: here those of Q-learning.",
+            "Q-learning setting, such as games=4000 or size=5.",
+            reason="Each command has its own settings behind --set: here those of Q-learning.",
         ),
         integer("every", "Games between two tests.", 250, least=1, unit="games"),
         integer("test_games", "Games in each test.", 100, least=2, unit="games"),
@@ -129,8 +129,8 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("selfplay",),
         assignment(
             "settings",
-            "Setting of self-play, its value as in TOML: full_visits=200, rules=['chinese','aga'], search.c_puct=1.1.",
-            reason="--set reaches the settings of the command: here those of self-play.",
+            "Self-play setting, with a TOML value: full_visits=200, rules=['chinese','aga'], search.c_puct=1.1.",
+            reason="Each command has its own settings behind --set: here those of self-play.",
         ),
     ),
     *under(
@@ -138,17 +138,17 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("zero",),
         assignment(
             "settings",
-            "Setting of the configuration, its value as in TOML: train.blocks=6, selfplay.sizes='[9, 13]'.",
+            "Configuration setting, with a TOML value: train.blocks=6, selfplay.sizes='[9, 13]'.",
             metavar="SECTION.KEY=VALUE",
-            reason="--set reaches the settings of the command: here all sections of a run's configuration.",
+            reason="Each command has its own settings behind --set: here all sections of a run's configuration.",
         ),
         text(
             "preset",
-            "Configuration to begin with: 9x9-cpu, 9x9-gpu, 19x19-gpu, agz-study, tiny, or a .toml file.",
+            "Configuration to start from: 9x9-cpu, 9x9-gpu, 19x19-gpu, agz-study, tiny, or a .toml file.",
             metavar="NAME|FILE",
         ),
-        integer("generations", "Generation after which the run ends.", least=0, default_text="no limit"),
-        flag("status", "Show the progress of the run, and do nothing else."),
+        integer("generations", "Last generation of the run.", least=0, default_text="no limit"),
+        flag("status", "Print the progress of the run and exit."),
     ),
     *under(
         Heading.TRAINING,
@@ -156,23 +156,23 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         input_file(
             "config",
             "TOML file of training settings.",
-            reason="Its keys are the settings of training, not the options of the command.",
+            reason="Its keys are training settings, not the options of the command.",
         ),
         real(
             "prioritize",
-            "Draw --samples with probability proportional to this power of their loss; 0 draws all alike.",
+            "Draw --samples with probability proportional to this power of their loss; 0 draws uniformly.",
             0.0,
             least=0,
         ),
         choice(
             "freeze",
-            "Part of the network that is not trained: with trunk, only the heads are.",
+            "Part of the network to leave untrained: with trunk, only the heads are trained.",
             choices=("trunk",),
             default_text="nothing",
         ),
         integer(
             "steps",
-            "Step at which the run ends; with a larger number it goes on.",
+            "Last step of the run; a larger number continues a finished run.",
             least=1,
             unit="steps",
             default_text="100000",
@@ -183,7 +183,7 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ("train run", "zero"),
         real(
             "hours",
-            "Time after which the run ends, all its resumptions together, in hours.",
+            "Time limit of the run, all its parts together, in hours.",
             least=0,
             above=True,
             unit="hours",
@@ -193,7 +193,12 @@ TRAINING_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.MACHINE,
         ("zero",),
-        text("address", "Let a Ray cluster play: host:port, auto, or local.", flags=("--ray",), metavar="ADDRESS"),
+        text(
+            "address",
+            "Ray cluster that plays the games: host:port, auto, or local.",
+            flags=("--ray",),
+            metavar="ADDRESS",
+        ),
     ),
     *under(
         Heading.MACHINE,
@@ -213,11 +218,11 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             flags=("--size",),
             default_text="9 and 19",
             many=True,
-            reason="Training takes square boards only.",
+            reason="Training uses square boards only.",
         ),
         integer(
             "batches",
-            "Samples in a step of training.",
+            "Samples in a training step.",
             least=1,
             unit="samples",
             flags=("--batch",),
@@ -226,12 +231,12 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         ),
         choice(
             "precisions",
-            "Number format of the training.",
+            "Number format of training.",
             choices=("fp32", "bf16"),
             flags=("--precision",),
             default_text="both",
             many=True,
-            reason="Training knows two formats; inference knows more.",
+            reason="Training supports two formats, inference more.",
         ),
     ),
 )
