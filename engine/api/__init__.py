@@ -1,6 +1,7 @@
-"""The library: what `import keima` offers to Python programs. docs/api.md shows it.
+"""The public Python API: what `import keima` exports. docs/api.md has examples.
 
-Colors and vertices are text here, and figures speak for the side to move. Everything is done by the rooms below.
+Colors and vertices are text here; winrates, leads and ownership are those of the side to move. The rest of the engine
+does the work; nothing else in Keima imports this package.
 """
 
 from engine.api.game import Color, Game

@@ -1,4 +1,4 @@
-"""A game of Go whose colors and vertices are text. The rules are those of `engine.game`."""
+"""A game of Go with colors and vertices as text, on top of `engine.game`."""
 
 import os
 from collections.abc import Iterable
@@ -49,9 +49,9 @@ class Game:
 
     @classmethod
     def from_sgf(cls, source: str | os.PathLike[str] | bytes, *, before_move: int | None = None) -> "Game":
-        """Return the main line of an SGF file, or of SGF content as bytes, at its end or before a move (1: the first).
+        """Load the main line of an SGF file, or of SGF content as bytes.
 
-        Raises BadSgf.
+        before_move: stop before this move, 1 for the first; by default all moves are played. Raises BadSgf or OSError.
         """
         record = load_sgf(source if isinstance(source, bytes) else Path(source))
         return cls._of(record.game(before_move))
@@ -84,39 +84,36 @@ class Game:
 
     @property
     def moves(self) -> list[tuple[Color, str]]:
-        """The moves from the start, each with its color."""
+        """All moves as (color, move) pairs, first move first."""
         return [(NAMES[color], self.vertex_name(vertex)) for color, vertex in self.inner.moves]
 
     @property
     def is_over(self) -> bool:
-        """True after the passes that end the game, and after a third repetition under simple ko."""
+        """True after the passes that end the game, or a third repetition under simple ko, which voids it."""
         return self.inner.is_over or self.inner.no_result
 
     @property
     def board(self) -> NDArray[np.int8]:
-        """A copy of the stones: [height, width] int8, row 0 at the top; 0 empty, 1 black, 2 white."""
+        """The stones as a new array [height, width] int8, row 0 at the top; 0 empty, 1 black, 2 white."""
         colors = [self.inner.color_at(vertex) for vertex in points(self.width, self.height)]
         return np.array(colors, dtype=np.int8).reshape(self.height, self.width)
 
     def play(self, move: str, color: Color | None = None) -> None:
-        """Play a move, of the side to move unless another color is given.
-
-        Raises BadVertex, or IllegalMove where the rules forbid it.
-        """
+        """Play a move for `color`, by default for the side to move. Raises BadVertex or IllegalMove."""
         self.inner.play(self.inner.to_play if color is None else COLORS[color], self.vertex_of(move))
 
     def undo(self) -> None:
-        """Take back the last move. Raises IllegalMove where there is none."""
+        """Take back the last move. Raises IllegalMove if there is none."""
         self.inner.undo()
 
     def legal_moves(self) -> list[str]:
-        """Return the moves of the side to move: points row by row from the top left, and "pass"."""
+        """Return the legal moves of the side to move: points row by row from the top left, then "pass"."""
         return [self.vertex_name(vertex) for vertex in (*self.inner.legal_vertices(), PASS)]
 
     def score(self, dead: Iterable[str] = ()) -> float:
-        """Return Black's points less White's, komi counted, in the position as it stands.
+        """Return Black's points minus White's, komi included, for the position as it stands.
 
-        dead: stones to take off first, one of each chain is enough. `Player.score` finds them.
+        dead: stones to remove first; one stone of each chain is enough. `Player.score` finds them itself.
         """
         return final_score(self.inner, [self.vertex_of(stone) for stone in dead])
 
@@ -125,15 +122,15 @@ class Game:
         return self._of(self.inner.copy())
 
     def sgf(self, *, black: str = "", white: str = "", result: str = "") -> str:
-        """Return the game as SGF, with the names of the players and a result such as "B+3.5"."""
+        """Return the game as SGF text. black, white: names of the players. result: such as "B+3.5"."""
         return write_game(self.inner, black=black, white=white, result=result)
 
     def vertex_of(self, move: str) -> int:
-        """Return the number of a vertex in `inner`. Raises BadVertex."""
+        """Parse a move into a vertex of `inner`. Raises BadVertex."""
         return parse_vertex(move, self.width, self.height)
 
     def vertex_name(self, vertex: int) -> str:
-        """Return the text of a vertex of `inner`."""
+        """Format a vertex of `inner`, such as "Q16" or "pass"."""
         return format_vertex(vertex, self.width, self.height)
 
     def __str__(self) -> str:

@@ -8,11 +8,11 @@ from engine.api.player import Player
 from engine.scoring import VOID, format_score
 
 MOST_MOVES = 3
-"""Moves a point after which a game is stopped and counted, as `keima match` does."""
+"""Moves per point of the board after which a game is stopped and scored, as in `keima match`."""
 
 
 class MoveChooser(Protocol):
-    """Anything that plays: a `Player`, or an object of your own."""
+    """What `play_game` needs of a player: a `Player`, or an object of your own."""
 
     name: str
 
@@ -22,7 +22,7 @@ class MoveChooser(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GameRecord:
-    """A game that was played. result: such as "B+3.5", "W+R", "0" or "Void". winner: None for a draw or a void game."""
+    """A finished game. result: such as "B+3.5", "W+R", "0" or "Void". winner: None for a draw or a void game."""
 
     game: Game
     result: str
@@ -33,9 +33,9 @@ class GameRecord:
 def play_game(black: MoveChooser, white: MoveChooser, game: Game | None = None) -> GameRecord:
     """Play a game to its end and return its record.
 
-    game: where it starts, which stays as it is; by default an empty 19x19 board.
-    A game that ends by passes, or after three moves a point, is counted by the first of the two that is a `Player`,
-    with dead stones taken off, or else as it stands. Raises IllegalMove or BadVertex where a move cannot be played.
+    game: the starting position, not changed; by default an empty 19x19 board.
+    A game that is not resigned is scored by the first of the two players that is a `Player`, without dead stones; if
+    neither is, all stones count as alive. Raises IllegalMove or BadVertex for a move that cannot be played.
     """
     game = Game() if game is None else game.copy()
     players: dict[Color, MoveChooser] = {"black": black, "white": white}
@@ -56,7 +56,7 @@ def play_game(black: MoveChooser, white: MoveChooser, game: Game | None = None) 
 
 
 def _counted(game: Game, black: MoveChooser, white: MoveChooser) -> str:
-    """Return the result of a game that nobody resigned."""
+    """Return the result of a game without resignation."""
     if game.inner.no_result:
         return VOID
     referee = next((player for player in (black, white) if isinstance(player, Player)), None)

@@ -1,4 +1,4 @@
-"""A network as an object: one look at a position, without a search."""
+"""A loaded network, and its evaluation of a position without a search."""
 
 import os
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from weights.shipped import DEFAULT_NETWORK
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a network says of a position, for the side to move.
+    """A network's evaluation of a position, for the side to move.
 
-    winrate: in [0, 1]. score_lead: points ahead, komi counted; None for a network without a score.
-    policy: [height, width] float32 probabilities, row 0 at the top, 0 where illegal; with pass_policy they add up to 1.
-    ownership: [height, width] float32 in [-1, 1], 1 where the side to move will own the point; None where unknown.
+    winrate: in [0, 1]. score_lead: points ahead, komi included; None for a network without a score.
+    policy: [height, width] float32 probabilities, row 0 at the top, 0 where illegal; policy and pass_policy sum to 1.
+    ownership: [height, width] float32 in [-1, 1], 1 where the side to move will own the point; None if unknown.
     """
 
     to_play: Color
@@ -45,7 +45,7 @@ class Evaluation:
 
 
 class Network:
-    """A network that is ready to evaluate; made by `load_network`. Any number of players may share it."""
+    """A network that is ready to evaluate, returned by `load_network`. Any number of players may share it."""
 
     def __init__(self, raw: RawNetwork) -> None:
         self._raw = raw
@@ -54,22 +54,23 @@ class Network:
 
     @property
     def name(self) -> str:
-        """What the network calls itself."""
+        """The name stored in the network file."""
         return self._raw.facts.name
 
     @property
     def board_sizes(self) -> tuple[int, int]:
-        """The smallest and the largest side of the boards that it was made for."""
+        """Smallest and largest side of the boards that the network was trained for."""
         return self._raw.facts.board_sizes
 
     def evaluate(self, game: Game, *, symmetry: int = 0) -> Evaluation:
-        """Evaluate the position once, turned or mirrored by one of the symmetries 0 to 7.
+        """Evaluate the position once.
 
-        Raises WeightsError on a board that the network does not know.
+        symmetry: 0 to 7, how the board is turned or mirrored for the network; the result is turned back.
+        Raises WeightsError for a board size that the network was not trained for.
         """
         inner = game.inner
         found = self._raw.evaluate(inner, inner.to_play, symmetry)
-        # The network's report is White's: its negative is Black's, which `for_color` takes.
+        # `RawNetwork` reports from White's view; its negative is Black's view, which `for_color` expects.
         sign = for_color(-1.0, inner.to_play)
         policy = np.nan_to_num(found.policy)
         shape = inner.height, inner.width
@@ -83,13 +84,13 @@ class Network:
         )
 
     def search_player(self, params: SearchParams) -> SearchPlayer:
-        """Return a player of the engine that searches with this network, until the network is closed."""
+        """Create an engine player that searches with this network; `close` closes it, too."""
         player = SearchPlayer(self._cached, params, self.name, self._raw)
         self._players.add(player)
         return player
 
     def close(self) -> None:
-        """Free the network's threads and memory, and those of its players; none of them can be used again."""
+        """Free the threads and memory of the network and of its players; neither can be used afterwards."""
         for player in self._players:
             player.close()
         self._cached.close()
@@ -111,11 +112,12 @@ def load_network(
     threads: int | None = None,
     human_profile: str | None = None,
 ) -> Network:
-    """Load a network: a file of any format that Keima reads, the newest file of a folder, or a shipped one by name.
+    """Load a network.
 
-    source: None for the default network, which plays where `--net` names no other.
+    source: a file in any format that Keima reads, a directory (its newest network), or the name of a network that
+    ships with Keima; None for the default network.
     backend, precision, threads, human_profile: as the options of these names, see `keima gtp --help`.
-    Raises GoError or WeightsError, one line that says what is wrong with which file.
+    Raises GoError or WeightsError; the message is one line and names the file.
     """
     chosen = DEFAULT_NETWORK if source is None else source
     return Network(open_network(chosen, Computing(backend, precision, threads), human_profile))

@@ -1,4 +1,4 @@
-"""A player that searches: analysis of a position, and moves to play."""
+"""A player that searches with a network: analyzes positions, chooses moves, scores finished games."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from engine.search import analysis
 from engine.search.params import SearchParams, with_settings
 
 DEFAULT_VISITS = 200
-"""Visits of a search where neither visits nor seconds are given."""
+"""Visits of a search if neither visits nor seconds are given."""
 
 
 @dataclass(frozen=True)
 class MoveInfo:
-    """A move that was searched, for the side to move.
+    """Statistics of a searched move, for the side to move.
 
     move: "Q16" or "pass". winrate: in [0, 1]. prior: the network's probability of it, in [0, 1].
     pv: the principal variation, this move first.
@@ -37,8 +37,8 @@ class MoveInfo:
 class Analysis:
     """The result of a search, for the side to move.
 
-    moves: those that were visited, best first.
-    ownership: [height, width] float32 in [-1, 1], 1 where the side to move will own the point; None where unknown.
+    moves: the visited moves, best first.
+    ownership: [height, width] float32 in [-1, 1], 1 where the side to move will own the point; None if unknown.
     """
 
     to_play: Color
@@ -50,9 +50,9 @@ class Analysis:
 
 
 class Player:
-    """Chooses moves by tree search with a network. Keeps its search tree from move to move; call it from one thread.
+    """Chooses moves by tree search with a network; reuses its search tree from move to move. Not thread-safe.
 
-    name: the network's.
+    name: the name of the network.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Player:
         seed: int | None = None,
         settings: Mapping[str, object] | None = None,
     ) -> None:
-        """Make a player that searches `visits` visits or `seconds` seconds a move, whichever comes first.
+        """Create a player whose search for a move stops after `visits` or `seconds`, whichever comes first.
 
-        visits: 200 where neither is given. seed: the same seed, visits and positions give the same moves.
-        settings: search parameters, as `--set` takes them.
-        Raises GoError naming an unknown parameter or a bad value.
+        visits: 200 if neither is given. seed: the same seed, visits and positions give the same moves.
+        settings: search parameters with the names and values of `--set`.
+        Raises GoError for an unknown parameter or a bad value.
         """
         chosen = {"seed": seed or 0, **(settings or {})}
         params = with_settings(SearchParams(), {name: str(value) for name, value in chosen.items()})
@@ -77,7 +77,7 @@ class Player:
         self._player = network.search_player(params)
 
     def search(self, game: Game, *, visits: int | None = None, seconds: float | None = None) -> Analysis:
-        """Search the position, as long as the player's own limits say or these."""
+        """Search the position and return the statistics. visits, seconds: limits instead of the player's own."""
         inner = game.inner.copy()
         limits = self._limits if visits is None and seconds is None else _limits(visits, seconds)
         self._player.analyze(inner, inner.to_play, AnalysisRequest(limits), lambda search, statistics: None)
@@ -94,13 +94,13 @@ class Player:
         )
 
     def genmove(self, game: Game) -> str:
-        """Return the move to play: a point, "pass" or "resign". The game is not changed."""
+        """Choose a move for the side to move: a point, "pass" or "resign". Does not change the game."""
         inner = game.inner.copy()
         decision = self._player.genmove(inner, inner.to_play, self._limits)
         return "resign" if decision.resign else game.vertex_name(decision.vertex)
 
     def score(self, game: Game) -> float:
-        """Return Black's points less White's of a finished game, without the stones that it judges dead."""
+        """Return Black's points minus White's of a finished game, after removing the stones that it judges dead."""
         dead, seki = (
             [vertex for chain in chains for vertex in chain]
             for chains in (self._player.dead_stones(game.inner), self._player.seki_stones(game.inner))
@@ -108,7 +108,7 @@ class Player:
         return final_score(game.inner, dead, seki)
 
     def new_game(self) -> None:
-        """Forget the search tree and what was learned of the last game."""
+        """Drop the search tree and everything learned in the last game."""
         self._player.new_game()
 
 

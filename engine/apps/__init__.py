@@ -1,1 +1,1 @@
-"""What a person starts: each command of `keima` that is more than a player."""
+"""The applications: commands of `keima` such as match, bench and solve, built on the library packages."""

@@ -1,7 +1,4 @@
-"""A person at a terminal against a player: one game, typed moves, saved as SGF.
-
-Owns the conversation. Legality and counting are the game's, moves and advice the player's.
-"""
+"""`keima play`: one game at the terminal, a person who types moves against the engine, saved as SGF."""
 
 import sys
 from collections.abc import Callable
@@ -31,14 +28,14 @@ _PLAY = settings_on("play")
 HELP = """D4      play there (any point; columns have no I)
 pass    pass; two passes in a row end the game
 undo    take back your last move and the answer to it
-hint    what the engine would play in your place
-score   the count as it stands, dead stones taken off
+hint    show the move that the engine would play for you
+score   count the present position, without dead stones
 board   show the board again
-resign  give the game up
-quit    stop here; the game is saved"""
+resign  resign the game
+quit    stop; the game is saved"""
 
 
-# More than 8 parameters: they are the command's options, which click passes by name.
+# More than 8 parameters: they are the command's options, which click passes by name, and the streams of the tests.
 def cli_play(
     make_player: "Callable[[int, int], Player]",
     limits: "Limits",
@@ -52,11 +49,12 @@ def cli_play(
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Play one game and return the exit status: 0, 130 after an interruption, 2 on options that cannot be.
+    """Play one game and return the exit status: 0, 130 after an interruption, 2 for bad rules.
 
-    limits: what the engine may spend on a move, or on a hint. level: of its moves, not of its hints.
-    color: the person's. sgf: where the game is saved; by default a name made of date and time in the current directory.
-    Raises OSError where it cannot be.
+    make_player: creates the player for a width and height. limits: of the engine's search for a move or a hint.
+    level: of the engine's moves; hints have full strength. color: the person's.
+    sgf: where the game is saved; by default keima-DATE-TIME.sgf in the current directory.
+    Raises OSError if the game cannot be saved there.
     """
     output = stdout or sys.stdout
     width, height = (size, size) if isinstance(size, int) else size
@@ -68,7 +66,8 @@ def cli_play(
     path = Path(sgf) if sgf is not None else Path(f"keima-{datetime.now():%Y%m%d-%H%M%S}.sgf")
     require_writable(path)
     if stdin is None and isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # a stray byte is a typing error like others
+        # A byte that is not valid in the terminal's encoding becomes an unknown command, not a crash.
+        sys.stdin.reconfigure(errors="replace")
     player = make_player(width, height)
     try:
         return play_terminal(
@@ -88,7 +87,7 @@ def cli_play(
         player.close()
 
 
-# More than 8 parameters: they are the command's options, which click passes by name.
+# More than 8 parameters: those of one game and the streams; `cli_play` passes its options through.
 def play_terminal(
     player: "Player",
     width: int,
@@ -105,28 +104,29 @@ def play_terminal(
 ) -> int:
     """Play one game over the given streams and return the exit status: 0, or 130 after Ctrl-C, SIGTERM or SIGHUP.
 
-    However the game stops, its moves are saved to `sgf_path`, if there is one and there are any.
+    A game with moves is saved to `sgf_path` however it stops; None saves nothing.
     """
     game = Game(width, height, rules=rules, komi=komi)
-    conversation = _Conversation(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
+    session = _Session(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
     try:
         with interrupting():
-            conversation.run()
+            session.run()
         return 0
     except KeyboardInterrupt:
         player.stop()
-        conversation.say("\nInterrupted.")
+        session.say("\nInterrupted.")
         return INTERRUPTED
     finally:
-        conversation.save(sgf_path)
+        session.save(sgf_path)
 
 
-class _Conversation:
+class _Session:
     """One game in progress between the person at the streams and the player."""
 
     def __init__(
         self, player: "Player", game: Game, human: int, limits: "Limits", level: int, source: IO[str], screen: IO[str]
     ) -> None:
+        # Late: numba need not be loaded to report a bad option.
         from engine.players.hidden_moves import at_level
 
         self._player = player
@@ -150,7 +150,7 @@ class _Conversation:
 
     def run(self) -> None:
         """Play until the game is over or the person stops."""
-        self.say(f"You are {color_name(self._human)} against {self._player.name}. help lists what you can type.")
+        self.say(f"You play {color_name(self._human)} against {self._player.name}. Type help for the commands.")
         self._show()
         while self._running:
             if self._game.is_over:
@@ -161,12 +161,12 @@ class _Conversation:
                 self._answer()
 
     def say(self, text: str) -> None:
-        """Write a line to the person."""
+        """Write a line to the screen."""
         self._screen.write(text + "\n")
         self._screen.flush()
 
     def save(self, path: Path | None) -> None:
-        """Write the game to `path`, whole or not at all, if it has moves."""
+        """Save the game to `path` atomically, if it has moves."""
         if path is None or not self._game.moves:
             return
         names = {self._human: "Human", opponent(self._human): self._player.name}
@@ -175,7 +175,7 @@ class _Conversation:
         self.say(f"Saved as {path}.")
 
     def _ask(self) -> None:
-        """Take one line from the person: a command, a move, or nonsense, which changes nothing."""
+        """Read one line and run it: a command or a move; anything else is reported and changes nothing."""
         self._screen.write(f"{color_name(self._human)} to play> ")
         self._screen.flush()
         line = self._source.readline()
@@ -192,12 +192,12 @@ class _Conversation:
         try:
             game.play(self._human, parse_vertex(word, game.width, game.height))
         except BadVertex:
-            self.say(f"{word!r} is neither a point of this board nor a command; help lists them.")
+            self.say(f"{word!r} is neither a point of this board nor a command; type help for a list.")
         except IllegalMove as error:
-            self.say(f"Illegal move, {error}.")
+            self.say(f"Illegal move: {error}.")
 
     def _answer(self) -> None:
-        """Let the player move."""
+        """Play the engine's move."""
         game, color = self._game, opponent(self._human)
         decision = self._player.genmove(game.copy(), color, self._limits)
         if decision.resign:
@@ -209,9 +209,9 @@ class _Conversation:
         self._show()
 
     def _undo(self) -> None:
-        """Take back moves down to and with the person's last one."""
+        """Take back the person's last move and everything after it."""
         if all(move.color != self._human for move in self._game.moves):
-            self.say("There is no move of yours to take back.")
+            self.say("You have no move to take back.")
             return
         while self._game.undo().color != self._human:
             pass
@@ -219,7 +219,7 @@ class _Conversation:
 
     def _hint(self) -> None:
         decision = self._player.genmove(self._game.copy(), self._human, self._limits_of_hints)
-        chance = "" if decision.winrate is None else f" (win rate {decision.winrate:.0%})"
+        chance = "" if decision.winrate is None else f" (winrate {decision.winrate:.0%})"
         advice = "resign" if decision.resign else f"play {self._name(decision.vertex)}"
         self.say(f"{self._player.name} would {advice}{chance}.")
 
@@ -244,7 +244,7 @@ class _Conversation:
         self.say(f"The game is over: {result}")
 
     def _counted(self) -> str:
-        """Return the score of the position without the stones that the player holds dead; a void game has none."""
+        """Return the result of the position, after removing the stones that the player judges dead, or "Void"."""
         if self._game.no_result:
             return VOID
         dead, seki = (

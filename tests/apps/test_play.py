@@ -124,7 +124,7 @@ def test_the_engine_begins_when_the_person_is_white(tmp_path: Path) -> None:
     sgf = tmp_path / "game.sgf"
     _, shown = play(ScriptedPlayer("C3"), "D4 quit", sgf, human=WHITE)
     assert moves_of(sgf) == ["C3", "D4", "pass"]
-    assert "You are white against Script." in shown
+    assert "You play white against Script." in shown
     assert "PB[Script]" in sgf.read_text()
 
 
@@ -134,7 +134,7 @@ def test_the_engine_begins_when_the_person_is_white(tmp_path: Path) -> None:
         ("Z9", "'Z9' is neither a point of this board nor a command"),
         ("nonsense", "'nonsense' is neither a point of this board nor a command"),
         ("D44", "'D44' is neither a point of this board nor a command"),
-        ("C3", "Illegal move, C3: occupied."),
+        ("C3", "Illegal move: C3: occupied."),
     ],
 )
 def test_invalid_input_is_answered_and_asked_again(tmp_path: Path, word: str, answer: str) -> None:
@@ -159,7 +159,7 @@ def test_undo_takes_back_the_answer_and_the_own_move(tmp_path: Path) -> None:
     sgf = tmp_path / "game.sgf"
     _, shown = play(ScriptedPlayer("C4", "D4"), "C3 undo B2 quit", sgf)
     assert moves_of(sgf) == ["B2", "D4"]
-    assert "There is no move of yours to take back" not in shown
+    assert "You have no move to take back" not in shown
 
 
 @pytest.mark.parametrize(("human", "typed"), [(BLACK, "undo quit"), (WHITE, "undo quit")])
@@ -167,7 +167,7 @@ def test_undo_without_an_own_move_changes_nothing(tmp_path: Path, human: int, ty
     sgf = tmp_path / "game.sgf"
     player = ScriptedPlayer("C3")
     _, shown = play(player, typed, sgf, human=human)
-    assert "There is no move of yours to take back." in shown
+    assert "You have no move to take back." in shown
     assert len(player.calls) == (human == WHITE)
 
 
@@ -175,7 +175,7 @@ def test_a_hint_is_shown_and_not_played(tmp_path: Path) -> None:
     sgf = tmp_path / "game.sgf"
     player = ScriptedPlayer("B2", "C4")
     _, shown = play(player, "hint C3 quit", sgf)
-    assert "Script would play B2 (win rate 25%)." in shown
+    assert "Script would play B2 (winrate 25%)." in shown
     assert player.calls[0][1] == BLACK
     assert moves_of(sgf) == ["C3", "C4"]
     assert "Script would resign." in play(ScriptedPlayer("resign"), "hint quit")[1]
@@ -302,7 +302,7 @@ def test_the_command_plays_with_its_options_and_closes_the_player(tmp_path: Path
     for part in ("SZ[7:3]", "KM[3.5]", "RU[Chinese]", "B[ac];W[ga]"):
         assert part in text
     assert opponent(WHITE) == player.calls[0][1]
-    assert "You are white" in shown
+    assert "You play white" in shown
 
 
 def test_the_command_names_a_file_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Problems with known answers: reading them, framing them, searching them, and the figures of it."""
+"""`keima solve`: solves problems with known answers and reports the share solved."""

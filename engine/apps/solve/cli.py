@@ -1,4 +1,4 @@
-"""`keima solve`: problems in, progress on stderr, tables or JSON on stdout, an exit status."""
+"""Runs `keima solve`: reads problems, shows progress on stderr, prints tables or JSON on stdout."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ from engine.vertex import MAX_SIZE
 
 
 @dataclass(frozen=True)
-class Judge:
-    """What judges positions, by the name that the figures are kept under, and the sides of the boards it knows."""
+class NamedEvaluator:
+    """An evaluator, the name under which its results are stored, and the range of board sides that it supports."""
 
     name: str
     evaluator: Evaluator
@@ -34,7 +34,7 @@ class Judge:
 
 def cli_solve(
     settings: SolveSettings,
-    open_judge: Callable[[], Judge],
+    open_evaluator: Callable[[], NamedEvaluator],
     params: SearchParams,
     *,
     out: Path | None = None,
@@ -44,19 +44,20 @@ def cli_solve(
 ) -> int:
     """Solve the problems of a file and return the exit status: 0, or 130 after Ctrl-C.
 
-    open_judge: is called after the file was read; problems on boards that the judge does not know are passed over.
-    out: the folder of the run; one with the same settings goes on.
-    Raises ProblemError for a file that cannot be read, GoError for a folder of another run.
+    open_evaluator: called after the file was read, so that a bad file is reported before a network is loaded.
+    Problems on boards that the evaluator does not support are skipped.
+    out: the folder of the run; a run with the same settings in it is continued.
+    Raises ProblemError for a file that cannot be read, GoError for a folder of a run with other settings.
     """
     screen, errors = stdout or sys.stdout, stderr or sys.stderr
     problems = read_problems(settings.file)
-    judge = open_judge()
-    settings = replace(settings, network=judge.name)
+    opened = open_evaluator()
+    settings = replace(settings, network=opened.name)
     interrupted = False
-    with closing(judge.evaluator), claimed(out):
-        chosen = chosen_problems(_known(problems, judge.board_sizes, errors), settings)
+    with closing(opened.evaluator), claimed(out):
+        chosen = chosen_problems(_supported(problems, opened.board_sizes, errors), settings)
         store = Store(settings, out)
-        solver = Solver(judge.evaluator, params, settings.visits, framed=settings.framed)
+        solver = Solver(opened.evaluator, params, settings.visits, framed=settings.framed)
         try:
             with closing(solver), ProgressBar(errors, len(chosen), every=0.0) as bar:
                 _solve(chosen, store, solver, bar)
@@ -73,27 +74,28 @@ def cli_solve(
 
 
 def chosen_problems(problems: Sequence[Problem], settings: SolveSettings) -> list[Problem]:
-    """Return the problems that a run is to solve, in an order drawn by the seed.
+    """Return the problems of a run in random order by the seed, at most `settings.limit`.
 
-    So the figures of an unfinished run are those of a sample, and a larger limit adds problems to a smaller one.
+    The order makes an unfinished run a random sample, and a larger limit a superset of a smaller one.
     """
     order = np.random.default_rng(settings.seed).permutation(len(problems))
     return [problems[place] for place in order[: settings.limit]]
 
 
-def _known(problems: list[Problem], board_sizes: tuple[int, int], errors: IO[str]) -> list[Problem]:
+def _supported(problems: list[Problem], board_sizes: tuple[int, int], errors: IO[str]) -> list[Problem]:
+    """Return the problems on boards that the evaluator supports; report how many were skipped."""
     smallest, largest = board_sizes
-    known = [problem for problem in problems if smallest <= problem.size <= largest]
-    if len(known) < len(problems):
+    supported = [problem for problem in problems if smallest <= problem.size <= largest]
+    if len(supported) < len(problems):
         errors.write(
-            f"keima solve: {len(problems) - len(known)} problems are passed over: the network knows boards "
+            f"keima solve: skipped {len(problems) - len(supported)} problems: the network supports boards "
             f"from {smallest}x{smallest} to {largest}x{largest}\n"
         )
-    return known
+    return supported
 
 
 def _solve(problems: Sequence[Problem], store: Store, solver: Solver, bar: ProgressBar) -> None:
-    """Solve what the store lacks."""
+    """Solve the problems whose answers are not in the store, and store the answers."""
     answers = [store.answers[problem.name] for problem in problems if problem.name in store.answers]
     bar.update(progress_text(answers, len(problems)), len(answers))
     for problem in problems:
@@ -126,6 +128,6 @@ def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO
     try:
         picture = plot(answers, _title(settings))
     except ImportError as error:
-        errors.write(f"keima solve: no plot, for want of matplotlib (pip install 'keima[plot]'): {error}\n")
+        errors.write(f"keima solve: no plot: matplotlib is missing (pip install 'keima[plot]'): {error}\n")
     else:
         write_atomically(out / "solved.png", picture)

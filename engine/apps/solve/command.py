@@ -1,4 +1,4 @@
-"""The command `keima solve`."""
+"""The command line of `keima solve`."""
 
 import sys
 from pathlib import Path
@@ -13,20 +13,21 @@ from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 
 if TYPE_CHECKING:
-    from engine.apps.solve.cli import Judge
+    from engine.apps.solve.cli import NamedEvaluator
 
 
-def make_judge(options: dict[str, Any]) -> "Judge":
-    """Return what judges positions for `keima solve`. Raises GoError or WeightsError, one line."""
-    from engine.apps.solve.cli import Judge
+def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
+    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
+    from engine.apps.solve.cli import NamedEvaluator
     from engine.evaluators.factory import Computing, open_evaluator
 
     evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
     if network is None:
-        return Judge("play-outs", evaluator)
+        # Spelled as in the settings.json of earlier runs, which must stay equal for a run to continue.
+        return NamedEvaluator("play-outs", evaluator)
     facts = network.facts
     name = " ".join([Path(facts.file).name, facts.precision, *([options["profile"]] if options["profile"] else [])])
-    return Judge(name, evaluator, facts.board_sizes)
+    return NamedEvaluator(name, evaluator, facts.board_sizes)
 
 
 @click.command(cls=Command)
@@ -36,9 +37,9 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
     """Solve problems with known answers, and print the share solved, by kind and by rank.
 
     FILE has a JSON object on each line (.jsonl or .jsonl.gz): size, to_play ("B" or "W"), the stones B and W and
-    the correct first moves as lists of SGF points, and, if known, id, rank and type. Each problem is searched near
-    its stones, once, and asked for its move at each count of visits. A run stopped at any moment goes on with the
-    same command and --out; a larger --limit adds problems.
+    the correct first moves as lists of SGF points, and optionally id, rank and type. Each problem is searched once,
+    near its stones; the best move is recorded at each number of --visits. To continue a stopped run, repeat the
+    command with the same --out; a larger --limit adds problems.
     """
     from engine.apps.solve.cli import cli_solve
 
@@ -49,4 +50,4 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
         **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
     )
     with one_line_errors():
-        sys.exit(cli_solve(asked, lambda: make_judge(options), params, out=out, as_json=as_json))
+        sys.exit(cli_solve(asked, lambda: open_named_evaluator(options), params, out=out, as_json=as_json))

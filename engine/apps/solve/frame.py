@@ -1,15 +1,14 @@
-"""Where a problem is searched, and what stands around it so that the problem decides the game.
+"""The region in which a problem is searched, and the frame: stones around it that let the problem decide the game.
 
-Networks judge whole boards, and on an otherwise empty one no corner decides anything. A frame parts
-the rest of the board between both sides: a wall and land of the attacker, who shuts the problem in,
-and beyond a border land of the defender on the far side, in such shares that the attacker is ahead
-when everything in the problem is his and behind when it is not. The idea is that of LizGoban's
-tsumego frame (kaorahi), known from KaTrain. Knows only stones; owns no search.
+Networks evaluate whole boards, and on an otherwise empty board no corner problem decides the game. A frame divides the
+rest of the board: a wall around the problem with territory for the attacker (the side that surrounds the problem), and
+territory for the defender on the far side. Their sizes are chosen so that the attacker is ahead if he owns everything
+in the problem, and behind if he does not. The idea is LizGoban's tsumego frame (kaorahi), known from KaTrain.
 
-The land stays empty: the search does not play there, and networks know walls with land behind them
-better than land full of stones. Solved with g170-b6c96 by its policy alone, of 1454 problems: 36 %
-without a frame, 28 % with a stone on every second point of the land, 39 % with empty land; at 100
-visits, of 150 problems: 57 % without a frame, 61 % with empty land.
+The territory stays empty: the search does not play there, and networks have seen walls with territory behind them more
+often than territory full of stones. Share solved by g170-b6c96: by its policy alone, of 1454 problems, 36 % without a
+frame, 28 % with a stone on every second point of the territory, 39 % with empty territory; at 100 visits, of 150
+problems, 57 % without a frame, 61 % with empty territory.
 """
 
 from typing import NamedTuple
@@ -20,11 +19,11 @@ from numpy.typing import NDArray
 from engine.color import BLACK, EMPTY, WHITE, opponent
 
 MARGIN = 2
-"""Empty lines beyond the outermost stones that belong to the problem."""
+"""Lines beyond the outermost stones that belong to the problem."""
 LEAST_ROOM = 4
-"""Lines that a frame needs on one side: the wall, a line of the attacker at the border, the defender's, his land."""
+"""Lines that a frame needs on one side: the wall, the attacker's and the defender's border lines, one of territory."""
 _ATTACKERS_LEAD = 5.0
-"""Points by which the attacker is ahead when all of the problem is his (LizGoban's offence_to_win)."""
+"""Points by which the attacker is ahead if he owns the whole problem (LizGoban's offence_to_win)."""
 
 Stones = NDArray[np.int8]
 """[height, width] colors."""
@@ -46,9 +45,9 @@ class Box(NamedTuple):
 
 
 def local_box(stones: Stones, margin: int = MARGIN) -> Box:
-    """Return the rectangle of the stones and a margin around them; the whole board where there are none.
+    """Return the bounding box of the stones, enlarged by a margin; the whole board if there are no stones.
 
-    A single line left between it and the edge belongs to it: no wall could stand there.
+    A single line left between the box and the edge is added to the box: it has no room for a wall.
     """
     rows, columns = np.nonzero(stones)
     height, width = stones.shape
@@ -65,35 +64,36 @@ def _grown(first: int, last: int, size: int, margin: int) -> tuple[int, int]:
 
 
 def attacker(stones: Stones, box: Box) -> int:
-    """Return the color that shuts the other in: the one seen first, mostly, on looking in from outside.
+    """Return the color of the attacker: the one that lines from the open side of the board meet first most often.
 
-    Every line that enters the box from the open board is one look; Black attacks where both are seen as often.
+    On a tie Black attacks.
     """
     height, width = stones.shape
-    looks: list[Stones] = []
+    lines: list[Stones] = []
     if box.top > 0:
-        looks += list(stones.T)
+        lines += list(stones.T)
     if box.bottom < height:
-        looks += list(stones.T[:, ::-1])
+        lines += list(stones.T[:, ::-1])
     if box.left > 0:
-        looks += list(stones)
+        lines += list(stones)
     if box.right < width:
-        looks += list(stones[:, ::-1])
-    first = [int(look[np.flatnonzero(look)[0]]) for look in looks if look.any()]
+        lines += list(stones[:, ::-1])
+    first = [int(line[np.flatnonzero(line)[0]]) for line in lines if line.any()]
     return WHITE if first.count(WHITE) > first.count(BLACK) else BLACK
 
 
 def frame(stones: Stones, box: Box, komi: float) -> Stones | None:
-    """Return the stones that part the board outside a box, EMPTY elsewhere; None where there is no room.
+    """Return the stones of a frame around a box, EMPTY elsewhere; None if there is no room for one.
 
-    komi: what White gets, counted into the shares.
+    komi: White's, included in the division of the territory.
     """
     rows, columns = stones.shape
     rooms = (rows - box.bottom, box.left, box.top, columns - box.right)
     turns = int(np.argmax(rooms))
     if rooms[turns] < LEAST_ROOM:
         return None
-    # A quarter turn counterclockwise takes the left side to the bottom.
+    # Turn the board so that the widest side lies at the bottom, where `_walls` puts the defender's territory:
+    # a quarter turn counterclockwise takes the left side there.
     outside = np.rot90(~box.mask(rows, columns), turns)
     color = attacker(stones, box)
     attackers_komi = komi if color == WHITE else -komi
@@ -104,9 +104,9 @@ def frame(stones: Stones, box: Box, komi: float) -> Stones | None:
 
 
 def _walls(outside: NDArray[np.bool_], color: int, defenders: int) -> Stones:
-    """Return the walls that part the outside: so many points of the defender from the bottom up, the rest not.
+    """Return the walls outside the problem; the defender owns the first `defenders` points from the bottom up.
 
-    The attacker's stones stand around the problem; where the lands meet there is a line of each.
+    The attacker's wall surrounds the problem; where the two territories meet, each side has a line of stones.
     """
     height, width = outside.shape
     row, column = np.indices(outside.shape)

@@ -1,4 +1,4 @@
-"""The picture of a run: solved percent against visits, by kind and by rank. The only import of matplotlib."""
+"""Plots a run: percent solved against visits, by kind and by rank. The only file here that imports matplotlib."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -11,16 +11,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST_PROBLEMS = 10
-"""A line of fewer would show chance."""
+"""Groups with fewer problems are not drawn: their lines would show chance."""
 _INCHES = (5.5, 4.8)
 _DPI = 110
 
 
 def plot(answers: Sequence[Answer], title: str) -> bytes:
-    """Return a PNG with one panel a grouping; groups of fewer than ten problems are left out.
+    """Return a PNG with one panel for each grouping; groups of fewer than ten problems are left out.
 
-    Raises ImportError where matplotlib is not installed.
+    Raises ImportError if matplotlib is not installed.
     """
+    # Not pyplot, which chooses a window system and keeps every figure in memory.
     from matplotlib.figure import Figure
 
     panels = [rank_bands(answers) if each.title == "rank" else each for each in groupings(answers)]

@@ -1,18 +1,18 @@
-"""Files of problems: one JSON object a line, plain (.jsonl) or compressed (.jsonl.gz), as text in UTF-8.
+"""Reads files of problems: one JSON object a line in UTF-8, plain (.jsonl) or compressed (.jsonl.gz).
 
-A line is a position and the first moves that solve it:
+A line has a position and the first moves that solve it:
 
     {"size": 19, "to_play": "B", "B": ["ab", "bb"], "W": ["ac"], "correct": ["ba"],
      "id": "ea3a023eb729", "rank": "5d", "type": "tesuji"}
 
 size: points along each side of the board, 1 to 25.
-to_play: whose move it is, "B" or "W".
+to_play: the side to move, "B" or "W".
 B, W: the stones, each a point in SGF letters, column before row, "aa" the upper left corner.
-correct: the moves that count as solving it, at least one and no pass, for a problem asks where to play.
-id: tells the problems of a file apart; without it, the number of the line.
-rank: whom the problem suits, "15k" to "9d"; type: what it asks for, such as "lifeAndDeath". Both may be absent.
+correct: the moves that solve the problem, at least one and no pass, because a problem asks where to play.
+id: unique name of the problem; by default the number of its line.
+rank: the difficulty, "15k" to "9d". type: such as "lifeAndDeath". Both are optional.
 
-Other keys are passed over, and so are empty lines.
+Other keys and empty lines are ignored.
 """
 
 import gzip
@@ -31,18 +31,18 @@ from engine.rules import CHINESE, Rules
 from engine.vertex import MAX_SIZE, PASS, format_vertex, parse_sgf
 
 UNKNOWN = ""
-"""Stands for a rank or a type that a problem does not tell."""
+"""The rank or type of a problem without one."""
 _COLORS = {"B": BLACK, "W": WHITE}
 _RANK = re.compile(r"([1-9]\d?)([kdp])")
 
 
 class ProblemError(GoError):
-    """A file of problems that cannot be read; the text names file, line, what was expected and found."""
+    """A file of problems that cannot be read; the message names file, line, what was expected and what was found."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A position and the moves that solve it, all as vertices. The stones are a legal position."""
+    """A legal position and the moves that solve it, as vertices."""
 
     name: str
     size: int
@@ -54,16 +54,16 @@ class Problem:
     kind: str = UNKNOWN
 
     def game(self, rules: Rules = CHINESE) -> Game:
-        """Return the position as a new game. Raises IllegalMove where the stones are no position."""
+        """Return the position as a new game. Raises IllegalMove if the stones are not a legal position."""
         game = Game(self.size, rules=rules)
         game.setup(self.black, self.white, self.to_play)
         return game
 
 
 def read_problems(path: Path) -> list[Problem]:
-    """Return the problems of a file in its order.
+    """Return the problems of a file in file order.
 
-    Raises ProblemError at the first line that is no problem, and for a file without any.
+    Raises ProblemError for the first line that is not a problem, and for a file without problems.
     """
     problems: list[Problem] = []
     names: dict[str, int] = {}
@@ -89,8 +89,9 @@ def rank_order(rank: str) -> tuple[int, int]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not empty with their numbers, from 1."""
+    """Yield the lines that are not empty, each with its number, from 1."""
     try:
+        # By the first bytes, not by the suffix: a downloaded file often has lost its .gz, or was unpacked and kept it.
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else path.open("rb") as file:

@@ -1,7 +1,4 @@
-"""What the answers of a run say: solved percents with intervals, by kind and rank, as table and as JSON.
-
-Numbers and text only; where they are shown is `cli.py`'s, and drawing them `plot.py`'s.
-"""
+"""Summarizes the answers of a run: shares solved with intervals, by kind and rank, as tables and as JSON."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ _STONES_STEP = 10
 
 @dataclass(frozen=True)
 class Row:
-    """A group of problems. solved: share at each count of visits with its Wilson 95 % interval."""
+    """A group of problems. solved: the share at each number of visits, with its Wilson 95 % interval."""
 
     label: str
     problems: int
@@ -30,19 +27,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The problems of a run divided by one of their properties."""
+    """The problems of a run, grouped by one of their properties."""
 
     title: str
     rows: tuple[Row, ...]
 
 
 def total(answers: Sequence[Answer]) -> Row:
-    """Return the row of all answers, at least one."""
+    """Return the row of all answers. There must be at least one."""
     return _row(ALL, answers)
 
 
 def groupings(answers: Sequence[Answer]) -> list[Grouping]:
-    """Return the answers by kind and by rank; by what can be seen where no problem tells either."""
+    """Group the answers by kind and by rank; if no problem has either, by number of stones and side to move."""
     found = []
     if any(answer.kind for answer in answers):
         found.append(_grouping("kind", answers, lambda answer: answer.kind, lambda kind: (kind == UNKNOWN, kind)))
@@ -55,7 +52,7 @@ def groupings(answers: Sequence[Answer]) -> list[Grouping]:
 
 
 def rank_bands(answers: Sequence[Answer]) -> Grouping:
-    """Return the answers whose rank is known by bands of ranks, for pictures."""
+    """Group the answers with a known rank into five bands of ranks, for plots: one line per rank would be too many."""
     known = [answer for answer in answers if rank_order(answer.rank) < rank_order(UNKNOWN)]
     return _grouping("rank", known, lambda answer: _BANDS[_band(answer.rank)], _BANDS.index)
 
@@ -79,7 +76,7 @@ def _grouping(
     groups: dict[str, list[Answer]] = {}
     for answer in answers:
         groups.setdefault(label(answer), []).append(answer)
-    return Grouping(title, tuple(_row(name or "not told", groups[name]) for name in sorted(groups, key=order)))
+    return Grouping(title, tuple(_row(name or "unknown", groups[name]) for name in sorted(groups, key=order)))
 
 
 def _row(label: str, answers: Sequence[Answer]) -> Row:
@@ -91,7 +88,7 @@ def _row(label: str, answers: Sequence[Answer]) -> Row:
 
 
 def progress_text(answers: Sequence[Answer], wanted: int) -> str:
-    """Return the figures so far in one line."""
+    """Return the results so far in one line."""
     if not answers:
         return f"0/{wanted} problems"
     shares = zip(answers[0].visits, total(answers).solved, strict=True)
@@ -101,7 +98,7 @@ def progress_text(answers: Sequence[Answer], wanted: int) -> str:
 
 
 def summary(answers: Sequence[Answer], settings: SolveSettings) -> dict[str, Any]:
-    """Return the figures for summary.json: settings, and solved shares in [0, 1] as [value, low, high] by visits."""
+    """Return the content of summary.json: settings, and shares in [0, 1] as [value, low, high] by visits."""
 
     def entry(row: Row) -> dict[str, Any]:
         shares = zip(settings.visits, row.solved, strict=True)
@@ -116,7 +113,7 @@ def summary(answers: Sequence[Answer], settings: SolveSettings) -> dict[str, Any
 
 
 def tables(answers: Sequence[Answer], title: str) -> "list[Table]":
-    """Return a table for each grouping; the last row of each is of all problems."""
+    """Return a table for each grouping; its last row has all problems."""
     from rich.table import Table
 
     found = []

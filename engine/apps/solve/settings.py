@@ -1,4 +1,4 @@
-"""What a run of `keima solve` is asked to do. Imports nothing heavy."""
+"""The settings of a run of `keima solve`. Imports nothing heavy."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,10 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SolveSettings:
-    """Everything that answers depend on, and how many problems are wanted.
+    """Everything that the answers depend on, and the number of problems.
 
-    visits: at which answers are read, ascending. network: what judges positions, by name.
-    search: settings of the search that are not the defaults. limit: problems drawn by the seed, None for all.
+    visits: numbers of visits at which the move is recorded, ascending. network: name of the evaluator.
+    search: search parameters that are not the defaults. limit: number of problems drawn by the seed, None for all.
     """
 
     file: Path
@@ -22,7 +22,7 @@ class SolveSettings:
     limit: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what must be equal for a run to go on: all but the limit; the file by its content."""
+        """Return the settings that must be equal to continue a run: all but the limit; the file by its content."""
         import hashlib
 
         return {

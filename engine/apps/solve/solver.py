@@ -1,4 +1,4 @@
-"""One problem after another through one search: set up, searched near its stones, answered at each count of visits."""
+"""Solves problems with one search: sets each one up, searches near its stones, and records moves on the way."""
 
 import time
 from collections.abc import Sequence
@@ -21,16 +21,16 @@ from engine.search.stoppers import VisitStopper
 from engine.vertex import PASS, format_sgf, point_at, points, row_column
 
 KOMI = 7.0
-"""An even game's under area rules, so that networks meet positions of a kind they know."""
+"""An even game under area rules, the kind of positions that networks were trained on."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was answered to a problem, as a line of results.jsonl.
+    """The answer to a problem, a line of results.jsonl.
 
-    to_play: "B" or "W". stones: on the board of the problem. visits: counts at which the search was asked;
-    moves: the move it would have played at each, in SGF letters; solved: whether that is a correct one.
-    seconds: of the whole search.
+    to_play: "B" or "W". stones: their number in the problem, without the frame.
+    visits, moves, solved: at each number of visits the best move, in SGF letters, and whether it is correct.
+    seconds: time of the whole search.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Answer:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON has them."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, entry: Any) -> "Answer":
-        """Return the answer of a line. Raises TypeError where it is none."""
+        """Return the answer of a line. Raises TypeError for other JSON."""
         if not isinstance(entry, dict):
             raise TypeError(f"expected a JSON object, got {entry!r}")
         fields: dict[str, Any] = {
@@ -59,29 +59,30 @@ class Answer:
         return cls(**fields)
 
 
-class Posed(NamedTuple):
-    """A problem as it is searched. region: the points that either side may play."""
+class SearchedProblem(NamedTuple):
+    """A problem as it is searched. region: the points that both sides may play."""
 
     game: Game
     region: list[int]
 
 
 class Solver:
-    """Answers problems by search over one evaluator; each is searched as if it were the first."""
+    """Solves problems with one search; the result of a problem does not depend on earlier ones."""
 
     def __init__(self, evaluator: Evaluator, params: SearchParams, visits: Sequence[int], *, framed: bool) -> None:
-        """visits: at which answers are read, ascending. framed: wall off the board around problems, see `frame`."""
+        """visits: numbers of visits at which the move is recorded, ascending. framed: see `engine.apps.solve.frame`."""
         self._search = Search(evaluator, params)
         self._visits = tuple(visits)
         self._framed = framed
 
     def solve(self, problem: Problem) -> Answer:
-        """Return the answers to a problem, all from one search that grows."""
+        """Solve a problem. All moves are from one search that continues from one number of visits to the next."""
         start = time.monotonic()
         color, search = problem.to_play, self._search
         game, region = pose(problem, framed=self._framed)
         inside = set(region)
         legal = [vertex for vertex in game.legal_vertices(color) if vertex in inside]
+        # Reseeds the random numbers, so that a continued run gives the same answers as one without a stop.
         search.restart()
         search.begin(game, color, legal, region=region, avoid=_no_pass_first(game, color))
         moves = []
@@ -102,12 +103,12 @@ class Solver:
         )
 
     def close(self) -> None:
-        """Stop the search's threads; the evaluator stays."""
+        """Stop the search's threads; does not close the evaluator."""
         self._search.close()
 
 
-def pose(problem: Problem, *, framed: bool) -> Posed:
-    """Return the game and the region in which a problem is searched. framed: with a frame where there is room."""
+def pose(problem: Problem, *, framed: bool) -> SearchedProblem:
+    """Set up a problem for a search. framed: surround it with a frame if there is room."""
     stones = _stones(problem)
     box = local_box(stones)
     around = frame(stones, box, KOMI) if framed else None
@@ -117,7 +118,7 @@ def pose(problem: Problem, *, framed: bool) -> Posed:
     game.setup(_where(stones, BLACK), _where(stones, WHITE), problem.to_play)
     inside = box.mask(problem.size, problem.size).ravel()
     every = points(problem.size, problem.size)
-    return Posed(game, [vertex for vertex, is_inside in zip(every, inside, strict=True) if is_inside])
+    return SearchedProblem(game, [vertex for vertex, is_inside in zip(every, inside, strict=True) if is_inside])
 
 
 def _stones(problem: Problem) -> Stones:
@@ -133,7 +134,7 @@ def _where(stones: Stones, color: int) -> list[int]:
 
 
 def _no_pass_first(game: Game, color: int) -> NDArray[np.int16]:
-    """Return the moves to avoid: a pass as the first one. A problem asks where to play."""
+    """Return an avoid table that forbids a pass as the first move: a problem asks where to play."""
     avoid = np.zeros((3, game.board.shape[1]), dtype=np.int16)
     avoid[color, PASS] = 1
     return avoid

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
-from engine.apps.solve.cli import Judge, chosen_problems, cli_solve
+from engine.apps.solve.cli import NamedEvaluator, chosen_problems, cli_solve
 from engine.apps.solve.problems import read_problems
 from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Solver
@@ -26,9 +26,9 @@ PARAMS = SearchParams(max_memory_mib=16)
 
 def run(settings: SolveSettings, out: Path | None = None, **options: Any) -> tuple[int, str, str]:
     """Run the command with a fake evaluator; return (status, stdout, stderr)."""
-    judge = options.pop("judge", Judge("fake", FakeEvaluator()))
+    evaluator = options.pop("evaluator", NamedEvaluator("fake", FakeEvaluator()))
     stdout, stderr = io.StringIO(), options.pop("stderr", io.StringIO())
-    status = cli_solve(settings, lambda: judge, PARAMS, out=out, stdout=stdout, stderr=stderr, **options)
+    status = cli_solve(settings, lambda: evaluator, PARAMS, out=out, stdout=stdout, stderr=stderr, **options)
     return status, stdout.getvalue(), stderr.getvalue()
 
 
@@ -66,7 +66,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
 
 def test_names_are_shown_as_they_are_given(tmp_path: Path) -> None:
     file = capture_file(tmp_path).rename(tmp_path / "[b6] :cat:.jsonl")
-    _, stdout, _ = run(SolveSettings(file, (1,)), judge=Judge("[/b6]", FakeEvaluator()))
+    _, stdout, _ = run(SolveSettings(file, (1,)), evaluator=NamedEvaluator("[/b6]", FakeEvaluator()))
     assert "[b6] :cat:.jsonl, [/b6], with frame" in " ".join(stdout.split())
 
 
@@ -103,7 +103,7 @@ def test_without_matplotlib_there_is_no_plot_and_a_word_of_it(tmp_path: Path, mo
     monkeypatch.setattr(builtins, "__import__", absent)
     status, _, stderr = run(SolveSettings(capture_file(tmp_path), (1, 5)), tmp_path / "out")
     assert status == 0
-    assert "no plot, for want of matplotlib" in stderr
+    assert "no plot: matplotlib is missing" in stderr
     assert not (tmp_path / "out" / "solved.png").exists()
 
 
@@ -135,7 +135,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GoError, match=r"visits was \[1, 5\] there and is \[1, 6\] now; use another folder"):
         run(SolveSettings(file, (1, 6)), out)
     with pytest.raises(GoError, match="network was 'fake' there"):
-        run(SolveSettings(file, (1, 5)), out, judge=Judge("other", FakeEvaluator()))
+        run(SolveSettings(file, (1, 5)), out, evaluator=NamedEvaluator("other", FakeEvaluator()))
     capture_file(tmp_path, 4)
     with pytest.raises(GoError, match="problems_sha256"):
         run(SolveSettings(file, (1, 5)), out)
@@ -169,10 +169,10 @@ def test_a_limit_draws_by_the_seed_and_grows(tmp_path: Path) -> None:
 def test_boards_that_the_network_does_not_know_are_passed_over(tmp_path: Path) -> None:
     file = write(tmp_path / "sizes.jsonl", entry(CAPTURE, "E4"), {**entry(CAPTURE, "E4"), "size": 9, "correct": ["ii"]})
     _, stdout, stderr = run(
-        SolveSettings(file, (1,)), as_json=True, judge=Judge("fake", FakeEvaluator(), board_sizes=(9, 19))
+        SolveSettings(file, (1,)), as_json=True, evaluator=NamedEvaluator("fake", FakeEvaluator(), board_sizes=(9, 19))
     )
     assert json.loads(stdout)["all"]["problems"] == 1
-    assert "1 problems are passed over: the network knows boards from 9x9 to 19x19" in stderr
+    assert "skipped 1 problems: the network supports boards from 9x9 to 19x19" in stderr
 
 
 def invoke(*arguments: str) -> Result:

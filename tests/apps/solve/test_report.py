@@ -28,8 +28,8 @@ def test_shares_have_wilson_intervals() -> None:
 
 def test_answers_are_grouped_by_kind_and_rank() -> None:
     by_kind, by_rank = groupings(ANSWERS)
-    assert [(row.label, row.problems) for row in by_kind.rows] == [("capture", 2), ("lifeAndDeath", 1), ("not told", 1)]
-    assert [(row.label, row.problems) for row in by_rank.rows] == [("12k", 2), ("3d", 1), ("not told", 1)]
+    assert [(row.label, row.problems) for row in by_kind.rows] == [("capture", 2), ("lifeAndDeath", 1), ("unknown", 1)]
+    assert [(row.label, row.problems) for row in by_rank.rows] == [("12k", 2), ("3d", 1), ("unknown", 1)]
     assert [round(share.value, 9) for share in by_kind.rows[0].solved] == [0.5, 1.0]
 
 
@@ -62,7 +62,7 @@ def test_the_summary_has_every_group_and_the_settings(tmp_path: Path) -> None:
     found = summary(ANSWERS, SolveSettings(tmp_path / "p.jsonl", (1, 100), network="some net"))
     assert found["settings"]["network"] == "some net"
     assert found["all"] == {"problems": 4, "solved": {"1": [*wilson_interval(1, 4)], "100": [*wilson_interval(3, 4)]}}
-    assert list(found["by rank"]) == ["12k", "3d", "not told"]
+    assert list(found["by rank"]) == ["12k", "3d", "unknown"]
     assert found["seconds"] == 2.0
 
 
