@@ -6,12 +6,14 @@ stdout belongs to the writer alone: `run` redirects everything else that a libra
 import logging
 import os
 import queue
+import select
+import stat
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from io import FileIO, TextIOWrapper
+from io import FileIO, IOBase, TextIOWrapper
 from typing import Protocol, TypeVar
 
 from engine.support.stopping import INTERRUPTED
@@ -27,9 +29,6 @@ from gtp.stderr import write_lines
 __all__ = ["SessionConfig", "run", "serve"]
 
 _CHUNK = 1 << 16
-# If input ends within this time after the previous command, it is a script, and its searches run to their end. A
-# controller that leaves later has changed its mind: its searches are cut short.
-_BURST_SECONDS = 0.1
 _CANCEL_INTERVAL = 0.05
 # Written to stderr, in KataGo's words: LizGoban sends nothing before it has read them.
 _READY = "GTP ready, beginning main protocol loop"
@@ -88,10 +87,13 @@ class Writer:
             raise Disconnected(str(error)) from None
 
 
-def read_lines(source: ByteSource) -> Iterator[bytes]:
-    """Yield the lines of a stream as they arrive, and the last one even without a newline."""
+def read_lines(source: ByteSource, on_wait: Callable[[], None] = lambda: None) -> Iterator[bytes]:
+    """Yield the lines of a stream as they arrive, and the last one even without a newline.
+
+    on_wait: called before each read for which neither data nor the end of input is there yet.
+    """
     parts: list[bytes] = []
-    while chunk := _read_chunk(source):
+    while chunk := _read_chunk(source, on_wait):
         *lines, rest = chunk.split(b"\n")
         for line in lines:
             yield b"".join([*parts, line])
@@ -101,12 +103,28 @@ def read_lines(source: ByteSource) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def _read_chunk(source: ByteSource) -> bytes | None:
+def _read_chunk(source: ByteSource, on_wait: Callable[[], None]) -> bytes | None:
+    if _would_wait(source):
+        on_wait()
     try:
         return source.read(_CHUNK)
     except OSError as error:  # a closed terminal
         log.info("input lost: %s", error)
         return None
+
+
+def _would_wait(source: ByteSource) -> bool:
+    """Return whether a read would wait for data or for the end of input; True where that cannot be found out."""
+    if not isinstance(source, IOBase):
+        return True
+    try:
+        descriptor = source.fileno()
+        if sys.platform == "win32":
+            # Windows polls sockets only: there, a script from a pipe must end with `quit`.
+            return not stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return not select.select([descriptor], [], [], 0)[0]
+    except OSError:  # a stream in memory, or one that is lost
+        return False
 
 
 class Session:
@@ -125,6 +143,7 @@ class Session:
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._current: Command | None = None
         self._line = 0
+        self._waits = 0
         self._ended = threading.Event()
 
     def run(self) -> int:
@@ -159,32 +178,38 @@ class Session:
     def _read(self) -> None:
         """Queue commands until `quit` or the end of input; then make the session end soon."""
         try:
-            quiet_seconds = self._queue_commands()
+            is_script = self._queue_commands()
         finally:
             self._state.interrupts.receive()
             self._commands.put(None)
-        self._leave(quiet_seconds)
+        if not is_script:
+            self._leave()
 
-    def _queue_commands(self) -> float:
-        """Queue commands until `quit` or the end of input; return the seconds since the previous command."""
-        arrived = 0.0
-        for raw in read_lines(self._source):
+    def _queue_commands(self) -> bool:
+        """Queue commands until `quit` or the end of input; return whether that end came together with the last command.
+
+        Together: the end was there when the reader came to it, so nobody can have waited for the reply in between. A
+        script is like that on a machine of any speed and load. A controller sends a command, and leaves afterwards.
+        """
+        before = self._waits
+        for raw in read_lines(self._source, self._count_wait):
             line = protocol.decode(raw)
             command = protocol.parse_command(line)
             number = self._state.interrupts.receive(_signal(line, command))
             # Blank lines and comments get no reply, but they end an analysis, so they were counted above.
             if command is None:
                 continue
-            previous, arrived = arrived, time.monotonic()
             self._commands.put(command._replace(line=number))
             if command.name == "quit":
-                return time.monotonic() - previous
-        return time.monotonic() - arrived
+                break
+            before = self._waits
+        return before == self._waits
 
-    def _leave(self, quiet_seconds: float) -> None:
-        """Cut searches short until the session has ended, unless the whole input came as one script."""
-        if quiet_seconds < _BURST_SECONDS:
-            return
+    def _count_wait(self) -> None:
+        self._waits += 1
+
+    def _leave(self) -> None:
+        """Cut searches short until the session has ended: a controller that leaves wants no more replies."""
         started = time.monotonic()
         while not self._ended.wait(_CANCEL_INTERVAL):
             self._state.player_loader.cancel()

@@ -13,7 +13,7 @@ from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.match.clock import check_clock, clock_text
 from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook
-from engine.rules import Rules, parse_rules
+from engine.rules import MOST_KOMI, Rules, parse_rules
 from engine.vertex import MAX_SIZE
 
 
@@ -71,7 +71,7 @@ class MatchSettings:
         self._check(2 <= self.width <= MAX_SIZE, "width", self.width, f"2 to {MAX_SIZE}")
         self._check(2 <= self.height <= MAX_SIZE, "height", self.height, f"2 to {MAX_SIZE}")
         # Also refuses NaN, for which every comparison is false.
-        self._check(abs(self.komi) <= 1000, "komi", self.komi, "a number")
+        self._check(abs(self.komi) <= MOST_KOMI, "komi", self.komi, f"{-MOST_KOMI:g} to {MOST_KOMI:g}")
         self._check(self.grace >= 0, "grace", self.grace, "0 or more")
         self._check(self.hang > 0, "hang", self.hang, "more than 0")
         self._check(self.max_moves >= 0, "max_moves", self.max_moves, "0 or more")

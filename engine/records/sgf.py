@@ -15,7 +15,7 @@ from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
 from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
-from engine.rules import TROMP_TAYLOR, Rules, parse_rules
+from engine.rules import MOST_KOMI, TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
 
 _RECTANGLE_MARK = ":"
@@ -331,7 +331,7 @@ class _Reader:
             komi = float("nan")
         # Larger values that are multiples of 5 are hundredths of points, such as 650 for 6.5.
         read = _FOX_KOMI.get(komi, komi / 100 if komi >= 350 and komi % 5 == 0 else komi)
-        if not abs(read) <= self._width * self._height:
+        if not abs(read) <= min(self._width * self._height, MOST_KOMI):
             self._warnings.append(f"KM[{_short(text)}]: ignored")
             return None
         if read != komi:

@@ -54,8 +54,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def draft_of(path: Path) -> Iterator[Path]:
     """Yield a temporary name in the file's folder; after the block, that file is synced and replaces the target.
 
-    After an error the target is unchanged. A link stays a link. Raises OSError with the name of the file.
+    After an error the target is unchanged. A link stays a link. Raises OSError with the name of the file, also for a
+    pipe or a device.
     """
+    require_regular(path)
     # Through a link, so that the link survives and its target is replaced.
     target = path.resolve()
     # In the same folder: only a rename within one file system is atomic.
@@ -72,6 +74,14 @@ def draft_of(path: Path) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
+def require_regular(path: Path) -> None:
+    """Raise OSError if a path leads to something other than a regular file: a folder, a pipe, a device."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+
+
 def require_writable(path: Path) -> None:
     """Create the folder of a file that will be written later and check that it can be. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +92,8 @@ def require_writable(path: Path) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file and wait until it is on disk."""
+    """Append a line to a file and wait until it is on disk. Raises OSError, also for a pipe or a device."""
+    require_regular(path)
     with path.open("a", encoding="utf-8") as file:
         file.write(line + "\n")
         file.flush()

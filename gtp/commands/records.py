@@ -13,6 +13,7 @@ from gtp.state import MIN_SIZE, GtpState, Handler
 
 _QUOTED = re.compile(r"(?P<quote>[\"'])(?P<path>.+?)(?P=quote) *(?P<number>[^ \"']*)")
 _CANNOT_LOAD = "cannot load file"
+_MOST_WARNINGS = 5
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ def loadsgf(state: GtpState, command: Command) -> str:
         raise GtpError(_CANNOT_LOAD) from None
     if not (MIN_SIZE <= game.width <= MAX_SIZE and MIN_SIZE <= game.height <= MAX_SIZE):
         raise GtpError(_CANNOT_LOAD)
+    for warning in record.warnings[:_MOST_WARNINGS]:
+        log.warning("%s: %s", path, warning)
     state.adopt(game)
     return color_name(game.to_play)
 
@@ -68,8 +71,9 @@ def _exists(path: Path) -> bool:
 
 
 def printsgf(state: GtpState, command: Command) -> str:
-    """Return the game as SGF (without arguments or with `-`), or write it to a file."""
+    """Return the game as SGF (without arguments or with `-`), or write it to a file, whole or not at all."""
     from engine.records.sgf_writer import write_game
+    from engine.support.files import require_regular, write_atomically
 
     text = write_game(state.game)
     if command.rest in ("", "-"):
@@ -77,7 +81,9 @@ def printsgf(state: GtpState, command: Command) -> str:
     quoted = _QUOTED.fullmatch(command.rest)
     path = Path(quoted["path"] if quoted else command.rest)
     try:
-        path.write_text(text, encoding="utf-8")
+        # A pipe that nobody reads would hold the session for ever.
+        require_regular(path)
+        write_atomically(path, text)
     except (OSError, ValueError):
         raise GtpError("cannot write file") from None
     return ""

@@ -2,6 +2,7 @@
 
 from engine.color import BLACK
 from engine.errors import IllegalMove
+from engine.rules import MOST_KOMI
 from engine.vertex import MAX_SIZE
 from gtp.args import expect, parse_float, parse_int, parse_stones
 from gtp.errors import GtpError
@@ -48,9 +49,12 @@ def place_stones(state: GtpState, command: Command) -> str:
 
 
 def komi(state: GtpState, command: Command) -> str:
-    """Set any finite komi, as the standard demands."""
+    """Set the komi, in the bounds that KataGo has too: beyond, a score would mean nothing, and 1e308 overflow."""
     expect(command.args, 1)
-    state.set_komi(parse_float(command.args[0]))
+    points = parse_float(command.args[0])
+    if abs(points) > MOST_KOMI:
+        raise GtpError(f"komi must be from {-MOST_KOMI:g} to {MOST_KOMI:g}")
+    state.set_komi(points)
     return ""
 
 

@@ -1,6 +1,8 @@
 """What commands do to the session's state, where a transcript cannot see it."""
 
+import errno
 import json
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -272,6 +274,46 @@ def test_a_bad_record_changes_nothing(tmp_path: Path) -> None:
         assert ask(state, f"loadsgf {path}") == "? cannot load file"
     assert ask(state, f"printsgf {tmp_path / 'no' / 'folder.sgf'}") == "? cannot write file"
     assert state.game.move_number == 1
+
+
+def test_printsgf_writes_no_pipe_and_no_device(tmp_path: Path) -> None:
+    state, pipe, link = new_state(), tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)  # nobody reads it: opening it would never end
+    link.symlink_to("/dev/null")
+    for path in (pipe, link, Path("/dev/null"), Path("/dev/stdin"), tmp_path):
+        assert ask(state, f"printsgf {path}") == "? cannot write file"
+    assert (pipe.is_fifo(), link.is_symlink()) == (True, True)
+
+
+def test_printsgf_replaces_a_file_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, path = new_state(), tmp_path / "game.sgf"
+    path.write_text("before")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        assert ask(state, f"printsgf {path}") == "? cannot write file"
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("before", [path])
+    assert ask(state, f"printsgf {path}") == ""
+    assert path.read_text().startswith("(;")
+
+
+@pytest.mark.parametrize("given", ["1e308", "-1e308", "400.5", "-401", "1" + "0" * 300])
+def test_a_komi_that_no_board_can_need_is_refused_in_words(given: str) -> None:
+    state = new_state()
+    assert ask(state, f"komi {given}") == "? komi must be from -400 to 400"
+    assert (ask(state, "get_komi"), ask(state, "komi -400"), ask(state, "get_komi")) == ("7.5", "", "-400")
+    assert ask(state, "final_score") == "B+400"
+
+
+def test_a_record_of_an_absurd_komi_is_loaded_without_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    state, path = new_state(), tmp_path / "absurd.sgf"
+    path.write_text("(;GM[1]SZ[25]KM[1e308];B[ee])")
+    assert ask(state, f"loadsgf {path}") == "white"
+    assert ask(state, "get_komi") == "7.5"
+    assert "KM[1e308]: ignored" in caplog.text
 
 
 @pytest.mark.parametrize("line", ["printsgf", "printsgf -"])

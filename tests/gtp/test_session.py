@@ -109,7 +109,6 @@ def test_quit_interrupts_a_search() -> None:
     with session(player) as (pipe, sink, thread):
         pipe.send(b"1 genmove b\n")
         wait_until_thinking(player)
-        time.sleep(0.15)
         pipe.send(b"2 quit\n")
         thread.join(PATIENCE)
         assert player.interrupted == [True]
@@ -122,7 +121,6 @@ def test_the_end_of_input_interrupts_a_search() -> None:
     with session(player) as (pipe, sink, thread):
         pipe.send(b"genmove b\n")
         wait_until_thinking(player)
-        time.sleep(0.15)
         pipe.close()
         thread.join(PATIENCE)
         assert player.interrupted == [True]
@@ -163,12 +161,55 @@ def test_a_script_that_ends_in_one_burst_is_searched_to_its_end() -> None:
     assert player.interrupted == [False, False]
 
 
+@pytest.mark.parametrize("last", [b"quit\n", b""])
+def test_an_end_however_soon_after_the_command_interrupts_its_search(last: bytes) -> None:
+    player = FakePlayer(thinking=True)
+    with session(player) as (pipe, sink, thread):
+        pipe.send(b"genmove b\n")
+        wait_until_thinking(player)
+        pipe.send(last)
+        thread.join(PATIENCE)
+        assert player.interrupted == [True]
+        assert sink.getvalue().startswith(b"= A9\n\n")
+
+
+def test_a_script_is_one_on_a_slow_machine_too() -> None:
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            time.sleep(0.12)
+            return super().read(12 if size else size)
+
+    player, sink = FakePlayer(thinking=True), io.BytesIO()
+    config = SessionConfig(width=9, height=9, seconds=0.2)
+    assert serve(new_state(player, config), Slow(b"genmove b\ngenmove w\n"), sink) == 0
+    assert sink.getvalue() == b"= A9\n\n= B9\n\n"
+    assert player.interrupted == [False, False]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="cannot poll pipes")
+@pytest.mark.parametrize("is_script", [True, False])
+def test_a_pipe_that_was_closed_with_its_last_line_is_a_script(is_script: bool) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"genmove b\n")
+    if is_script:
+        os.close(writer)
+    player, sink = FakePlayer(thinking=True), Channel()
+    config = SessionConfig(width=9, height=9, seconds=0.3 if is_script else 3000.0)
+    with io.FileIO(reader) as source:
+        thread = threading.Thread(target=serve, args=(new_state(player, config), source, sink))
+        thread.start()
+        wait_until_thinking(player)
+        if not is_script:
+            os.close(writer)
+        thread.join(PATIENCE)
+    assert player.interrupted == [not is_script]
+
+
 def test_searches_that_wait_behind_a_late_quit_are_hurried() -> None:
     player = FakePlayer(thinking=True)
     with session(player) as (pipe, sink, thread):
         pipe.send(b"genmove b\ngenmove w\ngenmove b\n")
         wait_until_thinking(player)
-        time.sleep(0.15)
         pipe.send(b"quit\n")
         thread.join(PATIENCE)
         assert sink.getvalue() == b"= A9\n\n= B9\n\n= C9\n\n= \n\n"
@@ -259,7 +300,6 @@ def test_a_hanging_command_cannot_hold_the_process() -> None:
     thread = threading.Thread(target=Session(state, pipe, sink, stuck.set).run)
     thread.start()
     pipe.send(b"1 hang\n2 name\n")
-    time.sleep(0.15)
     pipe.send(b"3 quit\n")
     assert stuck.wait(3)
     assert sink.getvalue() == b"?1 interrupted\n\n?2 interrupted\n\n=3 \n\n"

@@ -94,6 +94,17 @@ def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
+def test_lines_and_drafts_leave_pipes_and_devices_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/null")):
+        with pytest.raises(OSError, match="Not a regular file"):
+            append_line(path, "line")
+        with pytest.raises(OSError, match="Not a regular file"), draft_of(path):
+            pytest.fail("there is a draft")
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_a_file_that_can_never_be_written_is_found_out_before(tmp_path: Path) -> None:
     path = tmp_path / "new" / "some.txt"
     require_writable(path)

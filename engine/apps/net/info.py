@@ -15,6 +15,7 @@ from engine.evaluators.finding import find_network
 from engine.nets.drawing import largest_board, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
+from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from weights.registry import format_of, load
 
@@ -45,7 +46,7 @@ def cli_info(
     path = find_network(file)
     spec = load(path)
     if drawing is not None:
-        Path(drawing).write_text(svg(spec, input_lines(spec)), encoding="utf-8")
+        write_atomically(Path(drawing), svg(spec, input_lines(spec)))
     if as_json:
         screen.write(json_text(facts(spec, path, inputs=inputs, tensors=tensors), indent=1) + "\n")
     else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.errors import BadRules, GoError
-from engine.rules import parse_rules
+from engine.rules import MOST_KOMI, parse_rules
 from engine.search.params import SearchParams, with_settings
 from engine.train.teaching.hints import ExplorationSettings
 
@@ -179,6 +179,14 @@ class SelfplaySettings:
             raise ValueError(f"size_weights: expected {len(self.sizes)} of them, 0 or more, got {self.size_weights}")
         if self.size_weights and not any(self.size_weights):
             raise ValueError("size_weights: expected one above 0")
+        self._check_rules()
+        self._check_search()
+        if self.starts_share > 0 and not self.starts:
+            raise ValueError("starts_share: expected records in starts")
+
+    def _check_rules(self) -> None:
+        if self.komi is not None and abs(self.komi) > MOST_KOMI:
+            raise ValueError(f"komi: expected {-MOST_KOMI:g} to {MOST_KOMI:g}, got {self.komi}")
         if not self.rules:
             raise ValueError("rules: expected at least one rule set")
         for text in self.rules:
@@ -190,9 +198,6 @@ class SelfplaySettings:
                 raise ValueError(
                     f"rules: {text!r} scores territory, which needs agreement on dead stones; use area rules"
                 )
-        self._check_search()
-        if self.starts_share > 0 and not self.starts:
-            raise ValueError("starts_share: expected records in starts")
 
     def _check_search(self) -> None:
         try:
