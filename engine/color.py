@@ -37,3 +37,8 @@ def color_letter(color: int) -> str:
 def for_color(black_positive: Figure, color: int) -> Figure:
     """Convert a Black-positive value, or an array of them, to a color's view, and back (its own inverse)."""
     return black_positive if color == BLACK else -black_positive
+
+
+def winrate_for_color(black_winrate: float, color: int) -> float:
+    """Convert Black's win rate in [0, 1] to a color's, and back: `for_color` for a scale whose middle is 0.5."""
+    return black_winrate if color == BLACK else 1 - black_winrate

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.board.facts import PASS_ENDS_GAME, PASS_ENDS_PHASE, PASS_GOES_ON, PASS_REPEATS
 from engine.board.kernels import neighbor_offset, position_hash, zobrist
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES, SIZE, STRIDE, Board
-from engine.color import BLACK, EMPTY, WALL, WHITE, opponent
+from engine.color import EMPTY, WALL, WHITE, for_color, opponent
 from engine.rules import Ko, Rules
 from engine.vertex import NO_POINT
 
@@ -129,7 +129,7 @@ def after_stone(state: State, vertex: int, color: int, rules: Rules, *, hash_bef
     """
     board = state.board
     if not rules.is_area and state.phase < FINAL_PHASE:
-        state = _changed(state, move_bonus=state.move_bonus + (1 if color == BLACK else -1))
+        state = _changed(state, move_bonus=state.move_bonus + for_color(1, color))
     if state.phase > 0:
         marks, captures = state.marks, state.ko_captures
         if board[HEADER, KO_POINT] != NO_POINT:
@@ -164,7 +164,7 @@ def after_pass(state: State, color: int, rules: Rules, *, index: int, encore: bo
     """
     if state.button:
         # The button: the first pass is worth half a point to its player and does not count towards the end.
-        bonus = 0.5 if color == WHITE else -0.5
+        bonus = for_color(-0.5, color)
         return _changed(
             state, button=False, button_bonus=bonus, consecutive_passes=0, passes=frozenset(), keys_start=index
         )

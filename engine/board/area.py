@@ -33,11 +33,11 @@ def new_scratch(board: Board) -> NDArray[np.int32]:
 @kernel
 def _draw_rows(board: Board, scratch: NDArray[np.int32]) -> None:
     """Write the stones of each color as one bit mask for each row, at row + 1 between two empty rows."""
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     for row in (0, height + 1):
         scratch[_BLACK_ROWS, row], scratch[_WHITE_ROWS, row] = 0, 0
     for row in range(1, height + 1):
-        first = row * stride + 1
+        first = point_at(row - 1, 0, width)
         black, white = 0, 0
         for column in range(width):
             color = board[COLOR, first + column]
@@ -71,7 +71,7 @@ def _collect_runs(board: Board, color: int, suicide: bool, scratch: NDArray[np.i
         free = ((1 << width) - 1) & ~own
         far_bits = free & ~(own << 1 | own >> 1 | scratch[own_rows, row - 1] | scratch[own_rows, row + 1])
         open_bits = far_bits if suicide else far_bits & ~enemy
-        first = row * stride + 1
+        first = point_at(row - 1, 0, width)
         above, above_end = above_end, runs
         while free != 0:
             # The lowest run of ones: adding its lowest bit carries through it.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import copy_row, is_legal, neighbor_offset
+from engine.board.kernels import copy_row, is_legal, neighbor_offset, point_at
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, NEXT, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import last_liberty
 from engine.board.undo import new_journal, take_back, try_stone
@@ -342,12 +342,13 @@ def find_ladders(
     chains of both colors are). work: memory shaped like the board; not a complete board afterwards.
     """
     plies, journal = scratch.plies, scratch.journal
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     _copy(board, work)
     laddered[:] = 0
     working[:] = EMPTY
-    for row in range(1, height + 1):
-        for head in range(row * stride + 1, row * stride + 1 + width):
+    for row in range(height):
+        first = point_at(row, 0, width)
+        for head in range(first, first + width):
             color = work[COLOR, head]
             if color == EMPTY or work[HEAD, head] != head or work[LIBERTIES, head] > 2:
                 continue

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.color import WALL
-from engine.vertex import MAX_SIZE, NO_POINT, array_length, points
+from engine.vertex import MAX_SIZE, NO_POINT, array_length, points, stride
 
 Board: TypeAlias = NDArray[np.int16]
 
@@ -40,6 +40,6 @@ def new_board(width: int, height: int) -> Board:
     board[EMPTIES, : len(places)] = places
     board[EMPTY_AT, places] = range(len(places))
     header = board[HEADER]
-    header[WIDTH], header[HEIGHT], header[STRIDE] = width, height, width + 1
+    header[WIDTH], header[HEIGHT], header[STRIDE] = width, height, stride(width)
     header[TO_PLAY], header[KO_POINT], header[EMPTY_COUNT] = 1, NO_POINT, len(places)
     return board

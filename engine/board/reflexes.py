@@ -8,7 +8,7 @@ as priors, as an input plane and, without a search, as moves; they never overrul
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import neighbor_offset, point_at
+from engine.board.kernels import neighbor_offset, point_at, row_column
 from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, LIBERTIES, SIZE, STRIDE, WIDTH, Board
 from engine.board.tactics import breathes_after, chain_size_after, is_eye, puts_in_atari, saves
 from engine.native.jit import kernel
@@ -39,9 +39,9 @@ def takes(board: Board, point: int, color: int) -> int:
 @kernel
 def is_first_line(board: Board, point: int) -> bool:
     """True for points on the edge."""
-    stride = board[HEADER, STRIDE]
-    row, column = point // stride, point % stride
-    return row == 1 or row == board[HEADER, HEIGHT] or column == 1 or column == board[HEADER, WIDTH]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    row, column = row_column(point, width)
+    return row == 0 or row == height - 1 or column == 0 or column == width - 1
 
 
 @kernel

@@ -96,7 +96,7 @@ def is_eye(board: Board, point: int, color: int) -> bool:
 
 @kernel
 def breathes_after(board: Board, point: int, color: int) -> bool:
-    """True if a legal move leaves its chain with at least two liberties."""
+    """True unless a legal move puts its own chain in atari; capturing two stones or more is never counted as that."""
     stride = board[HEADER, STRIDE]
     first = NO_POINT
     for direction in range(4):
@@ -114,7 +114,7 @@ def breathes_after(board: Board, point: int, color: int) -> bool:
         elif neighbor_color == 3 - color:
             head = board[HEAD, neighbor]
             if board[LIBERTIES, head] == 1:
-                # Capturing two stones or more always counts: the chain can extend into their place.
+                # The chain can extend into the place of two stones or more, even where only one becomes its liberty.
                 if board[SIZE, head] > 1:
                     return True
                 if first == NO_POINT:

@@ -29,8 +29,9 @@ from engine.board.kernels import point_at, row_column
 from engine.board.ladders import LadderScratch, find_ladders
 from engine.board.layout import COLOR, HEAD, LIBERTIES, Board
 from engine.board.setup import build_board
-from engine.color import BLACK, EMPTY, WHITE
+from engine.color import EMPTY
 from engine.encoders.base import Inputs
+from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.native.locks import acquire, release
 from engine.vertex import NO_POINT, PASS
@@ -288,7 +289,7 @@ def _write_globals(
     """Write the globals from 5 on."""
     # KataGo's own encoder clips komi in this way.
     bound = points + (20.0 if version == 7 else 1.0)
-    komi = min(max(white_bonus if own == WHITE else -white_bonus, -bound), bound)
+    komi = min(max(-black_value(white_bonus, own), -bound), bound)
     out[5:] = 0.0
     out[5] = komi / (15.0 if version <= 5 else 20.0)
     if rules.has_superko:
@@ -309,7 +310,7 @@ def _write_globals(
     if version == 7:
         if rules.playout_doubling != 0:
             out[15] = 1.0
-            out[16] = 0.5 * (rules.playout_doubling if own == BLACK else -rules.playout_doubling)
+            out[16] = 0.5 * black_value(rules.playout_doubling, own)
         out[17] = facts[BUTTON]
     # Parity of komi matters only in an area count, which clean-up phase 2 of territory rules has too.
     if rules.is_area or facts[PHASE] >= 2:

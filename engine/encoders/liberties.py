@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import is_legal, point_at, row_column
 from engine.board.layout import COLOR, HEAD, HEADER, KO_POINT, LIBERTIES
-from engine.color import BLACK, EMPTY
+from engine.color import EMPTY
 from engine.encoders.base import Encoder, Inputs
+from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
@@ -58,7 +59,7 @@ def encode_liberties(
                 row, column = row_column(move, width)
                 planes[i, LAST + age, row, column] = 1.0
             globals_[i, 1 + age] = 1.0 if move == PASS else 0.0
-        globals_[i, 0] = (-white_bonus[i] if own == BLACK else white_bonus[i]) / KOMI_SCALE
+        globals_[i, 0] = -black_value(white_bonus[i], own) / KOMI_SCALE
 
 
 def write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:

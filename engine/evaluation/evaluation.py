@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from engine.color import BLACK
 from engine.native.jit import kernel
 from engine.vertex import array_length
 
@@ -64,7 +65,7 @@ class Evaluation:
 @kernel
 def black_value(value: float, to_play: int) -> float:
     """Turn a value for the side to move into one for Black, or back: it is its own inverse."""
-    return value if to_play == 1 else -value
+    return value if to_play == BLACK else -value
 
 
 @kernel

@@ -59,8 +59,10 @@ _FAR = 8
 @kernel
 def _distance(board: Board, a: int, b: int) -> int:
     """Return dx + dy + max(dx, dy), the measure that MoGo and its followers use for locality."""
-    stride = board[HEADER, STRIDE]
-    dx, dy = abs(a % stride - b % stride), abs(a // stride - b // stride)
+    width = board[HEADER, WIDTH]
+    row, column = row_column(a, width)
+    other_row, other_column = row_column(b, width)
+    dx, dy = abs(column - other_column), abs(row - other_row)
     return dx + dy + max(dx, dy)
 
 

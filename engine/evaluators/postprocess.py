@@ -14,8 +14,15 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import WHITE
-from engine.evaluation.evaluation import NO_RESULT, SCORE_ERROR, SCORE_MEAN, SCORE_STDEV, VALUE_ERROR, VARIANCE_TIME
+from engine.evaluation.evaluation import (
+    NO_RESULT,
+    SCORE_ERROR,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    VALUE_ERROR,
+    VARIANCE_TIME,
+    black_value,
+)
 from engine.native.closures import FAILED
 from engine.native.jit import kernel
 from engine.nets.spec import DenseValueHead, ErrorForm, NetSpec, Score, ValueHead, ValueKind
@@ -240,8 +247,8 @@ def write_values(
             expected, draw = (win - loss) / total, draw / total
         else:
             expected = math.tanh(float(result[row, 0]))
-            if kind == TANH_BLACK and to_play[first + row] == WHITE:
-                expected = -expected
+            if kind == TANH_BLACK:
+                expected = black_value(expected, to_play[first + row])
         value[first + row] = expected
         details[first + row, NO_RESULT] = draw
         finite = finite and np.isfinite(expected)

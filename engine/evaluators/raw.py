@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import WHITE
+from engine.color import for_color
 from engine.encoders.game_positions import write_position
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
@@ -106,21 +106,21 @@ def read_row(
     positions: PositionBatch, out: Evaluation, row: int, *, has_score: bool, has_ownership: bool
 ) -> RawEvaluation:
     """Return one row of an evaluation with details from White's side."""
-    sign = 1.0 if positions.to_play[row] == WHITE else -1.0
-    no_result, value = float(out.no_result[row]), sign * float(out.value[row])
-    mean, deviation = sign * float(out.score_mean[row]), float(out.score_stdev[row])
+    to_play = int(positions.to_play[row])
+    no_result, value = float(out.no_result[row]), -for_color(float(out.value[row]), to_play)
+    mean, deviation = -for_color(float(out.score_mean[row]), to_play), float(out.score_stdev[row])
     policy = np.where(positions.legal[row], out.policy[row], np.float32(np.nan))
     return RawEvaluation(
         symmetry=int(positions.symmetry[row]),
         white_win=(1.0 - no_result + value) / 2,
         white_loss=(1.0 - no_result - value) / 2,
         no_result=no_result,
-        white_lead=sign * float(out.score[row]) if has_score else None,
+        white_lead=-for_color(float(out.score[row]), to_play) if has_score else None,
         white_score=mean if has_score else None,
         score_square=mean * mean + deviation * deviation if has_score else None,
         variance_time=float(out.variance_time[row]),
         value_error=float(out.value_error[row]),
         score_error=float(out.score_error[row]),
         policy=policy,
-        ownership=np.float32(sign) * out.ownership[row] if has_ownership else None,
+        ownership=-for_color(out.ownership[row], to_play) if has_ownership else None,
     )

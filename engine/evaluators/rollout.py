@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from engine.board.kernels import copy_board, point_at
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
-from engine.color import BLACK
-from engine.evaluation.evaluation import Evaluation, outcome_value
+from engine.evaluation.evaluation import Evaluation, black_value, outcome_value
 from engine.evaluation.evaluator import Attributes
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
@@ -54,17 +53,16 @@ def evaluate_rows(
         copy_board(boards[row], work)
         seed_generator(rng, seeds[row])
         balance = heavy_rollout(work, color, moves[row, 0], rng, probabilities, eye_space, first_play[row])
-        sign = 1 if color == BLACK else -1
         points, index = 0, 0
         for line in range(height):
             for column in range(width):
                 owner = owner_sign(work, point_at(line, column, width), stride)
                 points += owner
-                ownership[row, index] = sign * owner
+                ownership[row, index] = black_value(owner, color)
                 index += 1
         margin = points - white_bonus[row] - (0 if is_area else balance)
-        score[row] = sign * margin
-        value[row] = sign * outcome_value(margin)
+        score[row] = black_value(margin, color)
+        value[row] = black_value(outcome_value(margin), color)
 
 
 class _Worker:

@@ -6,6 +6,7 @@ For testing a search and for measuring its speed without a network.
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at
 from engine.board.layout import COLOR
 from engine.color import EMPTY, WALL
 from engine.evaluation.evaluation import Evaluation
@@ -49,13 +50,14 @@ def uniform_policy(
     area = policy.shape[1] - 1
     for i in range(count):
         colors = boards[i, COLOR]
-        candidates, row_start = 0, width + 2
-        for first in range(0, area, width):
+        candidates, index = 0, 0
+        for row in range(area // width):
             for column in range(width):
-                chosen = legal[i, first + column] and not is_own_eye(colors, row_start + column, to_play[i], width + 1)
-                policy[i, first + column] = 1.0 if chosen else 0.0
+                point = point_at(row, column, width)
+                chosen = legal[i, index] and not is_own_eye(colors, point, to_play[i], width + 1)
+                policy[i, index] = 1.0 if chosen else 0.0
                 candidates += chosen
-            row_start += width + 1
+                index += 1
         passing = PASS_PROBABILITY if candidates else 1.0
         policy[i, area] = passing
         if candidates:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.color import BLACK, WHITE, for_color
 from engine.errors import BadVertex
 from engine.vertex import parse_vertex
 
@@ -168,4 +169,4 @@ def parse_score(text: str) -> float | None:
     if match is None:
         return None
     margin = float(match[2])
-    return margin if match[1] in "Bb" else -margin
+    return for_color(margin, BLACK if match[1] in "Bb" else WHITE)

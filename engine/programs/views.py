@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
-from engine.color import BLACK, WHITE
+from engine.color import BLACK, WHITE, for_color, opponent, winrate_for_color
 from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.programs.follower import Follower
@@ -48,24 +48,23 @@ def shown_view(winrate: Callable[[Game], float | None], like: Game) -> View | No
 
 def for_mover(answer: AnalysisAnswer, view: View, to_play: int) -> AnalysisAnswer:
     """Convert an answer to the view of the side to move."""
-    if view is View.MOVER or (view is View.BLACK) == (to_play == BLACK):
+    if view is View.MOVER:
         return answer
-    candidates = tuple(
-        replace(each, winrate=_complement(each.winrate), lead=_negative(each.lead)) for each in answer.candidates
-    )
-    ownership = None if answer.ownership is None else -answer.ownership
+    # A figure in White's view is the opposite of Black's, so it becomes the mover's as Black's becomes the opponent's.
+    color = to_play if view is View.BLACK else opponent(to_play)
+
+    def winrate(figure: float | None) -> float | None:
+        return None if figure is None else winrate_for_color(figure, color)
+
+    def points(figure: float | None) -> float | None:
+        return None if figure is None else for_color(figure, color)
+
     return replace(
         answer,
-        candidates=candidates,
-        winrate=_complement(answer.winrate),
-        score=_negative(answer.score),
-        ownership=ownership,
+        candidates=tuple(
+            replace(each, winrate=winrate(each.winrate), lead=points(each.lead)) for each in answer.candidates
+        ),
+        winrate=winrate(answer.winrate),
+        score=points(answer.score),
+        ownership=None if answer.ownership is None else for_color(answer.ownership, color),
     )
-
-
-def _complement(winrate: float | None) -> float | None:
-    return None if winrate is None else 1 - winrate
-
-
-def _negative(points: float | None) -> float | None:
-    return None if points is None else -points

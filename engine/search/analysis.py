@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
-from engine.color import BLACK, for_color
+from engine.color import for_color
+from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.kernel_params import utility_radius
 from engine.search.move_choice import MoveTable, move_table
@@ -328,7 +329,7 @@ def follow_line(tree: Tree, node: int, line: NDArray[np.int64]) -> int:
     """
     length = 1
     while length < line.shape[1]:
-        sign = 1.0 if tree.nodes[node].to_play == BLACK else -1.0
+        sign = black_value(1.0, tree.nodes[node].to_play)
         best, most, best_utility, best_edge, edge = -1, 0, 0.0, 0, 0
         link = tree.nodes[node].first_link
         while link != NO_LINK:

@@ -7,7 +7,8 @@ bias table ("subtree value bias correction", KataGo, docs/KataGoMethods.md). Whi
 
 import numpy as np
 
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, STRIDE, WIDTH, Board
+from engine.board.kernels import point_at, row_column
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, KO_POINT, LIBERTIES, WIDTH, Board
 from engine.color import EMPTY
 from engine.native.jit import kernel
 from engine.search.tree import BIAS_ENTRIES, NO_SLOT, Tree
@@ -33,14 +34,14 @@ def pattern_key(board: Board, vertex: int, color: int, last_vertex: int) -> np.u
     key = mixed(key, np.uint64(last_vertex + 1))
     key = mixed(key, np.uint64(board[HEADER, KO_POINT] + 1))
     if vertex != PASS:
-        stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
-        row, column = vertex // stride, vertex % stride
+        width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
+        row, column = row_column(vertex, width)
         bits = np.uint64(0)
         for y in range(row - _REACH, row + _REACH + 1):
             for x in range(column - _REACH, column + _REACH + 1):
                 code = _OUTSIDE
-                if 1 <= y <= height and 1 <= x <= width:
-                    point = y * stride + x
+                if 0 <= y < height and 0 <= x < width:
+                    point = point_at(y, x, width)
                     code = board[COLOR, point]
                     if code != EMPTY and board[LIBERTIES, board[HEAD, point]] == 1:
                         code += _IN_ATARI

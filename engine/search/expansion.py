@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.kernels import point_at
 from engine.native.jit import kernel
 from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
 from engine.vertex import PASS
@@ -73,7 +74,7 @@ def expand(
     for edge in range(count):
         index = keys[edge] & _INDEX_MASK
         edge_prior[edge] = int(PRIOR_SCALE) - (keys[edge] >> _INDEX_BITS)
-        edge_vertex[edge] = PASS if index == last else (index // width + 1) * (width + 1) + index % width + 1
+        edge_vertex[edge] = PASS if index == last else point_at(index // width, index % width, width)
     tree.nodes[node].edges = count
     if tree.rave_visits.shape[0] > 0:
         tree.rave_visits[node, :count] = 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK
+from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.stoppers import SearchStats
 from engine.search.tree import NO_LINK, ROOT, Tree, decoded_prior
@@ -17,7 +17,7 @@ _VALUES = _BEST_VALUE, _SECOND_VALUE, _ROOT_VALUE, _PRIOR = range(4)
 def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
     """Write the root's figures; where two moves have the same visits the earlier is the better."""
     root = tree.nodes[ROOT]
-    sign = 1.0 if root.to_play == BLACK else -1.0
+    sign = black_value(1.0, root.to_play)
     counts[:] = 0
     values[:] = 0.0
     counts[_VERTEX] = NO_POINT

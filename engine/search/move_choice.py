@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK
+from engine.color import for_color
 from engine.search.kernel_params import params_of, utility_radius
 from engine.search.params import SearchParams
 from engine.search.position import Root
@@ -52,9 +52,8 @@ def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
     nodes = tree.nodes[child]
     visits = np.minimum(each["visits"], nodes["visits"]).astype(np.int64)
     share = visits / np.maximum(nodes["visits"], 1)
-    sign = 1.0 if tree.nodes[ROOT]["to_play"] == BLACK else -1.0
     weight, weight_sq = nodes["weight"] * share, nodes["weight_sq"] * share
-    utility = sign * nodes["utility"]
+    utility = for_color(nodes["utility"], tree.nodes[ROOT]["to_play"])
     vertex = tree.edge_vertex[ROOT, :count].astype(np.int64)
     prior = root_priors(tree)[:count]
     lcb, radius = _confidence_bounds(weight, weight_sq, utility, nodes["utility_sq"], params)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK
+from engine.color import for_color
 from engine.search.kernel_params import params_of
 from engine.search.params import SearchParams
 from engine.search.position import Root
@@ -77,8 +77,7 @@ def root_moves(tree: Tree, root: Root, params: SearchParams) -> RootMoves:
         return RootMoves(vertices, weights if weights.any() else allowed.astype(np.float64))
     if params.forced_playouts > 0:
         scale = scaling(params_of(params).numbers, tree.nodes[ROOT], float(weights.sum()))
-        sign = 1.0 if tree.nodes[ROOT]["to_play"] == BLACK else -1.0
-        utilities = sign * nodes["utility"]
+        utilities = for_color(nodes["utility"], tree.nodes[ROOT]["to_play"])
         weights = without_forced(weights, visits, priors[:count], utilities, scale, params.forced_playouts)
     return RootMoves(vertices[:count], weights)
 

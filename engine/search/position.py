@@ -26,9 +26,10 @@ from engine.board.facts import (
     PHASE,
     PHASE_TURNS,
 )
-from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, STRIDE, WIDTH, Board
+from engine.board.kernels import hash_after, is_legal, is_suicide, point_at, position_hash, remove_chain
+from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
+from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY
 from engine.history import WHITE_TO_PLAY_KEY
 from engine.native.jit import kernel
@@ -242,13 +243,13 @@ def write_legal(
     """
     # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
     board, occupied, region, suicide = scratch.board, scratch.occupied, root.region, root.suicide
-    stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
+    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     has_superko = root.superko.shape[0] > 1
     marks[:] = 0
     index = 0
     for row in range(height):
         for column in range(width):
-            point = (row + 1) * stride + column + 1
+            point = point_at(row, column, width)
             allowed = is_legal(board, point, color, suicide)
             if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
                 allowed = not _repeats(root, scratch, depth, remembered, point, color)
@@ -267,9 +268,7 @@ def _handicap_bonus(stones: int, less: int) -> int:
 @kernel
 def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> float:
     """Return what White's bonus gains by a stone. handicap: see `Root`, before the stone."""
-    gained = 0.0
-    if counts_moves:
-        gained = 1.0 if color == BLACK else -1.0
+    gained = black_value(1.0, color) if counts_moves else 0.0
     if handicap != CLOSED and color == BLACK:
         gained += _handicap_bonus(handicap + 1, less) - _handicap_bonus(handicap, less)
     return gained

@@ -18,7 +18,7 @@ from engine.search.params import SearchParams
 from engine.search.position import CLOSED, Root, put_all_in_set
 from engine.search.tree import NO_LINK, PRIOR_SCALE, ROOT, Tree, links_of
 from engine.symmetry import applicable, map_vertex, vertex_table
-from engine.vertex import NO_POINT, PASS, points
+from engine.vertex import NO_POINT, PASS, points, row_column
 
 _TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
@@ -129,9 +129,13 @@ def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, 
     if not symmetries:
         return {}
     kept: dict[int, int] = {}
-    by_preference = sorted(legal, key=lambda vertex: (vertex // (game.width + 1), -(vertex % (game.width + 1))))
+
+    def from_the_top_right(vertex: int) -> tuple[int, int]:
+        row, column = row_column(vertex, game.width)
+        return row, -column
+
     found: dict[int, int] = {}
-    for vertex in by_preference:
+    for vertex in sorted(legal, key=from_the_top_right):
         images = {map_vertex(vertex, each, game.width, game.height) for each in symmetries}
         original = next((kept[image] for image in images if image in kept), None)
         if original is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK
+from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.tree import Tree, decoded_prior
 
@@ -88,7 +88,7 @@ def choose_edge(
     edge_vertex, edge_prior = tree.edge_vertex[node], tree.edge_prior[node]
     parent = nodes[node]
     color, children, edges = parent.to_play, parent.children, parent.edges
-    sign = 1.0 if color == BLACK else -1.0
+    sign = black_value(1.0, color)
     has_rave = tree.rave_visits.shape[0] > 0
     noise = e.wide_root_noise if depth == 0 else 0.0
     power = 1.0 / (4.0 * noise + 1.0)

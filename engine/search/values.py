@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK
+from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.kernel_params import STEPS, TABLE_DEVIATIONS, TABLE_MEANS, Params
 from engine.search.tree import NO_LINK, NO_SLOT, decoded_prior
@@ -170,7 +170,7 @@ def recompute(
     prior_codes: [E], the node's row of `edge_prior`. work: [3, E] float64.
     """
     parent = nodes[node]
-    sign = 1.0 if parent.to_play == BLACK else -1.0
+    sign = black_value(1.0, parent.to_play)
     weights, utilities, priors = work[0], work[1], work[2]
     count, total, edge = 0, 0.0, 0
     link = parent.first_link

@@ -10,6 +10,7 @@ import numpy as np
 from engine.board.kernels import copy_board, copy_row, place, play, position_hash
 from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
 from engine.color import BLACK, WHITE
+from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
 from engine.search.backup import finish_game, finish_walk, withdraw
@@ -207,7 +208,7 @@ def collect(
                 cycle_start = depth + 1
                 play(board, PASS, color, True)
                 if button:
-                    bonus += 0.5 if color == WHITE else -0.5
+                    bonus -= black_value(0.5, color)
                     remembered = depth + 1
                 button, passes = False, min(passes, 0) if button else passes + 1
             else:

@@ -5,7 +5,7 @@ Replies and errors have the texts of GNU Go 3.8.
 
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color, opponent
 from engine.errors import IllegalMove
-from engine.vertex import format_vertex, points
+from engine.vertex import format_vertex, neighbors, points
 from gtp.args import expect, parse_color, parse_moves, parse_point, parse_vertex, syntax_error
 from gtp.commands.move import choose_among
 from gtp.errors import GtpError
@@ -61,10 +61,9 @@ def _liberties(state: GtpState, command: Command) -> list[int]:
     from engine.board.layout import COLOR, HEAD
 
     board, head = state.game.board, state.game.board[HEAD, _stone(state, command)]
-    stride = state.width + 1
     found = []
     for vertex in points(state.width, state.height):
-        around = (vertex - stride, vertex - 1, vertex + 1, vertex + stride)
+        around = neighbors(vertex, state.width)
         touches = any(board[COLOR, each] in (BLACK, WHITE) and board[HEAD, each] == head for each in around)
         if board[COLOR, vertex] == EMPTY and touches:
             found.append(vertex)

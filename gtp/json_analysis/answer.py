@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.color import WHITE, for_color
 from engine.support.json_text import json_text
-from engine.vertex import NO_POINT, format_vertex, points, row_column
+from engine.vertex import NO_POINT, format_vertex, points, policy_index
 from gtp.json_analysis.query import Asked
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def position_hashes(game: "Game", color: int) -> tuple[str, str]:
     colors = [int(game.board[COLOR, vertex]) for vertex in points(width, height)]
     ko = int(game.board[HEADER, KO_VERTEX]) if color == game.to_play else NO_POINT
     if ko != NO_POINT:
-        row, column = row_column(ko, width)
-        colors[row * width + column] = KO_POINT
+        colors[policy_index(ko, width, height)] = KO_POINT
     rows = [colors[row * width : (row + 1) * width] for row in range(height)]
     hashes = []
     for _ in range(2):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import count
 
+from engine.vertex import point_at
+
 KO_POINT = 3
 """Marks a point in the rows of a position where ko forbids play; 0, 1 and 2 are empty, Black and White."""
 _LONGEST_SIDE = 25
@@ -24,9 +26,10 @@ def position_hash(rows: Sequence[Sequence[int]], color: int) -> str:
     across, down = _size_tables()
     width = len(rows[0])
     bits = players[color] ^ across[width] ^ down[len(rows)]
-    for row, line in enumerate(rows, 1):
-        for column, content in enumerate(line, 1):
-            bits ^= points[row * (width + 1) + column][content]
+    for row, line in enumerate(rows):
+        for column, content in enumerate(line):
+            # KataGo numbers the points of a board with a border as our vertices do.
+            bits ^= points[point_at(row, column, width)][content]
     return f"{bits:032X}"
 
 

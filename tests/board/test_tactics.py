@@ -67,12 +67,16 @@ def test_one_point_eyes(stones: str, point: str, owner: str, expected: bool) -> 
         pytest.param("X..X/OO../....", "B3", "X", False, id="still one liberty short of the friend"),
         pytest.param("X.X./OO../....", "B3", "X", True, id="connection to a friend with liberties"),
         pytest.param(".OX/OOX/XX.", "A3", "X", True, id="captures two or more"),
+        pytest.param("OX./OX./.O.", "A1", "X", True, id="captures two of which one becomes a liberty"),
+        pytest.param("XX./OX./.O.", "A1", "X", False, id="captures one that becomes the only liberty"),
         pytest.param(".OX./OX../X.../....", "A4", "X", True, id="captures two single stones"),
         pytest.param(".OX/OX./X../...", "A4", "X", True, id="captures and stays free"),
         pytest.param("O.O/.O./...", "B3", "X", False, id="into an enemy eye"),
     ],
 )
-def test_a_move_breathes_with_two_liberties(stones: str, move: str, mover: str, breathes: bool) -> None:
+def test_a_move_breathes_with_two_liberties_or_by_capturing_two_stones(
+    stones: str, move: str, mover: str, breathes: bool
+) -> None:
     board = board_of(stones)
     assert breathes_after(board, at(board, move), COLOR[mover]) == breathes
 

@@ -90,7 +90,7 @@ def takes(board: NaiveBoard, point: int, color: int) -> int:
 
 
 def breathes_after(board: NaiveBoard, point: int, color: int) -> bool:
-    """True if a move leaves its chain two liberties or captures a chain of two stones or more."""
+    """True if a move leaves its chain two liberties or captures two stones or more."""
     after = copy.deepcopy(board)
     after.place(point, color)
     is_there = after.colors[point] == color

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, WHITE, opponent
+from engine.color import BLACK, WHITE, for_color, opponent
 from engine.evaluators.raw import RawEvaluation, RawNetwork
 from engine.game import Game
 from engine.nets.spec import NetSpec
@@ -139,7 +139,7 @@ class _Asker:
                 setup = replace(setup if winner == BLACK else setup.exchanged(), to_play=to_play, komi=KOMI)
                 raw = self._ask(setup)
                 chance = raw.white_win if winner == WHITE else raw.white_loss
-                lead = raw.white_lead if winner == WHITE or raw.white_lead is None else -raw.white_lead
+                lead = None if raw.white_lead is None else for_color(-raw.white_lead, winner)
                 passed = chance >= _WON and (lead is None or lead >= _WON_LEAD * self._side**2 / 361)
                 who = f"{_NAMES[winner]} has won, {_NAMES[to_play]} to move"
                 yield self._finding(who, passed, _summary(raw))

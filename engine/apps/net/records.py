@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.color import BLACK, WHITE
+from engine.color import BLACK, WHITE, for_color
 from engine.encoders.game_positions import write_position
 from engine.encoders.human import human_metadata
 from engine.errors import GoError
@@ -76,7 +76,7 @@ def positions_of(record: Golden, rows: int = 1) -> PositionBatch:
         write_position(game, color, positions, row)
     favored = COLORS.get(record.get("pda_player", "E"), color)
     doubling = float(record.get("pda") or 0.0)
-    positions.playout_doubling = doubling if favored == BLACK else -doubling
+    positions.playout_doubling = for_color(doubling, favored)
     if record.get("human_profile"):
         positions.metadata = human_metadata(record["human_profile"], game.width, game.height)
     return positions

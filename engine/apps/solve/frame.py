@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, EMPTY, WHITE, opponent
+from engine.color import BLACK, EMPTY, WHITE, for_color, opponent
 
 MARGIN = 2
 """Lines beyond the outermost stones that belong to the problem."""
@@ -96,7 +96,7 @@ def frame(stones: Stones, box: Box, komi: float) -> Stones | None:
     # a quarter turn counterclockwise takes the left side there.
     outside = np.rot90(~box.mask(rows, columns), turns)
     color = attacker(stones, box)
-    attackers_komi = komi if color == WHITE else -komi
+    attackers_komi = for_color(-komi, color)
     defenders = round((rows * columns + attackers_komi - _ATTACKERS_LEAD) / 2)
     width = outside.shape[1]
     defenders = min(max(defenders, 2 * width), (rooms[turns] - 2) * width)

@@ -15,7 +15,7 @@ from engine.apps.web.line import Line
 from engine.apps.web.records import GameFile, read_variations, write_variations
 from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded
 from engine.apps.web.snapshot import Count, Estimate, Kind, Shown, Snapshot, Switches, Task
-from engine.color import BLACK, color_letter, for_color, opponent
+from engine.color import color_letter, for_color, opponent, winrate_for_color
 from engine.errors import GoError
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
@@ -264,9 +264,9 @@ class GameSession:
         lead = best.lead if answer.score is None and best is not None else answer.score
         if winrate is None:
             return
-        is_black = task.game.to_play == BLACK
+        to_play = task.game.to_play
         self._line.estimates[task.game.move_number] = Estimate(
-            winrate if is_black else 1 - winrate, None if lead is None else for_color(lead, task.game.to_play)
+            winrate_for_color(winrate, to_play), None if lead is None else for_color(lead, to_play)
         )
 
     def engine_moved(self, task: Task, vertex: int) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import EMPTY
 from engine.encoders.game_positions import write_position
 from engine.errors import BadSgf, GoError
 from engine.evaluation.evaluation import Evaluation
@@ -160,9 +159,9 @@ class _EvaluationQueue:
         result = owner_error = owner_right = score_error = np.nan
         attributes = self._evaluator.attributes
         if queued.result is not None and queued.result.winner is not None:
-            winner = queued.result.winner
-            result = 0.0 if winner == EMPTY else 1.0 if winner == color else -1.0
             targets = queued.result.targets(color)
+            win, loss, _ = targets["outcome"]
+            result = win - loss
             # An evaluator without a head returns zeros, which would count as a prediction.
             if targets["ownership"] is not None and attributes.has_ownership:
                 owner, expected = targets["ownership"], out.ownership[row]

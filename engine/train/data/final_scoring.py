@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board.area import new_scratch, pass_alive
-from engine.color import BLACK, EMPTY, WHITE
+from engine.color import BLACK, EMPTY, WHITE, for_color
 from engine.encoders.game_positions import write_position
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
@@ -81,7 +81,7 @@ def recorded_result(text: str) -> Recorded:
     how = found[2] or ""
     if how[:1].isdigit():
         margin = float(how.replace(",", "."))
-        return Recorded(Ending.COUNT, winner if margin else EMPTY, margin if winner == BLACK else -margin)
+        return Recorded(Ending.COUNT, winner if margin else EMPTY, for_color(margin, winner))
     return Recorded(_ENDINGS.get(how[:1], Ending.OTHER), winner)
 
 
@@ -139,7 +139,7 @@ class FinalJudge:
             positions.repeat_first(rows)
             positions.seeds[:] = np.arange(1, rows + 1, dtype=np.uint64) * _SEED
             self._evaluator.evaluate(positions, rows, out)
-            total += out.ownership.mean(axis=0) * (1 if color == BLACK else -1)
+            total += for_color(out.ownership.mean(axis=0), color)
         return total / 2
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, EMPTY
+from engine.color import EMPTY, for_color
 from engine.vertex import policy_index
 
 
@@ -24,7 +24,6 @@ class FinalResult:
 
     def targets(self, color: int) -> dict[str, Any]:
         """Return the targets `outcome`, `score` and `ownership` of `SampleWriter.add` for a side to move."""
-        sign = 1 if color == BLACK else -1
         if self.winner is None:
             outcome = (0.0, 0.0, 1.0)
         elif self.winner == EMPTY:
@@ -33,8 +32,10 @@ class FinalResult:
             outcome = (1.0, 0.0, 0.0) if self.winner == color else (0.0, 1.0, 0.0)
         return {
             "outcome": outcome,
-            "score": None if self.score is None else sign * self.score,
-            "ownership": None if self.ownership is None else sign * np.asarray(self.ownership, dtype=np.float32),
+            "score": None if self.score is None else for_color(self.score, color),
+            "ownership": None
+            if self.ownership is None
+            else for_color(np.asarray(self.ownership, dtype=np.float32), color),
         }
 
 

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from engine.color import BLACK, for_color
+from engine.color import BLACK, WHITE, for_color
 from engine.encoders import ENCODERS
 from engine.encoders.game_positions import write_position
 from engine.evaluation.positions import PositionBatch
@@ -265,10 +265,11 @@ def share_against_random(net: QNet, settings: DqnSettings, games: int, seed: int
         best = choose(net, inputs, allowed, 0.0, generator)
         for row in sorted(waiting):
             game = table.games[row]
-            own = game.to_play == BLACK if row % 2 == 0 else game.to_play != BLACK
-            table.play(row, int(best[row] if own else generator.choice(np.flatnonzero(allowed[row]))))
+            color = BLACK if row % 2 == 0 else WHITE
+            is_own = game.to_play == color
+            table.play(row, int(best[row] if is_own else generator.choice(np.flatnonzero(allowed[row]))))
             if table.is_over(game):
                 score = final_score(game)
-                points += (1 + np.sign(score if row % 2 == 0 else -score)) / 2
+                points += (1 + np.sign(for_color(score, color))) / 2
                 waiting.discard(row)
     return points / games
