@@ -8,13 +8,17 @@ from itertools import combinations
 from typing import Any
 
 from engine.clock import TimeSettings
-from engine.errors import BadRules
+from engine.errors import BadRules, GoError
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.match.clock import check_clock, clock_text
 from engine.match.errors import MatchError
 from engine.match.openings import OpeningBook
-from engine.rules import MOST_KOMI, Rules, parse_rules
+from engine.rules import Rules, parse_rules
+from engine.settings.setting import check_fields, declared, number
+from engine.settings.table import settings_on
 from engine.vertex import MAX_SIZE
+
+_OPTIONS = settings_on("match")
 
 
 @dataclass(frozen=True)
@@ -38,44 +42,36 @@ class Fixture:
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """Settings of a round-robin match of two or more programs; times in seconds.
+    """Settings of a round-robin match of two or more programs: those of `keima match`, times in seconds.
 
-    games: for each pairing. alternate: change colors after every game; without it, the earlier entrant plays Black.
-    Matches with more than two entrants, or with openings, which are played with either color, always alternate.
-    handicap: 0, or the number of stones on the fixed points in every game. referee: a command line. rules: a shorthand
-    or JSON object. time: None plays without a clock. hang: the longest wait for any reply that no clock limits.
-    max_moves: 0 means three times the number of points.
+    games: for each pairing. Without `alternate`, the earlier entrant plays Black. Matches with more than two entrants,
+    or with openings, which are played with either color, always alternate. time: None plays without a clock.
     """
 
     entrants: tuple[Entrant, ...]
-    games: int = 1
-    width: int = 19
-    height: int = 19
-    komi: float = 7.5
-    handicap: int = 0
-    rules: str = "tromp-taylor"
-    alternate: bool = False
+    games: int = declared(_OPTIONS["games"])
+    width: int = number(19, "Points in a row of the board.", 2, MAX_SIZE)
+    height: int = number(19, "Rows of the board.", 2, MAX_SIZE)
+    komi: float = declared(_OPTIONS["komi"])
+    handicap: int = _OPTIONS["handicap"].default
+    rules: str = declared(_OPTIONS["rules"])
+    alternate: bool = declared(_OPTIONS["alternate"])
     openings: OpeningBook | None = None
-    referee: str | None = None
+    referee: str | None = declared(_OPTIONS["referee"])
     time: TimeSettings | None = None
-    grace: float = 0.5
-    hang: float = 300.0
-    max_moves: int = 0
-    concurrency: int = 1
+    grace: float = declared(_OPTIONS["grace"])
+    hang: float = declared(_OPTIONS["hang"])
+    max_moves: int = declared(_OPTIONS["max_moves"])
+    concurrency: int = declared(_OPTIONS["concurrency"])
 
     def __post_init__(self) -> None:
         """Raise MatchError for an invalid value."""
         self._check(len(self.entrants) >= 2, "engines", len(self.entrants), "2 or more")
         self._check(len(set(self.labels)) == len(self.labels), "engines", " ".join(self.labels), "different names")
-        self._check(self.games >= 1, "games", self.games, "1 or more")
-        self._check(2 <= self.width <= MAX_SIZE, "width", self.width, f"2 to {MAX_SIZE}")
-        self._check(2 <= self.height <= MAX_SIZE, "height", self.height, f"2 to {MAX_SIZE}")
-        # Also refuses NaN, for which every comparison is false.
-        self._check(abs(self.komi) <= MOST_KOMI, "komi", self.komi, f"{-MOST_KOMI:g} to {MOST_KOMI:g}")
-        self._check(self.grace >= 0, "grace", self.grace, "0 or more")
-        self._check(self.hang > 0, "hang", self.hang, "more than 0")
-        self._check(self.max_moves >= 0, "max_moves", self.max_moves, "0 or more")
-        self._check(self.concurrency >= 1, "concurrency", self.concurrency, "1 or more")
+        try:
+            check_fields(self)
+        except GoError as error:
+            raise MatchError(str(error)) from error
         most = max_fixed_handicap(self.width, self.height)
         self._check(self.handicap in (0, *range(2, most + 1)), "handicap", self.handicap, f"0, or 2 to {most} here")
         if self.openings is not None:

@@ -1,7 +1,7 @@
 """One setting: its name, kind, range, default, unit and help, and the parser of its values.
 
-Dataclasses of settings keep the range and the help of a field in its metadata (`number`, `truth`), so that each is
-written once. Imports nothing heavy: the GTP handshake waits for this module.
+Dataclasses of settings keep the range and the help of a field in its metadata (`number`, `truth`, `option`), so that
+each is written once. Imports nothing heavy: the GTP handshake waits for this module.
 """
 
 import math
@@ -149,9 +149,17 @@ class Setting(NamedTuple):
         return text
 
     def check(self, value: Any) -> None:
-        """Raise BadValue for a number out of range; values of other kinds are not checked."""
-        if self.kind in (Kind.INTEGER, Kind.NUMBER):
-            self._within(value, value)
+        """Raise BadValue for a number out of range or an unknown choice; where there may be many, for any of them.
+
+        None is accepted where it is the default. Values of other kinds are not checked.
+        """
+        if value is None and self.default is None:
+            return
+        for each in value if self.many else (value,):
+            if self.kind in (Kind.INTEGER, Kind.NUMBER):
+                self._within(each, value)
+            elif self.kind is Kind.CHOICE and each not in self.choices:
+                raise BadValue(self, value)
 
     def _within(self, number: float | None, given: object) -> float:
         if number is None:
@@ -180,21 +188,51 @@ def _plain(number: float) -> str:
     return str(int(number)) if abs(number) < 1e10 and number == int(number) else f"{number:g}"
 
 
+def declared(setting: Setting, **changes: Any) -> Any:
+    """Return a dataclass field with the default, range and help of a setting. changes: its fields that differ."""
+    row = setting._replace(**changes)
+    return field(default=row.default, metadata={_METADATA: row})
+
+
+def option(kind: Kind, default: Any, meaning: str, **more: Any) -> Any:
+    """Return a dataclass field of any kind; a tuple as default takes many values. more: further fields of `Setting`."""
+    return declared(Setting(kind, "", meaning, default, many=isinstance(default, tuple), **more))
+
+
 def number(default: float, meaning: str, least: float | None = None, most: float | None = None, **more: Any) -> Any:
     """Return a dataclass field of a number with its help and range. more: further fields of `Setting`."""
-    return field(default=default, metadata={_METADATA: {"help": meaning, "least": least, "most": most} | more})
+    kind = Kind.INTEGER if isinstance(default, int) else Kind.NUMBER
+    return option(kind, default, meaning, least=least, most=most, **more)
+
+
+def numbers(
+    default: tuple[float, ...], meaning: str, least: float | None = None, most: float | None = None, **more: Any
+) -> Any:
+    """Return a dataclass field of any number of numbers. more: further fields of `Setting`."""
+    kind = Kind.INTEGER if default and isinstance(default[0], int) else Kind.NUMBER
+    return option(kind, default, meaning, least=least, most=most, **more)
+
+
+def choice(default: str, meaning: str, choices: tuple[str, ...], **more: Any) -> Any:
+    """Return a dataclass field that takes one of several texts. more: further fields of `Setting`."""
+    return option(Kind.CHOICE, default, meaning, choices=choices, **more)
 
 
 def truth(default: bool, meaning: str, **more: Any) -> Any:
     """Return a dataclass field of a truth value with its help. more: further fields of `Setting`."""
-    return field(default=default, metadata={_METADATA: {"help": meaning} | more})
+    return option(Kind.TRUTH, default, meaning, **more)
 
 
 def settings_of(kind: type[Any]) -> dict[str, Setting]:
-    """Return the settings that the fields of a dataclass declare by `number` and `truth`, by name."""
-    kinds: dict[type, Kind] = {bool: Kind.TRUTH, int: Kind.INTEGER, float: Kind.NUMBER}
-    declared = [each for each in fields(kind) if _METADATA in each.metadata]
-    return {
-        each.name: Setting(kinds[type(each.default)], each.name, default=each.default, **each.metadata[_METADATA])
-        for each in declared
-    }
+    """Return the settings that the fields of a dataclass declare, by name."""
+    found: dict[str, Setting] = {each.name: each.metadata[_METADATA] for each in fields(kind) if each.metadata}
+    return {name: each._replace(name=name) for name, each in found.items()}
+
+
+def check_fields(values: Any) -> None:
+    """Raise GoError with the field's name for a value of a dataclass that its setting does not take."""
+    for name, setting in settings_of(type(values)).items():
+        try:
+            setting.check(getattr(values, name))
+        except BadValue as error:
+            raise GoError(f"{name}: {error}") from error

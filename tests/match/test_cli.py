@@ -89,7 +89,7 @@ def test_engines_play_a_round_robin_under_their_given_names(tmp_path: Path) -> N
     [
         ({"black": "/no/such/program"}, "does not start"),
         ({"rules": "nobody's"}, "unknown rules"),
-        ({"size": 40}, "width: expected 2 to 25, got 40"),
+        ({"size": 40}, "width: expected an integer from 2 to 25, got 40"),
         ({"seconds_per_move": 0}, "both the seconds and the number"),
         ({"seconds_per_move": 1, "time": 60}, "exclude each other"),
         ({"clock": "absolute:60", "time": 60}, "exclude each other"),

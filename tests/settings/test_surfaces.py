@@ -109,9 +109,9 @@ def test_an_unknown_key_is_refused_by_its_name(surface: Refuse, tmp_path: Path) 
         (form, "level", "11", "an integer from 1 to 10"),
         (form, "seconds", "3601", "a number above 0 and at most 3600"),
         (form, "black", "nobody", "person or engine"),
-        (selfplay, "full_visits", "0", "1 or more"),
-        (selfplay, "full_share", "2", "0 to 1"),
-        (training, "blocks", "0", "more than 0"),
+        (selfplay, "full_visits", "0", "an integer, 1 or more"),
+        (selfplay, "full_share", "2", "a number from 0 to 1"),
+        (training, "blocks", "0", "an integer, 1 or more"),
     ],
 )
 def test_a_bad_value_is_refused_by_key_range_and_value(

@@ -5,30 +5,19 @@ KataGo: Wu, "Accelerating self-play learning in Go" (2019), and the configuratio
 knowledge" (2017).
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 from engine.errors import BadRules, GoError
 from engine.rules import MOST_KOMI, parse_rules
 from engine.search.params import SearchParams, with_settings
+from engine.settings.setting import Kind, check_fields, number, numbers, option, truth
 from engine.train.teaching.hints import ExplorationSettings
 
 FAIR_KOMI = {4: 2.0, 5: 25.0, 6: 4.0, 7: 9.0, 8: 10.0, 9: 7.0}
 """Fair komi by board side under area rules, where perfect play is known or strong programs agree."""
 _FAIR_ELSEWHERE = 7.0
 _FULL_SIDE = 19
-_SHARES = (
-    "full_share",
-    "quick_weight",
-    "noise_fraction",
-    "resign_threshold",
-    "no_resign_share",
-    "komi_wide_share",
-    "starts_share",
-)
-
 # Search parameters that self-play controls, and the settings that control them.
 _OF_SELFPLAY = {
     "noise_fraction": "noise_fraction",
@@ -44,139 +33,122 @@ _OF_SELFPLAY = {
 
 @dataclass(frozen=True)
 class SelfplaySettings:
-    """How games are played and recorded.
+    """How games are played and recorded. Playout-cap randomization and forced playouts: KataGo 3.1 and 3.2."""
 
-    sizes, size_weights: board sides and their relative frequencies; without weights, all are equally frequent.
-    rules: rule sets by name or as JSON, equally frequent; they must score area.
-    games_at_once: of one board size and rule set in each process; their leaves fill a batch.
-    batches: number of groups of games; one group's batch is filled while those of the others are evaluated. 0 for as
-        many as keep the evaluator busy. With 1, results are bit-identical on all machines of a kind.
-    leaves: leaves of one game in a batch; more than one needs virtual losses.
-    turns: moves per game after which another board size is played for a while.
+    sizes: tuple[int, ...] = numbers((9,), "Board sides.", 2, 25)
+    size_weights: tuple[float, ...] = numbers((), "Relative frequencies of the sizes; without any, all are alike.", 0)
+    rules: tuple[str, ...] = option(
+        Kind.RULES, ("tromp-taylor",), "Rule sets by name or as JSON, equally frequent; they must score area."
+    )
+    games_at_once: int = number(
+        64, "Games of one board size and rule set in each process; their leaves fill a batch.", 1, unit="games"
+    )
+    batches: int = number(
+        0,
+        "Groups of games: one fills its batch while those of the others are evaluated. 0 for as many as keep the "
+        "evaluator busy. With 1, results are bit-identical on all machines of a kind.",
+        0,
+    )
+    leaves: int = number(1, "Leaves of one game in a batch; more than one needs virtual losses.", 1)
+    turns: int = number(16, "Moves of each game after which another board size is played for a while.", 1, unit="moves")
 
-    full_visits, quick_visits, full_share: playout-cap randomization (KataGo 3.1: 600 and 100, later 1000 and 200;
-        a quarter of the moves). A share of 1 searches every move fully (AGZ: 1600).
-    quick_weight: weight of quick searches' positions in all targets but the policy (KataGo: 0, not recorded).
-    search: parameters of `engine.search.params` that differ from the defaults.
-    noise_fraction, noise_concentration: Dirichlet noise at the root of full searches (AGZ: 0.25, 0.03 * 361 over the
-        legal moves).
-    forced_playouts: k of forced playouts in full searches (KataGo 3.2: 2); 0 for none.
-    root_temperature, root_temperature_end: of the root's policy in full searches, early and late (KataGo: 1.25, 1.1).
-    temperature, temperature_end, temperature_halflife: of the choice of moves; it approaches the end value with this
-        halflife in moves on 19x19, and in proportion to the side on other boards (KataGo: 0.8 to 0.2; 19). The root's
-        policy has the same halflife.
-    temperature_moves: moves after which the temperature is 0 (AGZ: 30); 0 for never.
-    tempers_targets: whether a move's temperature also applies to its policy target (AGZ); else the target has 1.
-    reuses_trees: whether a search continues the tree of the one before.
-
-    opening_share: mean number of opening moves drawn from the policy without a search, as a share of the board's
-        points (KataGo: 0.04, exponentially distributed). opening_temperature: of that policy.
-    starts: record files, folders of them, or files with one record per line, from whose positions games start with
-        probability starts_share.
-    komi: the mean; None for a fair one, see FAIR_KOMI. komi_stdev: around it, in points (KataGo: 1).
-        komi_wide_share, komi_wide_stdev: share of games with a komi far from fair, and its deviation on 19x19, in
-        proportion to the side on other boards (KataGo: 0.06, 12). Komi is rounded to half points.
-    exploration: moves chosen at random or by an adviser, see `engine.train.teaching.hints`.
-
-    resign_threshold, resign_turns: a side resigns after this many own turns in a row with a winrate below the
-        threshold (AGZ: 0.05); 0 never resigns. resign_from: share of the board's points that must have been played.
-    no_resign_share: share of games that are played on, to measure false resignations (AGZ: 0.1).
-    ends_settled: whether a game ends when every point is pass-alive territory (KataGo).
-    avoids_settled: whether to exclude moves in pass-alive territory, which gain nothing (KataGo).
-    longest: maximum moves of a game, as a multiple of the board's points; then it is counted as it stands.
-
-    encoder: of the samples; must be that of the network to be trained. shard_samples: samples per file.
-    """
-
-    sizes: tuple[int, ...] = (9,)
-    size_weights: tuple[float, ...] = ()
-    rules: tuple[str, ...] = ("tromp-taylor",)
-    games_at_once: int = 64
-    batches: int = 0
-    leaves: int = 1
-    turns: int = 16
-
-    full_visits: int = 600
-    quick_visits: int = 100
-    full_share: float = 0.25
-    quick_weight: float = 0.0
+    full_visits: int = number(600, "Visits of a full search (KataGo: 600, later 1000; AGZ: 1600).", 1, unit="visits")
+    quick_visits: int = number(100, "Visits of a quick search (KataGo: 100, later 200).", 1, unit="visits")
+    full_share: float = number(0.25, "Share of the moves with a full search (KataGo: 0.25; AGZ: 1).", 0, 1)
+    quick_weight: float = number(
+        0.0,
+        "Weight of the positions of quick searches in all targets but the policy (KataGo: 0, which does not record "
+        "them).",
+        0,
+        1,
+    )
     search: Mapping[str, str] = field(default_factory=dict)
-    noise_fraction: float = 0.25
-    noise_concentration: float = 10.83
-    forced_playouts: float = 2.0
-    root_temperature: float = 1.25
-    root_temperature_end: float = 1.1
-    temperature: float = 0.8
-    temperature_end: float = 0.2
-    temperature_halflife: float = 19.0
-    temperature_moves: int = 0
-    tempers_targets: bool = False
-    reuses_trees: bool = True
+    """Parameters of `engine.search.params` that differ from the defaults."""
+    noise_fraction: float = number(0.25, "Share of Dirichlet noise at the root of full searches (AGZ: 0.25).", 0, 1)
+    noise_concentration: float = number(
+        10.83, "Concentration of the noise, shared by the legal moves (AGZ: 0.03 * 361)."
+    )
+    forced_playouts: float = number(2.0, "Factor k of forced playouts in full searches (KataGo: 2); 0 for none.", 0)
+    root_temperature: float = number(
+        1.25, "Temperature of the root's policy in full searches at the start of a game (KataGo: 1.25).", 0, above=True
+    )
+    root_temperature_end: float = number(1.1, "The same at the end of a game (KataGo: 1.1).", 0, above=True)
+    temperature: float = number(0.8, "Temperature of the choice of moves at the start (KataGo: 0.8).", 0)
+    temperature_end: float = number(0.2, "The value that it approaches (KataGo: 0.2).", 0)
+    temperature_halflife: float = number(
+        19.0,
+        "Halflife of both temperatures on 19x19, in moves; in proportion to the side on other boards (KataGo: 19).",
+        0,
+        above=True,
+        unit="moves",
+    )
+    temperature_moves: int = number(
+        0, "Moves after which the temperature is 0 (AGZ: 30); 0 for never.", 0, unit="moves"
+    )
+    tempers_targets: bool = truth(
+        False, "Whether the temperature of a move applies to its policy target, too (AGZ); else the target has 1."
+    )
+    reuses_trees: bool = truth(True, "Whether a search continues the tree of the one before.")
 
-    opening_share: float = 0.04
-    opening_temperature: float = 1.0
-    starts: tuple[str, ...] = ()
-    starts_share: float = 0.0
-    komi: float | None = None
-    komi_stdev: float = 1.0
-    komi_wide_share: float = 0.06
-    komi_wide_stdev: float = 12.0
+    opening_share: float = number(
+        0.04,
+        "Mean number of opening moves drawn from the policy without a search, as a share of the board's points "
+        "(KataGo: 0.04, exponentially distributed).",
+        0,
+    )
+    opening_temperature: float = number(1.0, "Temperature of the policy of the opening moves.", 0, above=True)
+    starts: tuple[str, ...] = option(
+        Kind.TEXT, (), "Record files, directories of them, or files of one record a line, to start games from."
+    )
+    starts_share: float = number(0.0, "Share of the games that start from a position of `starts`.", 0, 1)
+    komi: float | None = option(
+        Kind.NUMBER,
+        None,
+        "Mean komi, rounded to half points.",
+        least=-MOST_KOMI,
+        most=MOST_KOMI,
+        unit="points",
+        default_text="fair for the board size",
+    )
+    komi_stdev: float = number(1.0, "Standard deviation of the komi (KataGo: 1).", 0, unit="points")
+    komi_wide_share: float = number(0.06, "Share of the games with a komi far from fair (KataGo: 0.06).", 0, 1)
+    komi_wide_stdev: float = number(
+        12.0,
+        "Standard deviation of their komi on 19x19; in proportion to the side on other boards (KataGo: 12).",
+        0,
+        unit="points",
+    )
     exploration: ExplorationSettings = field(default_factory=ExplorationSettings)
 
-    resign_threshold: float = 0.05
-    resign_turns: int = 3
-    resign_from: float = 0.25
-    no_resign_share: float = 0.1
-    ends_settled: bool = True
-    avoids_settled: bool = True
-    longest: float = 3.0
+    resign_threshold: float = number(
+        0.05, "A side with a winrate below this resigns (AGZ: 0.05); 0 never resigns.", 0, 1
+    )
+    resign_turns: int = number(3, "Turns of a side in a row with such a winrate before it resigns.", 1, unit="turns")
+    resign_from: float = number(0.25, "Moves before which no side resigns, as a share of the board's points.", 0)
+    no_resign_share: float = number(
+        0.1, "Share of the games that are played on, to measure false resignations (AGZ: 0.1).", 0, 1
+    )
+    ends_settled: bool = truth(True, "Whether a game ends when every point is pass-alive territory (KataGo).")
+    avoids_settled: bool = truth(True, "Whether to exclude moves in pass-alive territory, which gain nothing (KataGo).")
+    longest: float = number(
+        3.0,
+        "Most moves of a game, as a multiple of the board's points; then it is counted as it stands.",
+        0,
+        above=True,
+    )
 
-    encoder: str = "katago-v7"
-    shard_samples: int = 4096
+    encoder: str = option(
+        Kind.TEXT, "katago-v7", "Input format of the samples, that of the network to be trained.", metavar="NAME"
+    )
+    shard_samples: int = number(4096, "Samples in each file.", 1, unit="samples")
 
     def __post_init__(self) -> None:
         """Raise ValueError with the field's name on a value out of range."""
-        _require_finite(self)
-        for name in (
-            "games_at_once",
-            "leaves",
-            "turns",
-            "full_visits",
-            "quick_visits",
-            "resign_turns",
-            "shard_samples",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected 1 or more, got {getattr(self, name)}")
-        for name in _SHARES:
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
-        for name in (
-            "root_temperature",
-            "root_temperature_end",
-            "temperature_halflife",
-            "opening_temperature",
-            "longest",
-        ):
-            if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name}: expected more than 0, got {getattr(self, name)}")
-        for name in (
-            "batches",
-            "forced_playouts",
-            "temperature",
-            "temperature_end",
-            "temperature_moves",
-            "opening_share",
-            "komi_stdev",
-            "komi_wide_stdev",
-            "resign_from",
-        ):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: expected 0 or more, got {getattr(self, name)}")
-        if not self.sizes or not all(2 <= size <= 25 for size in self.sizes):
-            raise ValueError(f"sizes: expected sides from 2 to 25, got {list(self.sizes)}")
-        if self.size_weights and (len(self.size_weights) != len(self.sizes) or min(self.size_weights) < 0):
-            raise ValueError(f"size_weights: expected {len(self.sizes)} of them, 0 or more, got {self.size_weights}")
+        check_fields(self)
+        if not self.sizes:
+            raise ValueError("sizes: expected at least one side")
+        if self.size_weights and len(self.size_weights) != len(self.sizes):
+            raise ValueError(f"size_weights: expected {len(self.sizes)} of them, got {self.size_weights}")
         if self.size_weights and not any(self.size_weights):
             raise ValueError("size_weights: expected one above 0")
         self._check_rules()
@@ -185,8 +157,6 @@ class SelfplaySettings:
             raise ValueError("starts_share: expected records in starts")
 
     def _check_rules(self) -> None:
-        if self.komi is not None and abs(self.komi) > MOST_KOMI:
-            raise ValueError(f"komi: expected {-MOST_KOMI:g} to {MOST_KOMI:g}, got {self.komi}")
         if not self.rules:
             raise ValueError("rules: expected at least one rule set")
         for text in self.rules:
@@ -244,12 +214,3 @@ class SelfplaySettings:
     def earliest_resignation(self, side: int) -> int:
         """Return the number of moves before which no side resigns."""
         return round(self.resign_from * side * side)
-
-
-def _require_finite(settings: Any) -> None:
-    """Raise ValueError with the field's name unless all numbers of a dataclass are finite."""
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        numbers = value if isinstance(value, tuple) else (value,)
-        if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
-            raise ValueError(f"{each.name}: expected finite numbers, got {value}")

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from engine.settings.setting import check_fields, declared, number
+from engine.settings.table import settings_on
 from engine.support.elo import Interval, elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
 from engine.support.json_text import json_text
@@ -28,38 +30,38 @@ if TYPE_CHECKING:
 WIN, DRAW, LOSS = 1.0, 0.5, 0.0
 """Points for a game."""
 Ending = Literal["sprt", "games", "no gate"]
+_OPTIONS = settings_on("train gate")
 
 
 @dataclass(frozen=True)
 class GateSettings:
-    """Settings of the gate.
+    """Settings of the gate."""
 
-    games: maximum games of a match, an even number; 0 promotes every candidate without a match.
-    first_generation: earlier candidates are promoted without a match.
-    threshold: share of points that the candidate needs after `games` games.
-    margin: the sequential test distinguishes an expected share of threshold - margin from threshold + margin, with
-        error rates alpha (promoting the former) and beta (refusing the latter); 0 plays all games.
-    visits: per move, for both sides.
-    """
-
-    games: int = 400
-    first_generation: int = 1
-    threshold: float = 0.55
-    margin: float = 0.05
-    alpha: float = 0.05
-    beta: float = 0.05
-    visits: int = 100
+    games: int = declared(
+        _OPTIONS["games"],
+        help="Most games of a match, an even number; 0 promotes every candidate without a match.",
+        least=0,
+    )
+    first_generation: int = number(1, "First generation that plays a match; earlier ones are promoted without.")
+    threshold: float = declared(_OPTIONS["threshold"])
+    margin: float = declared(_OPTIONS["margin"])
+    alpha: float = number(
+        0.05, "Error rate of the sequential test: promoting a share of threshold - margin.", 0, 1, above=True
+    )
+    beta: float = number(
+        0.05, "Error rate of the sequential test: refusing a share of threshold + margin.", 0, 1, above=True
+    )
+    visits: int = declared(_OPTIONS["visits"])
 
     def __post_init__(self) -> None:
         """Raise ValueError on a value out of range."""
-        if self.games < 0 or self.games % 2:
+        check_fields(self)
+        if self.games % 2:
             raise ValueError(f"games: expected an even number, 0 for no gate, got {self.games}")
         if not 0 < self.threshold < 1:
             raise ValueError(f"threshold: expected a share between 0 and 1, got {self.threshold}")
-        if not 0 <= self.margin < min(self.threshold, 1 - self.threshold):
+        if not self.margin < min(self.threshold, 1 - self.threshold):
             raise ValueError(f"margin: expected 0 or a share that keeps the hypotheses within 0..1, got {self.margin}")
-        if self.visits < 1:
-            raise ValueError(f"visits: expected 1 or more, got {self.visits}")
         if self.test is not None:
             # Raises ValueError on hypotheses and error rates that are out of range.
             self.test.verdict([0] * PAIR_SCORES)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from engine.settings.setting import Kind, check_fields, number, numbers, option
 from engine.support.elo import Pairing, Rating, fit_ratings
 from engine.support.files import append_line
 from engine.support.json_text import json_text
@@ -29,38 +30,34 @@ _GENERATION = "gen-"
 class RatingSettings:
     """Settings of the rating matches.
 
-    every: generations between two rated ones, 0 for no ratings. games: of a match, an even number.
-    visits: per move of a generation.
-    back: the earlier generations to play, in rated generations back: 1 is the one rated last, 2 the one before that.
-    rollout_first, rollout_last, rollout_step: visits per move of the playout player, raised after each match that
-        it lost completely (1000 to 5000 by 1000 as in J. Song's AlphaZero_Gomoku, train.py); rollout_first 0 for none.
-    gnugo: the command of GNU Go, "" for none; the level is added to it. gnugo_share: share of points that beats a
-        level. gnugo_visits: per move of a generation against GNU Go.
+    The playout player gets more visits after each match that it lost completely, 1000 to 5000 by 1000 as in J. Song's
+    AlphaZero_Gomoku, train.py.
     """
 
-    every: int = 5
-    games: int = 20
-    visits: int = 50
-    back: tuple[int, ...] = (1, 2, 4)
-    rollout_first: int = 1000
-    rollout_last: int = 5000
-    rollout_step: int = 1000
-    gnugo: str = ""
-    gnugo_share: float = 0.75
-    gnugo_visits: int = 100
+    every: int = number(5, "Generations between two rated ones; 0 for no ratings.", 0, unit="generations")
+    games: int = number(20, "Games of a match, an even number.", 2, unit="games")
+    visits: int = number(50, "Visits of a generation for each move.", 1, unit="visits")
+    back: tuple[int, ...] = numbers(
+        (1, 2, 4), "Earlier generations to play, in rated ones back: 1 is the one rated last.", 1
+    )
+    rollout_first: int = number(
+        1000, "Visits of the playout player for each move in its first match; 0 for no matches.", 0, unit="visits"
+    )
+    rollout_last: int = number(5000, "Most visits of the playout player.", unit="visits")
+    rollout_step: int = number(1000, "Visits that it gets more after a match that it lost completely.", 1)
+    gnugo: str = option(
+        Kind.TEXT, "", "Command of GNU Go, to which the level is added.", metavar="COMMAND", default_text="none"
+    )
+    gnugo_share: float = number(0.75, "Share of the points that beats a level of GNU Go.", 0, 1, above=True)
+    gnugo_visits: int = number(100, "Visits of a generation for each move against GNU Go.", 1, unit="visits")
 
     def __post_init__(self) -> None:
         """Raise ValueError on a value out of range."""
-        if self.games < 2 or self.games % 2:
+        check_fields(self)
+        if self.games % 2:
             raise ValueError(f"games: expected an even number from 2 on, got {self.games}")
-        if self.every < 0 or min(self.back, default=1) < 1:
-            raise ValueError(f"every, back: expected counts, got {self.every} and {list(self.back)}")
-        if min(self.visits, self.gnugo_visits, self.rollout_step) < 1 or self.rollout_first < 0:
-            raise ValueError("visits: expected 1 or more")
         if self.rollout_last < self.rollout_first:
             raise ValueError(f"rollout_last: expected {self.rollout_first} or more, got {self.rollout_last}")
-        if not 0 < self.gnugo_share <= 1:
-            raise ValueError(f"gnugo_share: expected a share up to 1, got {self.gnugo_share}")
 
     @property
     def rollout_levels(self) -> range:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.settings.setting import Kind, check_fields, declared, number, option
+from engine.settings.table import settings_on
 from engine.support.files import write_atomically
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.generations.gate import GateSettings
@@ -22,41 +24,45 @@ MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "tr
 CONFIG = "config.toml"
 _SUFFIX = ".toml"
 _PRESETS = Path(__file__).with_name("presets")
+_OPTIONS = settings_on("selfplay")
 
 
 @dataclass(frozen=True)
 class RunSettings:
     """Size, length and komi of a run.
 
-    seed: of the first network, the games and the batches. hours, generations: upper bounds, None for no bound.
-    games: games of a generation. first_games: games of generation 1, which plays with the random network; little can
-        be learned from them but the rules.
-    reuse: training samples for each new sample (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).
-    komi_gain: gain g of komi += g * (Black's share of wins in the generation before - 0.5); 0 keeps the komi constant,
-        as `--ray` requires. The mean komi starts at first_komi and stays between 0 and the komi of self-play. Networks
-        that still pass too early let one side win every game, from which nothing can be learned; KataGo's self-play
-        can use the komi that its network considers fair (komiAuto).
+    With komi_gain g, komi += g * (Black's share of wins in the generation before - 0.5), between 0 and the komi of
+    self-play. Networks that still pass too early let one side win every game, from which nothing can be learned;
+    KataGo's self-play can use the komi that its network considers fair (komiAuto).
     """
 
-    seed: int = 1
-    hours: float | None = None
-    generations: int | None = None
-    games: int = 500
-    first_games: int = 500
-    reuse: float = 4.0
-    komi_gain: float = 0.0
-    first_komi: float = 0.5
+    seed: int = number(1, "Seed of the first network, the games and the batches.")
+    hours: float | None = option(
+        Kind.NUMBER, None, "Hours after which the run ends.", least=0, above=True, unit="hours", default_text="no limit"
+    )
+    generations: int | None = option(
+        Kind.INTEGER, None, "Generation after which the run ends.", least=0, default_text="no limit"
+    )
+    games: int = number(500, "Games of a generation.", 1, unit="games")
+    first_games: int = number(
+        500, "Games of generation 1: its random network teaches little but the rules.", 1, unit="games"
+    )
+    reuse: float = number(
+        4.0,
+        "Training samples for each new one (KataGo: 4, docs SelfplayTraining.md, -max-train-bucket-per-new-data).",
+        0,
+        above=True,
+    )
+    komi_gain: float = number(
+        0.0,
+        "Gain by which the mean komi follows Black's share of wins; 0 keeps it constant, as --ray requires.",
+        0,
+    )
+    first_komi: float = number(0.5, "Mean komi to start with where there is a gain.", 0, unit="points")
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a value out of range."""
-        if min(self.games, self.first_games) < 1:
-            raise ValueError(f"games, first_games: expected 1 or more, got {self.games} and {self.first_games}")
-        if not self.reuse > 0:
-            raise ValueError(f"reuse: expected more than 0, got {self.reuse}")
-        if min(self.komi_gain, self.first_komi) < 0:
-            raise ValueError(f"komi_gain, first_komi: expected 0 or more, got {self.komi_gain}, {self.first_komi}")
-        if (self.hours is not None and self.hours <= 0) or (self.generations is not None and self.generations < 0):
-            raise ValueError(f"hours, generations: expected a bound, got {self.hours} and {self.generations}")
+        """Raise GoError with the field's name on a value out of range."""
+        check_fields(self)
 
     def next_komi(self, komi: float | None, black_share: float | None, most: float) -> float:
         """Return the next mean komi. komi, black_share: of the last generation, None if unknown. most: upper bound."""
@@ -71,21 +77,21 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class EvaluatorSettings:
-    """The evaluator of self-play and matches, as with the options `--backend`, `--precision` and `--threads`.
+    """The evaluator of self-play and matches, as with the options `--backend`, `--precision` and `--threads`."""
 
-    threads: 0 for one for each core. processes: self-play workers that share the threads; 0 for one for each thread.
-        The games do not depend on the number of workers, but training sees them in the order in which they end.
-    """
-
-    backend: str = "auto"
-    precision: str = "auto"
-    threads: int = 0
-    processes: int = 1
+    backend: str = declared(_OPTIONS["backend"])
+    precision: str = declared(_OPTIONS["precision"])
+    threads: int = number(0, "CPU threads to compute with; 0 for one for each core.", 0)
+    processes: int = number(
+        1,
+        "Self-play processes that share the threads; 0 for one for each thread. The games do not depend on their "
+        "number, but training sees them in the order in which they end.",
+        0,
+    )
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a count below 0."""
-        if min(self.threads, self.processes) < 0:
-            raise ValueError(f"threads, processes: expected 0 or more, got {self.threads} and {self.processes}")
+        """Raise GoError with the field's name on a value out of range."""
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -93,23 +99,20 @@ class WindowSettings:
     """The training window of a generation: the newest N samples, where N grows with the data (Wu 2019, appendix C).
 
     N = scale * (1 + beta * ((total / scale)^alpha - 1) / alpha) for `total` samples so far, and all samples while
-    there are fewer than `scale` (KataGo: 250,000, 0.75, 0.4).
-    prioritize: exponent a of the sampling probability p ~ loss^a; 0 samples uniformly. correct: exponent b of the
-    importance weights (1 / (N p))^b (T. Schaul et al., "Prioritized Experience Replay", 2016).
+    there are fewer than `scale`. Prioritized sampling: T. Schaul et al., "Prioritized Experience Replay", 2016.
     """
 
-    scale: float = 250_000.0
-    alpha: float = 0.75
-    beta: float = 0.4
-    prioritize: float = 0.0
-    correct: float = 0.4
+    scale: float = number(
+        250_000.0, "Samples from which the window is a part of all (KataGo: 250,000).", 0, above=True, unit="samples"
+    )
+    alpha: float = number(0.75, "Exponent of the growth (KataGo: 0.75).", 0, 1, above=True)
+    beta: float = number(0.4, "Factor of the growth (KataGo: 0.4).", 0, 1)
+    prioritize: float = number(0.0, "Exponent a of the sampling probability loss^a; 0 samples uniformly.", 0)
+    correct: float = number(0.4, "Exponent b of the importance weights (1 / (N p))^b.", 0)
 
     def __post_init__(self) -> None:
-        """Raise ValueError on a value out of range."""
-        if not (self.scale > 0 and 0 < self.alpha <= 1 and 0 <= self.beta <= 1):
-            raise ValueError(f"scale, alpha, beta: got {self.scale}, {self.alpha}, {self.beta}, expected > 0 and <= 1")
-        if min(self.prioritize, self.correct) < 0:
-            raise ValueError(f"prioritize, correct: expected 0 or more, got {self.prioritize} and {self.correct}")
+        """Raise GoError with the field's name on a value out of range."""
+        check_fields(self)
 
 
 @dataclass(frozen=True)

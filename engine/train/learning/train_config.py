@@ -1,10 +1,18 @@
 """The settings of a training run, read from TOML by `engine.train.toml_settings`. Does not import torch."""
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-from engine.train.toml_settings import ConfigError
+from engine.errors import GoError
+from engine.settings.setting import Kind, check_fields, choice, number, numbers, option, truth
+from engine.vertex import MAX_SIZE
 
+Architecture = Literal["keima", "transformer", "agz"]
+Optimizer = Literal["adamw", "sgd"]
+ScheduleName = Literal["cosine", "step", "constant", "kl"]
+Frozen = Literal["none", "trunk"]
+Norms = Literal["auto", "batch", "fixed"]
+Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
 SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
 """Settings that define a network with random weights."""
@@ -19,89 +27,87 @@ class TrainConfig:
     The loss weights are KataGo's: policy, value, ownership and reply from Wu, "Accelerating Self-Play Learning in Go"
     (2019), appendix; mean score and lead from its later training code (python/katago/train/metrics_pytorch.py).
     score_stdev_weight is for a log-likelihood and has the value of KataGo's weight of the score distribution, 0.02.
-
-    architecture, encoder, blocks, channels, board_sizes, seed: of a network with random weights. "keima" is the
-        default convolutional network, "transformer" has pairs of attention and feed-forward layers as blocks, "agz"
-        is AlphaGo Zero's for one board size. The data use the same seed.
-    batch_size: samples per step and process.
-    steps: total training steps. hours: upper bound over all sessions, 0 for no bound.
-    optimizer: Adam with decoupled weight decay (Loshchilov and Hutter 2019), or SGD with Nesterov momentum,
-        whose weight decay is the L2 term of AlphaGo Zero. Norms, biases and rotary embeddings have no weight decay.
-    schedule: of the learning rate, see `engine.train.learning.schedule`. warmup: steps in which the rate rises.
-    final_rate: final value of the cosine schedule, as a fraction of learning_rate.
-    rate_steps: fractions of the run after each of which the step schedule multiplies the rate by rate_factor.
-    kl_target, kl_every: of the KL-adaptive schedule: the desired change of the policy per step in nats, and the
-        interval in steps at which it is measured.
-    gradient_norm: maximum norm of the gradient, which is clipped to it; 0 for no bound.
-    ema_decay: of the averaged weights (Polyak), which are the result of training.
-    freeze: "trunk" trains only the heads and leaves all other weights bit-identical.
-    norms: "batch" uses and updates batch statistics; "fixed" keeps those of the initial network; "auto" is "fixed"
-        for networks of other programs that store no statistics, else "batch".
-    precision: bf16 multiplies in bfloat16 where that is safe (autocast); "auto" uses it where it is fast.
-    compile: compile the step with torch; takes a minute at the start for every board size.
-    threads: of the CPU, 0 for torch's default.
-    prefetch: number of batches prepared ahead.
-    log_every, checkpoint_every: intervals in steps. keep: number of checkpoints kept.
     """
 
-    architecture: Literal["keima", "transformer", "agz"] = "keima"
-    encoder: str = "katago-v7"
-    blocks: int = 6
-    channels: int = 96
-    board_sizes: tuple[int, int] = (2, 25)
-    seed: int = 1
+    architecture: Architecture = choice(
+        "keima",
+        "Architecture of a network with random weights: keima is the default convolutional network, transformer has "
+        "pairs of attention and feed-forward layers as blocks, agz is AlphaGo Zero's for one board size.",
+        get_args(Architecture),
+    )
+    encoder: str = option(Kind.TEXT, "katago-v7", "Input format of a network with random weights.", metavar="NAME")
+    blocks: int = number(6, "Blocks of a network with random weights.", 1)
+    channels: int = number(96, "Channels of a network with random weights.", 1)
+    board_sizes: tuple[int, int] = numbers((2, MAX_SIZE), "Smallest and largest board of the network.", 2, MAX_SIZE)
+    seed: int = number(1, "Seed of the random weights and of the order of the data.", 0)
 
-    batch_size: int = 256
-    steps: int = 100_000
-    hours: float = 0.0
+    batch_size: int = number(256, "Samples of each process in a step.", 1, unit="samples")
+    steps: int = number(100_000, "Training steps in total.", 1, unit="steps")
+    hours: float = number(0.0, "Upper bound over all sessions, in hours; 0 for none.", 0, unit="hours")
 
-    optimizer: Literal["adamw", "sgd"] = "adamw"
-    learning_rate: float = 1e-3
-    momentum: float = 0.9
-    weight_decay: float = 0.01
-    schedule: Literal["cosine", "step", "constant", "kl"] = "cosine"
-    warmup: int = 500
-    final_rate: float = 0.02
-    rate_steps: tuple[float, ...] = (0.5, 0.75, 0.9)
-    rate_factor: float = 0.1
-    kl_target: float = 0.02
-    kl_every: int = 10
-    gradient_norm: float = 4.0
-    ema_decay: float = 0.999
+    optimizer: Optimizer = choice(
+        "adamw",
+        "Adam with decoupled weight decay (Loshchilov and Hutter 2019), or SGD with Nesterov momentum, whose weight "
+        "decay is the L2 term of AlphaGo Zero.",
+        get_args(Optimizer),
+    )
+    learning_rate: float = number(1e-3, "Learning rate after the warm-up.", 0, above=True)
+    momentum: float = number(0.9, "Momentum of SGD.", 0, 1)
+    weight_decay: float = number(0.01, "Weight decay; norms, biases and rotary embeddings have none.", 0)
+    schedule: ScheduleName = choice(
+        "cosine",
+        "Schedule of the learning rate after the warm-up; kl adapts it to the change of the policy.",
+        get_args(ScheduleName),
+    )
+    warmup: int = number(500, "Steps in which the learning rate rises.", 0, unit="steps")
+    final_rate: float = number(0.02, "Final value of the cosine schedule, as a fraction of learning_rate.", 0, 1)
+    rate_steps: tuple[float, ...] = numbers(
+        (0.5, 0.75, 0.9), "Fractions of the run, between 0 and 1, after which the step schedule lowers the rate."
+    )
+    rate_factor: float = number(0.1, "Factor by which the step schedule multiplies the rate.", 0, 1)
+    kl_target: float = number(
+        0.02, "Change of the policy in a step at which the kl schedule aims, in nats.", 0, above=True, unit="nats"
+    )
+    kl_every: int = number(10, "Interval at which the kl schedule measures that change.", 1, unit="steps")
+    gradient_norm: float = number(4.0, "Norm to which the gradient is clipped; 0 for no bound.", 0)
+    ema_decay: float = number(0.999, "Decay of the averaged weights (Polyak), which are the result of training.", 0, 1)
 
-    policy_weight: float = 1.0
-    value_weight: float = 1.5
-    ownership_weight: float = 1.5
-    reply_weight: float = 0.15
-    score_mean_weight: float = 0.0015
-    lead_weight: float = 0.006
-    score_stdev_weight: float = 0.02
+    policy_weight: float = number(1.0, "Weight of the policy in the loss.", 0)
+    value_weight: float = number(1.5, "Weight of the outcome in the loss.", 0)
+    ownership_weight: float = number(1.5, "Weight of the ownership in the loss.", 0)
+    reply_weight: float = number(0.15, "Weight of the policy of the opponent's reply in the loss.", 0)
+    score_mean_weight: float = number(0.0015, "Weight of the mean score in the loss.", 0)
+    lead_weight: float = number(0.006, "Weight of the score lead in the loss.", 0)
+    score_stdev_weight: float = number(0.02, "Weight of the likelihood of the score in the loss.", 0)
 
-    freeze: Literal["none", "trunk"] = "none"
-    norms: Literal["auto", "batch", "fixed"] = "auto"
+    freeze: Frozen = choice(
+        "none",
+        "With trunk, only the heads are trained; all other weights remain bit-identical.",
+        get_args(Frozen),
+    )
+    norms: Norms = choice(
+        "auto",
+        "Batch statistics: used and updated (batch), or those of the initial network (fixed). auto is fixed for "
+        "networks of other programs that store no statistics, else batch.",
+        get_args(Norms),
+    )
 
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    precision: Precision = "auto"
-    compile: bool = False
-    threads: int = 0
-    prefetch: int = 2
+    device: Device = choice("auto", "Device to train on (auto: a GPU where there is one).", get_args(Device))
+    precision: Precision = choice(
+        "auto",
+        "Number format of the training: bf16 multiplies in bfloat16 where that is safe; auto uses it where it is fast.",
+        get_args(Precision),
+    )
+    compile: bool = truth(False, "Compile the step with PyTorch; takes a minute at the start for every board size.")
+    threads: int = number(0, "CPU threads; 0 for PyTorch's default.", 0)
+    prefetch: int = number(2, "Batches that are prepared ahead.", 1)
 
-    log_every: int = 50
-    checkpoint_every: int = 1000
-    keep: int = 3
+    log_every: int = number(50, "Interval of the lines of metrics.", 1, unit="steps")
+    checkpoint_every: int = number(1000, "Interval of the checkpoints.", 1, unit="steps")
+    keep: int = number(3, "Checkpoints that are kept.", 1)
 
     def __post_init__(self) -> None:
-        """Raise ConfigError on a value out of range."""
-        positive = {"blocks", "channels", "batch_size", "steps", "learning_rate", "kl_target"}
-        positive |= {"kl_every", "prefetch", "log_every", "checkpoint_every", "keep"}
-        fractions = {"momentum", "final_rate", "rate_factor", "ema_decay"}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in positive and not value > 0:
-                raise ConfigError(f"{field.name}: expected more than 0, got {value}")
-            if field.name in fractions and not 0.0 <= value <= 1.0:
-                raise ConfigError(f"{field.name}: expected 0 to 1, got {value}")
-            if isinstance(value, int | float) and not value >= 0:
-                raise ConfigError(f"{field.name}: expected 0 or more, got {value}")
+        """Raise GoError with the field's name on a value out of range."""
+        check_fields(self)
         if not all(0.0 < each < 1.0 for each in self.rate_steps):
-            raise ConfigError(f"rate_steps: expected fractions between 0 and 1, got {list(self.rate_steps)}")
+            raise GoError(f"rate_steps: expected fractions between 0 and 1, got {list(self.rate_steps)}")

@@ -24,63 +24,10 @@ from engine.evaluators.uniform import uniform_policy
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
-from engine.vertex import MAX_SIZE, from_policy_index
+from engine.train.study.dqn_settings import DqnSettings
+from engine.vertex import from_policy_index
 
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class DqnSettings:
-    """Settings of Q-learning.
-
-    size: side of the board. encoder: of the inputs. at_once: games played in parallel. games: in total.
-    channels, layers: of 3x3 convolutions. memory: capacity of the replay memory in transitions. batch: samples per
-    training step. plies_a_step: plies played for each training step. returns: n of the n-step return. renewed:
-    interval in steps at which the target network is updated. epsilon, epsilon_end: share of random moves, falling over
-    the first half of the games. longest: maximum plies of a game as a multiple of the board's points; then it is
-    counted as it stands.
-    """
-
-    size: int = 5
-    komi: float = 0.5
-    encoder: str = "liberties"
-    games: int = 2000
-    at_once: int = 32
-    channels: int = 32
-    layers: int = 4
-    memory: int = 30_000
-    batch: int = 128
-    plies_a_step: int = 32
-    returns: int = 6
-    learning_rate: float = 1e-3
-    renewed: int = 100
-    epsilon: float = 1.0
-    epsilon_end: float = 0.1
-    longest: float = 3.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Raise ValueError on a value out of range."""
-        if self.encoder not in ENCODERS:
-            raise ValueError(f"encoder: expected {' or '.join(ENCODERS)}, got {self.encoder!r}")
-        if not 1 <= self.size <= MAX_SIZE:
-            raise ValueError(f"size: expected 1 to {MAX_SIZE}, got {self.size}")
-        counts = ("games", "at_once", "channels", "layers", "batch", "plies_a_step", "returns", "renewed")
-        for name in (*counts, "learning_rate", "longest"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}: expected more than 0, got {getattr(self, name)}")
-        for name in ("epsilon", "epsilon_end"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
-        if self.memory < self.batch:
-            raise ValueError(f"memory: expected a batch, {self.batch}, or more, got {self.memory}")
-        if self.seed < 0:
-            raise ValueError(f"seed: expected 0 or more, got {self.seed}")
-
-    def epsilon_after(self, games: int) -> float:
-        """Return the share of random moves after `games` games."""
-        done = min(1.0, 2 * games / max(1, self.games))
-        return self.epsilon + (self.epsilon_end - self.epsilon) * done
 
 
 class QNet(nn.Module):

@@ -9,7 +9,8 @@ import safetensors.torch
 from engine.errors import GoError
 from engine.support.files import append_line, claimed, write_atomically
 from engine.support.json_text import json_text
-from engine.train.study.dqn import DqnSettings, Learner, share_against_random
+from engine.train.study.dqn import Learner, share_against_random
+from engine.train.study.dqn_settings import DqnSettings
 from engine.train.toml_settings import from_table, overridden
 
 FORMAT = "keima-dqn"

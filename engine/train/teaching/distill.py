@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import GoError
+from engine.settings.table import default_of
 from engine.support.json_text import json_text
 from engine.support.run_folder import RunFolder
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
@@ -42,11 +43,11 @@ class DistillSettings:
 
     teacher: str
     sources: tuple[str, ...]
-    encoder: str = "katago-v7"
-    per_game: int | None = None
-    own_move: float = 0.0
-    shaping: float = 0.0
-    seed: int = 1
+    encoder: str = default_of("encoder", "distill")
+    per_game: int | None = default_of("per_game", "distill")
+    own_move: float = default_of("own_move", "distill")
+    shaping: float = default_of("shaping", "distill")
+    seed: int = default_of("seed", "distill")
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values."""

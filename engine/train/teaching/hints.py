@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from engine.game import Game
 from engine.players.moves import fills_eye
+from engine.settings.setting import check_fields, number
 from engine.vertex import PASS
 
 SQUASH_POINTS = 20.0
@@ -25,23 +26,18 @@ Adviser = Callable[[Game], int | None]
 
 @dataclass(frozen=True)
 class ExplorationSettings:
-    """Settings of epsilon-greedy exploration: with probability epsilon, a move is not chosen by the search.
+    """Settings of epsilon-greedy exploration: with probability epsilon, a move is not chosen by the search."""
 
-    start: epsilon of the first game, 0 for no exploration; it is multiplied by `decay` after each game, down to
-    `floor`. hints: share of exploratory moves that the adviser chooses; the others are random, but fill no own eye.
-    """
-
-    start: float = 0.0
-    decay: float = 0.99
-    floor: float = 0.01
-    hints: float = 0.5
+    start: float = number(0.0, "Epsilon of the first game; 0 for no exploration.", 0, 1)
+    decay: float = number(0.99, "Factor by which epsilon is multiplied after each game.", 0, 1)
+    floor: float = number(0.01, "Value below which epsilon does not fall.", 0, 1)
+    hints: float = number(
+        0.5, "Share of exploratory moves that the teacher chooses; others are random, but fill no own eye.", 0, 1
+    )
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless all values are in 0..1."""
-        for name in ("start", "decay", "floor", "hints"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1.0:
-                raise ValueError(f"exploration {name}: expected 0 to 1, got {value}")
+        """Raise GoError with the field's name unless all values are in 0..1."""
+        check_fields(self)
 
     def epsilon(self, games: int) -> float:
         """Return epsilon after `games` games; 0 if exploration is off."""

@@ -76,7 +76,7 @@ def test_a_seed_below_0_is_refused(tmp_path: Path) -> None:
     ("option", "said"),
     [
         ("full_visit=8", "unknown key full_visit"),
-        ("full_visits=0", "full_visits: expected 1 or more, got 0"),
+        ("full_visits=0", "full_visits: expected an integer, 1 or more, got 0"),
         ("full_share='half'", "full_share"),
         ("search.c_pukt=1", "unknown setting 'c_pukt'"),
         ("rules=['japanese']", "scores territory"),

@@ -63,7 +63,7 @@ def test_settings_replace_numbers_of_a_preset() -> None:
         ("tiny", "gate.games=3", "gate: games: expected an even number"),
         ("tiny", "selfplay.exploration.speed=1", "unknown key selfplay.exploration.speed"),
         ("agz-study", "selfplay.sizes=[9, 19]", "expected 19 to 19"),
-        ("tiny", "window.alpha=0", "window: scale, alpha, beta"),
+        ("tiny", "window.alpha=0", "window: alpha: expected a number above 0 and at most 1, got 0.0"),
         ("19x19-gpu", "run.komi_gain=1", r"run\.komi_gain: expected one board size"),
         ("tiny", "train.hours=2", r"train\.hours: expected 0, because run\.hours bounds"),
         ("tiny", "train.seed=5", r"train\.seed: expected 1; set run\.seed instead"),

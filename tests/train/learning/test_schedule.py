@@ -64,9 +64,9 @@ def test_the_rate_of_every_schedule(schedule: str, expected: float) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
-        ("batch_size", 0, "batch_size: expected more than 0"),
-        ("ema_decay", 1.5, "ema_decay: expected 0 to 1"),
-        ("weight_decay", -1.0, "weight_decay: expected 0 or more"),
+        ("batch_size", 0, "^file.toml: batch_size: expected an integer, 1 or more, got 0$"),
+        ("ema_decay", 1.5, "^file.toml: ema_decay: expected a number from 0 to 1, got 1.5$"),
+        ("weight_decay", -1.0, "^file.toml: weight_decay: expected a number, 0 or more, got -1.0$"),
         ("rate_steps", [1.5], "rate_steps: expected fractions"),
         ("schedule", "linear", "schedule: expected 'cosine' or"),
         ("learning_rte", 1.0, "unknown key learning_rte"),

@@ -13,7 +13,8 @@ import torch
 from click.testing import CliRunner
 
 from engine.train.cli import train
-from engine.train.study.dqn import DqnSettings, Learner, QNet, Table, Transition, choose, masked_best, targets
+from engine.train.study.dqn import Learner, QNet, Table, Transition, choose, masked_best, targets
+from engine.train.study.dqn_settings import DqnSettings
 
 TINY = DqnSettings(size=3, games=20, at_once=4, channels=8, layers=2, batch=16, returns=2)
 
@@ -72,14 +73,14 @@ def test_epsilon_falls_over_the_first_half() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("at_once=0", "at_once: expected more than 0, got 0"),
-        ("plies_a_step=0", "plies_a_step: expected more than 0"),
-        ("layers=0", "layers: expected more than 0"),
+        ("at_once=0", "at_once: expected an integer, 1 or more, got 0"),
+        ("plies_a_step=0", "plies_a_step: expected an integer, 1 or more, got 0"),
+        ("layers=0", "layers: expected an integer, 1 or more, got 0"),
         ("encoder=foo", "encoder: expected .* got 'foo'"),
-        ("size=30", "size: expected 1 to 25, got 30"),
+        ("size=30", "size: expected an integer from 1 to 25, got 30"),
         ("memory=100", "memory: expected a batch, 128, or more, got 100"),
-        ("epsilon=1.5", "epsilon: expected 0 to 1, got 1.5"),
-        ("seed=-1", "seed: expected 0 or more, got -1"),
+        ("epsilon=1.5", "epsilon: expected a number from 0 to 1, got 1.5"),
+        ("seed=-1", "seed: expected an integer, 0 or more, got -1"),
     ],
 )
 def test_settings_that_cannot_be_learned_with_are_one_line(tmp_path: Path, setting: str, message: str) -> None:

@@ -78,7 +78,7 @@ def test_random_moves_fill_no_own_eye_and_pass_when_nothing_else_is_left() -> No
 
 @pytest.mark.parametrize("wrong", [{"start": 1.5}, {"floor": -0.1}, {"hints": 2.0}])
 def test_shares_outside_0_to_1_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="expected 0 to 1"):
+    with pytest.raises(ValueError, match="expected a number from 0 to 1"):
         ExplorationSettings(**wrong)
 
 
