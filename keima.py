@@ -14,7 +14,7 @@ import click
 
 from engine import __version__
 from engine.rules import parse_rules
-from engine.settings.command import Group
+from engine.settings.command import Group, search_keys
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_config, read_settings, refuse_unused, search_params
@@ -163,7 +163,7 @@ def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
 
 
-@main.command("gtp")
+@main.command("gtp", keys=search_keys)
 @options_of("gtp", config=read_config, settings=read_settings)
 def speak_gtp(**options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     """Speak GTP on stdin and stdout."""
@@ -189,7 +189,7 @@ def speak_gtp(**options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     sys.exit(run(config, partial(make_player, params, options)))
 
 
-@main.command()
+@main.command(keys=search_keys)
 @options_of("play", config=read_config, settings=read_settings)
 def play(**options: Any) -> None:
     """Play against the engine at the terminal."""

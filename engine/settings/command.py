@@ -1,11 +1,17 @@
 """The click command class of all commands: `--help` groups options under headings, `--help-all` adds expert options."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from engine.settings.setting import Heading
+from engine.settings.options import shown
+from engine.settings.setting import Heading, Setting
+from engine.settings.table import settings_on
+from engine.settings.table.surfaces import SEARCH
 
+KEYS = "Keys of --set"
+"""The heading in `--help-all` of what --set takes."""
 _ALL = "keima.help_all"
 _HELP = "Help"
 
@@ -19,10 +25,14 @@ def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 class Command(click.Command):
-    """A command whose options come from the table of settings."""
+    """A command whose options come from the table of settings.
 
-    def __init__(self, *args: Any, **attributes: Any) -> None:
+    keys: returns the settings that its --set reaches, by key, for `--help-all`. May import what is heavy.
+    """
+
+    def __init__(self, *args: Any, keys: Callable[[], Mapping[str, Setting]] | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
+        self.keys = keys
         self._help_all = click.Option(
             ["--help-all"],
             is_flag=True,
@@ -46,9 +56,23 @@ class Command(click.Command):
             heading = getattr(param, "heading", _HELP)
             if record is not None and (heading is not Heading.EXPERT or _ALL in ctx.meta):
                 groups.setdefault(str(heading), []).append(record)
+        if self.keys is not None and _ALL in ctx.meta:
+            groups[KEYS] = [(key, _help_text(each)) for key, each in self.keys().items()]
         for heading, records in groups.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def search_keys() -> dict[str, Setting]:
+    """Return the keys of --set of a command that searches."""
+    return settings_on(SEARCH)
+
+
+def _help_text(setting: Setting) -> str:
+    """Return the help of a setting with its default and its range or choices in brackets, as options have them."""
+    default = setting.default_text or shown(setting.default) or ("off" if setting.default is False else "none")
+    allowed = ", ".join(setting.choices) or setting.bounds
+    return f"{setting.help}  [default: {default}{f'; {allowed}' if allowed else ''}]"
 
 
 class Group(click.Group):

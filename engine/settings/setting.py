@@ -6,7 +6,7 @@ each is written once. Imports nothing heavy: the GTP handshake waits for this mo
 
 import math
 import re
-from dataclasses import field, fields
+from dataclasses import field, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -194,6 +194,12 @@ def declared(setting: Setting, **changes: Any) -> Any:
     return field(default=row.default, metadata={_METADATA: row})
 
 
+def assignments(meaning: str, metavar: str) -> Any:
+    """Return a dataclass field of a mapping that is empty by default, each of whose keys is set by key=value."""
+    row = Setting(Kind.ASSIGNMENT, "", meaning, metavar=metavar, many=True)
+    return field(default_factory=dict, metadata={_METADATA: row})
+
+
 def option(kind: Kind, default: Any, meaning: str, **more: Any) -> Any:
     """Return a dataclass field of any kind; a tuple as default takes many values. more: further fields of `Setting`."""
     return declared(Setting(kind, "", meaning, default, many=isinstance(default, tuple), **more))
@@ -227,6 +233,17 @@ def settings_of(kind: type[Any]) -> dict[str, Setting]:
     """Return the settings that the fields of a dataclass declare, by name."""
     found: dict[str, Setting] = {each.name: each.metadata[_METADATA] for each in fields(kind) if each.metadata}
     return {name: each._replace(name=name) for name, each in found.items()}
+
+
+def settings_by_key(kind: type[Any], prefix: str = "") -> dict[str, Setting]:
+    """Return the settings of a dataclass and of the dataclasses in its fields by the dotted key that --set takes."""
+    own, found = settings_of(kind), dict[str, Setting]()
+    for each in fields(kind):
+        if each.name in own:
+            found[prefix + each.name] = own[each.name]
+        elif is_dataclass(each.default_factory) and isinstance(each.default_factory, type):
+            found |= settings_by_key(each.default_factory, f"{prefix}{each.name}.")
+    return found
 
 
 def check_fields(values: Any) -> None:

@@ -9,6 +9,7 @@ import click
 from engine.settings.command import Group
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
+from engine.settings.setting import Setting, settings_by_key
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.generations.gate_cli import gate_command
 
@@ -23,7 +24,19 @@ train.add_command(samples_command)
 train.add_command(gate_command)
 
 
-@train.command()
+def _training_keys() -> dict[str, Setting]:
+    from engine.train.learning.train_config import TrainConfig
+
+    return settings_by_key(TrainConfig)
+
+
+def _dqn_keys() -> dict[str, Setting]:
+    from engine.train.study.dqn_settings import DqnSettings
+
+    return settings_by_key(DqnSettings)
+
+
+@train.command(keys=_dqn_keys)
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
 @options_of("train dqn")
 def dqn(**options: Any) -> None:
@@ -38,7 +51,7 @@ def dqn(**options: Any) -> None:
         sys.exit(cli_dqn(options, sys.stdout))
 
 
-@train.command()
+@train.command(keys=_training_keys)
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
 @options_of("train run")
 def run(**options: Any) -> None:
@@ -69,7 +82,7 @@ def plot(run: Path, out: Path | None, window: int) -> None:
         click.echo(path)
 
 
-@train.command()
+@train.command(keys=_training_keys)
 @options_of("train bench")
 def bench(**options: Any) -> None:
     """Measure the samples per second of training, next to what the machine's matrix products would allow."""

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from engine.errors import GoError
-from engine.settings.command import Command
+from engine.settings.command import Command, search_keys
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
@@ -37,7 +37,7 @@ _FALSE = "false"
 Assignments = dict[str, str]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, keys=search_keys)
 @options_of("analysis", settings=read_settings)
 @click.pass_context
 def analysis(ctx: click.Context, /, **options: Any) -> None:

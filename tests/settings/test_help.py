@@ -7,14 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 import keima
-from engine.settings.command import Command
+from engine.settings.command import KEYS, Command
 from engine.settings.setting import Heading
 from tests.settings.commands import COMMANDS
 
 MOST_OPTIONS = 15
 """On the first screen of a command's help, --help and --help-all counted."""
 OPTION = re.compile(r"^  (-[\w-]+(?:(?:, | / )-[\w-]+)*)", re.MULTILINE)
-HEADING = re.compile(r"^(\w[\w ]*):$", re.MULTILINE)
+HEADING = re.compile(r"^(\w[-\w ]*):$", re.MULTILINE)
 
 
 def help_of(words: str, option: str = "--help") -> str:
@@ -44,9 +44,28 @@ def test_help_all_shows_every_option_and_help_all_but_those_for_experts(words: s
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_options_stand_under_headings_in_one_order(words: str) -> None:
-    known = [str(heading) for heading in Heading] + ["Help"]
+    known = [*map(str, Heading), "Help", KEYS]
     found = [each for each in HEADING.findall(help_of(words, "--help-all")) if each != "Usage"]
     assert found == sorted(found, key=known.index)
+
+
+def test_help_all_lists_the_keys_of_set_and_help_leaves_them_out() -> None:
+    with_set = {words for words, command in COMMANDS.items() if any("--set" in each.opts for each in command.params)}
+    assert with_set == {words for words, command in COMMANDS.items() if isinstance(command, Command) and command.keys}
+    assert {"selfplay", "zero", "train run", "train bench", "train dqn", "gtp"} <= with_set
+    for words in with_set:
+        command = COMMANDS[words]
+        assert isinstance(command, Command)
+        assert command.keys is not None
+        listed = help_of(words, "--help-all").partition(f"{KEYS}:")[2]
+        assert re.findall(r"^  (\w[\w.]*)", listed, re.MULTILINE) == list(command.keys()), words
+        assert KEYS not in help_of(words)
+
+
+def test_a_key_of_set_is_shown_with_its_default_and_range() -> None:
+    text = " ".join(help_of("zero", "--help-all").split())
+    assert "selfplay.full_share Share of the moves with a full search (KataGo: 0.25; AGZ: 1). [default: 0.25;" in text
+    assert "train.optimizer Adam with decoupled weight decay" in text
 
 
 def test_defaults_and_ranges_are_shown() -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from engine.settings.page import render
+from engine.apps.settings_page import render
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import FORM
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_page_is_what_the_table_renders() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert page == render(), "make it again: python -m engine.settings.page > docs/settings.md"
+    assert page == render(), "make it again: python -m engine.apps.settings_page > docs/settings.md"
 
 
 def test_the_form_has_the_ranges_and_defaults_of_the_table() -> None:

@@ -11,15 +11,25 @@ from engine.apps.web.settings import GameSettings
 from engine.evaluators import backends
 from engine.search.params import SEARCH_SETTINGS, SearchParams
 from engine.settings.options import SettingOption
-from engine.settings.setting import Heading, Kind, Setting
+from engine.settings.setting import Heading, Kind, Setting, settings_by_key, settings_of
 from engine.settings.table import TABLE, settings_on
 from engine.settings.table import network as network_rows
 from engine.settings.table.surfaces import FORM, GTP, JSON, SEARCH
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations.gate import GateSettings
+from engine.train.generations.rating import RatingSettings
+from engine.train.generations.zero_config import EvaluatorSettings, RunSettings, WindowSettings, ZeroConfig
+from engine.train.learning.train_config import TrainConfig
+from engine.train.study.dqn_settings import DqnSettings
+from engine.train.teaching.exploration_settings import ExplorationSettings
 from gtp.json_analysis.settings import Settings
 from gtp.params import PARAMS
 from gtp.state import SessionConfig
 from tests.settings.commands import COMMANDS
 
+DECLARING = (ZeroConfig, SelfplaySettings, RunSettings, EvaluatorSettings, WindowSettings, TrainConfig, GateSettings)
+DECLARING += (RatingSettings, ExplorationSettings, DqnSettings)
+EVERY_ROW = (*TABLE, *settings_by_key(ZeroConfig).values(), *settings_by_key(DqnSettings).values())
 SENTENCE = re.compile(r"[A-Z][^ ]* .* .*[.)]")
 
 
@@ -29,18 +39,45 @@ def surfaces() -> set[str]:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.name}-{row.surfaces[0]}")
-def test_every_setting_has_a_surface_and_a_sentence_of_help(row: Setting) -> None:
+def test_every_setting_has_a_surface(row: Setting) -> None:
     assert row.surfaces
+
+
+@pytest.mark.parametrize("row", EVERY_ROW, ids=lambda row: row.name)
+def test_every_setting_has_a_sentence_of_help(row: Setting) -> None:
     assert SENTENCE.fullmatch(row.help), row.help
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.name}-{row.surfaces[0]}")
+@pytest.mark.parametrize("row", EVERY_ROW, ids=lambda row: row.name)
 def test_every_default_is_a_value_that_the_setting_takes(row: Setting) -> None:
-    if row.kind in (Kind.INTEGER, Kind.NUMBER) and row.default is not None:
-        assert row.read(row.default) == row.default
-        assert type(row.default) is (int if row.kind is Kind.INTEGER else float)
-    if row.kind is Kind.CHOICE:
-        assert row.default is None or row.default in row.choices
+    defaults = row.default if isinstance(row.default, tuple) else (row.default,)
+    for default in () if row.default is None else defaults:
+        if row.kind in (Kind.INTEGER, Kind.NUMBER):
+            assert row.read(default) == default
+            assert type(default) is (int if row.kind is Kind.INTEGER else float)
+        if row.kind is Kind.CHOICE:
+            assert default in row.choices
+
+
+@pytest.mark.parametrize("kind", DECLARING)
+def test_every_field_of_the_training_settings_is_a_setting_or_a_section(kind: type) -> None:
+    sections = {each.name for each in dataclasses.fields(kind) if dataclasses.is_dataclass(each.default_factory)}
+    assert {each.name for each in dataclasses.fields(kind)} == settings_of(kind).keys() | sections
+
+
+def test_options_have_the_range_and_default_of_the_training_settings_that_they_set() -> None:
+    training, run = settings_of(TrainConfig), settings_on("train run")
+    assert run["steps"].default_text == str(training["steps"].default)
+    assert (run["steps"].least, run["freeze"].choices[0]) == (training["steps"].least, training["freeze"].choices[1])
+    assert run["device"].choices == training["device"].choices
+    selfplay, zero = settings_on("selfplay"), settings_of(RunSettings)
+    sizes = settings_of(SelfplaySettings)["sizes"]
+    assert (selfplay["size"].default_text, selfplay["size"].least) == (str(*sizes.default), sizes.least)
+    assert selfplay["size"].most == sizes.most
+    for name in ("hours", "generations"):
+        assert settings_on("zero")[name].bounds == zero[name].bounds
+    encoders = {settings_on("distill")["encoder"].default, settings_on("train samples")["encoder"].default}
+    assert encoders == {SelfplaySettings.encoder, TrainConfig.encoder}
 
 
 def test_no_surface_has_a_name_or_a_word_twice() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.apps.solve.settings import SolveSettings
-from engine.settings.command import Command
+from engine.settings.command import Command, search_keys
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
@@ -30,7 +30,7 @@ def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
     return NamedEvaluator(name, evaluator, facts.board_sizes)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, keys=search_keys)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @options_of("solve", settings=read_settings)
 def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: Any) -> None:

@@ -13,6 +13,7 @@ import click
 from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
+from engine.settings.setting import Setting, settings_by_key
 from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
 _RAW_SECONDS = 5.0
 
 
-@click.command(cls=Command)
+def _keys() -> dict[str, Setting]:
+    from engine.train.games.selfplay_settings import SelfplaySettings
+
+    return settings_by_key(SelfplaySettings)
+
+
+@click.command(cls=Command, keys=_keys)
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
 @options_of("selfplay")
 def selfplay(**options: Any) -> None:

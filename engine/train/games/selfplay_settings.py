@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from engine.errors import BadRules, GoError
 from engine.rules import MOST_KOMI, parse_rules
 from engine.search.params import SearchParams, with_settings
-from engine.settings.setting import Kind, check_fields, number, numbers, option, truth
-from engine.train.teaching.hints import ExplorationSettings
+from engine.settings.setting import Kind, assignments, check_fields, number, numbers, option, truth
+from engine.train.teaching.exploration_settings import ExplorationSettings
 
 FAIR_KOMI = {4: 2.0, 5: 25.0, 6: 4.0, 7: 9.0, 8: 10.0, 9: 7.0}
 """Fair komi by board side under area rules, where perfect play is known or strong programs agree."""
@@ -35,7 +35,7 @@ _OF_SELFPLAY = {
 class SelfplaySettings:
     """How games are played and recorded. Playout-cap randomization and forced playouts: KataGo 3.1 and 3.2."""
 
-    sizes: tuple[int, ...] = numbers((9,), "Board sides.", 2, 25)
+    sizes: tuple[int, ...] = numbers((9,), "Sides of the boards to play on.", 2, 25)
     size_weights: tuple[float, ...] = numbers((), "Relative frequencies of the sizes; without any, all are alike.", 0)
     rules: tuple[str, ...] = option(
         Kind.RULES, ("tromp-taylor",), "Rule sets by name or as JSON, equally frequent; they must score area."
@@ -62,8 +62,9 @@ class SelfplaySettings:
         0,
         1,
     )
-    search: Mapping[str, str] = field(default_factory=dict)
-    """Parameters of `engine.search.params` that differ from the defaults."""
+    search: Mapping[str, str] = assignments(
+        "Search parameters that differ from the defaults, such as search.c_puct=1.1.", "search.KEY=VALUE"
+    )
     noise_fraction: float = number(0.25, "Share of Dirichlet noise at the root of full searches (AGZ: 0.25).", 0, 1)
     noise_concentration: float = number(
         10.83, "Concentration of the noise, shared by the legal moves (AGZ: 0.03 * 361)."

@@ -13,6 +13,7 @@ import click
 from engine.settings.command import Command
 from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
+from engine.settings.setting import Setting, settings_by_key
 from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
@@ -31,7 +32,13 @@ from other threads, including its own: beside other work, two threads trained a 
 default and at 139 with this value."""
 
 
-@click.command(cls=Command)
+def _keys() -> dict[str, Setting]:
+    from engine.train.generations.zero_config import ZeroConfig
+
+    return settings_by_key(ZeroConfig)
+
+
+@click.command(cls=Command, keys=_keys)
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
 @options_of("zero")
 def zero(

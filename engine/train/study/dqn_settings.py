@@ -1,9 +1,8 @@
-"""The settings of deep Q-learning, see `engine.train.study.dqn`. Does not import torch."""
+"""The settings of deep Q-learning, see `engine.train.study.dqn`. Imports nothing heavy at once."""
 
 from dataclasses import dataclass
 
-from engine.encoders import ENCODERS
-from engine.settings.setting import check_fields, choice, number
+from engine.settings.setting import Kind, check_fields, number, option
 from engine.vertex import MAX_SIZE
 
 
@@ -13,7 +12,7 @@ class DqnSettings:
 
     size: int = number(5, "Side of the board.", 1, MAX_SIZE)
     komi: float = number(0.5, "Points that White receives.", unit="points")
-    encoder: str = choice("liberties", "Input format of the network.", tuple(ENCODERS))
+    encoder: str = option(Kind.TEXT, "liberties", "Input format of the network.", metavar="NAME")
     games: int = number(2000, "Games in total.", 1, unit="games")
     at_once: int = number(32, "Games played in parallel.", 1, unit="games")
     channels: int = number(32, "Channels of the 3x3 convolutions.", 1)
@@ -36,7 +35,11 @@ class DqnSettings:
 
     def __post_init__(self) -> None:
         """Raise ValueError with the field's name on a value out of range."""
+        from engine.encoders import ENCODERS
+
         check_fields(self)
+        if self.encoder not in ENCODERS:
+            raise ValueError(f"encoder: expected {' or '.join(ENCODERS)}, got {self.encoder!r}")
         if self.memory < self.batch:
             raise ValueError(f"memory: expected a batch, {self.batch}, or more, got {self.memory}")
 

@@ -28,7 +28,7 @@ from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS, game_hash
-from engine.train.teaching.hints import ExplorationSettings
+from engine.train.teaching.exploration_settings import ExplorationSettings
 from engine.vertex import PASS, policy_index
 from tests.positions import game_from_diagram
 from tests.search.fakes import FakeEvaluator
@@ -392,7 +392,7 @@ def test_statistics_add_up(tmp_path: Path) -> None:
         ("starts_share", 0.5, "starts_share: expected records"),
         ("longest", 0.0, "longest: expected a number above 0, got 0.0"),
         ("temperature", math.nan, "temperature: expected a number, 0 or more, got nan"),
-        ("komi", math.inf, "komi: expected a number, got inf"),
+        ("komi", math.inf, "komi: expected a number from -400 to 400, got inf"),
         ("size_weights", (math.nan,), "size_weights: expected a number, 0 or more, got (nan,)"),
         ("search", {"c_puct": "nan"}, "setting 'c_puct': expected a number"),
         ("search", {"noise_fraction": "0.3"}, "noise_fraction has no effect there, set noise_fraction of self"),

@@ -1,20 +1,23 @@
-"""Writes docs/settings.md from the table of settings: `python -m engine.settings.page > docs/settings.md`."""
+"""Writes docs/settings.md from the table of settings: `python -m engine.apps.settings_page > docs/settings.md`."""
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from engine.settings.options import shown
-from engine.settings.setting import Heading, Kind, Setting
+from engine.settings.setting import Heading, Kind, Setting, settings_by_key
 from engine.settings.table import TABLE, settings_on
 from engine.settings.table.surfaces import FORM, GTP, JSON, SEARCH
+from engine.train.generations.zero_config import ZeroConfig
+from engine.train.study.dqn_settings import DqnSettings
 
 _INTRODUCTION = """\
 # Settings
 
-Generated from the table in `engine/settings/table` by `python -m engine.settings.page > docs/settings.md`. Command-line
-options, GTP parameters, `overrideSettings` of JSON queries, the fields of the web page and TOML keys all come from that
-table, so each setting has one name, range, default and meaning. Where a default differs between them,
-[the reason is given](#where-defaults-differ).
+Generated from the table in `engine/settings/table` and the dataclasses of search and training by
+`python -m engine.apps.settings_page > docs/settings.md`. Command-line options, GTP parameters, `overrideSettings` of
+JSON queries, the fields of the web page and TOML keys all come from there, so each setting has one name, range, default
+and meaning. Where a default differs between them, [the reason is given](#where-defaults-differ).
 
 An unknown name or a value out of range is an error that names the setting, what was expected and what was given.
 `keima COMMAND --help` shows the options that most people need; `--help-all` also shows those under "Expert".
@@ -39,6 +42,18 @@ _FORM = """\
 
 The settings of a new game in `keima web`.
 """
+_TRAINING = """\
+## Settings of training
+
+Keys of the TOML file and of `--set` of `keima zero`, as in `--set selfplay.full_visits=200`. `keima selfplay --set`
+accepts those of `selfplay` without the prefix; `keima train run` and `train bench` accept those of `train`, `train run`
+also in the file of `--config`. `keima COMMAND --help-all` lists them.
+"""
+_DQN = """\
+## Settings of Q-learning
+
+For `keima train dqn --set`.
+"""
 _REASONS = """\
 ## Where defaults differ
 
@@ -53,7 +68,10 @@ def render() -> str:
     for place in (GTP, JSON, FORM, SEARCH):
         del commands[place]
     return "\n".join(
-        [_INTRODUCTION, *map(_command, sorted(commands)), _search(), _session(), _form(), _REASONS + _reasons()]
+        [
+            *(_INTRODUCTION, *map(_command, sorted(commands)), _search(), _session(), _form()),
+            *(_declared(_TRAINING, ZeroConfig), _declared(_DQN, DqnSettings), _REASONS + _reasons()),
+        ]
     )
 
 
@@ -94,6 +112,13 @@ def _words(row: Setting) -> str:
 
 def _many(row: Setting) -> str:
     return " May be given several times." if row.many else ""
+
+
+def _declared(introduction: str, kind: type[Any]) -> str:
+    """Return the table of what a dataclass declares."""
+    rows = settings_by_key(kind).items()
+    cells = ((f"`{key}`", _value(row), _default(row) or "none", row.help) for key, row in rows)
+    return f"{introduction}\n{_table(('key', 'value', 'default', 'meaning'), cells)}"
 
 
 def _search() -> str:
