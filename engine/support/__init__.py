@@ -1,1 +1,1 @@
-"""Utilities that have nothing to do with Go: files, logs, memory, stopping, installation, statistics."""
+"""Utilities without any knowledge of Go: files, logs, memory, signals, installation, statistics, progress."""

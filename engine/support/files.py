@@ -83,7 +83,7 @@ def require_regular(path: Path) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Create the folder of a file that will be written later and check that it can be. Raises OSError."""
+    """Create the folder of a file and check that the file can be written later. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

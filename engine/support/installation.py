@@ -12,7 +12,7 @@ def installed_program() -> list[str]:
 
 
 def this_program() -> list[str]:
-    """Return the command that runs the very code that is running now, with absolute paths."""
+    """Return the command that starts the same code again, with absolute paths."""
     python = str(Path(sys.executable).absolute())
     if _is_frozen():
         return [python]

@@ -9,12 +9,13 @@ _MMAP_THRESHOLD = -3
 
 
 def return_large_blocks() -> bool:
-    """Make malloc return freed blocks of LARGE bytes and more to the system; return True if it will.
+    """Make malloc return freed blocks of at least LARGE bytes to the system; return True if that worked.
 
-    glibc raises its threshold for such blocks, up to 32 MiB, each time one is freed, and keeps smaller ones in
-    per-thread arenas, which fragment: an engine that plays on boards of several sizes grew by 200 MiB within an hour,
-    two thirds of it unused (mallopt(3)). Other C libraries are left alone.
+    Does nothing with other C libraries than glibc.
     """
+    # glibc raises its threshold for such blocks, up to 32 MiB, each time one is freed, and keeps smaller ones in
+    # per-thread arenas, which fragment (mallopt(3)): an engine that plays on boards of several sizes grew by 200 MiB
+    # within an hour, two thirds of it unused.
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
         if library.gnu_get_libc_version is not None:

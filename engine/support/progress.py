@@ -1,4 +1,4 @@
-"""How far a long piece of work is: a bar with the time left on a terminal, elsewhere a line now and then."""
+"""Shows the progress of long work: a bar with the time left on a terminal, elsewhere a line every few seconds."""
 
 import math
 import time
@@ -15,17 +15,16 @@ _LINE_SECONDS = 10.0
 
 
 class ProgressBar:
-    """Shows on a stream how far a piece of work is; a context manager, which clears up after an error too.
+    """Shows progress on a stream; a context manager, which removes the bar at the end, also after an error.
 
-    Only `update` draws: a refreshing thread, as rich starts one by default, would take time from the work that is
-    shown. rich is imported only where the stream is a terminal.
+    Imports rich only if the stream is a terminal.
     """
 
     def __init__(self, stream: IO[str] | None, total: int | None = None, *, every: float = _LINE_SECONDS) -> None:
-        """Take a stream, None to show nothing. total: pieces of work, if known.
+        """stream: None shows nothing. total: number of pieces of work, if known.
 
-        every: least seconds between two lines where the stream is no terminal. The first line and that of the last
-        piece of work are always written.
+        every: minimum seconds between two lines if the stream is not a terminal. The first line, and the line of the
+        last piece of work, are always written.
         """
         self._stream, self._total, self._every = stream, total, every
         self._shown_at = -math.inf
@@ -53,10 +52,10 @@ class ProgressBar:
         left: float | None = None,
         line: str | None = None,
     ) -> None:
-        """Show a line of text and how much is done.
+        """Show a line of text and the number of finished pieces of work.
 
-        left: seconds to the end; if not given, they are estimated from the pieces done since the first update.
-        line: stands for the text where the stream is no terminal.
+        left: seconds to the end; by default estimated from the pieces done since the first update.
+        line: text to show instead if the stream is not a terminal.
         """
         if total is not None:
             self._total = total
@@ -80,7 +79,7 @@ class ProgressBar:
         self._shown_at = now if due else self._shown_at
 
     def print(self, text: str) -> None:
-        """Write a line that stays, above the bar where there is one."""
+        """Write a permanent line, above the bar if there is one."""
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False)
         elif self._stream is not None:
@@ -95,7 +94,7 @@ class ProgressBar:
 
 
 def duration(seconds: float) -> str:
-    """Return a time to one unit: 12 s, 34 min, 5.6 h."""
+    """Format a time in one unit: 12 s, 34 min, 5.6 h."""
     if seconds < 60:
         return f"{max(seconds, 0.0):.0f} s"
     return f"{seconds // 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
@@ -107,4 +106,5 @@ def _bar(stream: IO[str]) -> "Progress":
 
     text = TextColumn("{task.description}", markup=False)
     columns = (text, BarColumn(), TextColumn("{task.fields[count]}"), TextColumn("{task.fields[left]}"))
+    # No refreshing thread, rich's default: it would take time from the work that is shown. `update` draws.
     return Progress(*columns, console=Console(file=stream), auto_refresh=False)

@@ -1,4 +1,4 @@
-"""The folder of a run that goes on after any end: its settings, and one line for each finished piece of work."""
+"""The folder of a run that can be continued after any end: its settings, and a line for each finished piece of work."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class RunFolder:
-    """Settings and finished work of a run. Without a folder nothing is kept.
+    """Settings and finished work of a run. Without a folder nothing is stored.
 
-    A piece of work is finished once its line stands whole in the file, so a run that was killed at any moment goes on
-    from there.
+    A piece of work is finished once its complete line is in the file, so a run can be killed at any moment and
+    continued.
     """
 
     def __init__(
@@ -28,9 +28,9 @@ class RunFolder:
         lines: str = RESULTS_FILE,
         failure: type[Exception] = GoError,
     ) -> None:
-        """Open the folder of a run, or make one. continues: whether there was one.
+        """Open or create the folder of a run. continues: whether it already existed.
 
-        Raises `failure` where it holds a run with other settings, naming one, or lines without settings.
+        Raises `failure` if it has a run with other settings, naming the first, or results without settings.
         """
         self._lines = None if folder is None else folder / lines
         self._failure = failure
@@ -42,20 +42,20 @@ class RunFolder:
             self.continues = keep_settings(folder / SETTINGS_FILE, settings, failure)
 
     def read(self, parse: Callable[[Any], T], what: str) -> list[T]:
-        """Return the finished work, see `parsed_lines`."""
+        """Return the finished pieces of work, see `parsed_lines`."""
         return [] if self._lines is None else parsed_lines(self._lines, parse, what, self._failure)
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add a line, which finishes a piece of work."""
+        """Append the line of a finished piece of work."""
         if self._lines is not None:
             append_line(self._lines, json_text(line))
 
 
 def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type[Exception] = GoError) -> list[T]:
-    """Return what `parse` makes of the JSON value of each line, none if the file is absent.
+    """Parse the JSON value of each line with `parse`; return [] if the file does not exist.
 
-    what: what a line holds, for the error. Raises `failure`, naming the line, where it is no JSON or `parse` raises
-    ValueError or TypeError.
+    what: the content of a line, for the error message. Raises `failure`, naming the line, if it is not JSON or `parse`
+    raises ValueError or TypeError.
     """
     found = []
     for number, line in enumerate(whole_lines(path), start=1):
@@ -67,14 +67,15 @@ def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type
 
 
 def keep_settings(path: Path, settings: Mapping[str, Any], failure: type[Exception] = GoError) -> bool:
-    """Write the settings of a run that begins. Return whether it goes on instead.
+    """Write the settings of a new run, or compare them with the file of a continued one; return True if it is one.
 
-    Raises `failure`, naming the first setting that differs, where the file holds others.
+    Raises `failure`, naming the first setting that differs from the file.
     """
     text = json_text(settings, indent=1) + "\n"
     if not path.exists():
         write_atomically(path, text)
         return False
+    # Through JSON, which turns tuples into lists: the file has what was written, not what was passed in.
     wanted, found = json.loads(text), read_object(path, failure)
     for name in [*wanted, *sorted(found.keys() - wanted.keys())]:
         if wanted.get(name) != found.get(name):

@@ -10,7 +10,7 @@ from gtp.json_analysis.query import Asked, parse_query
 from gtp.json_analysis.settings import Settings
 
 if TYPE_CHECKING:
-    from engine.apps.analysis_server.bench import Comparison, Way
+    from engine.apps.analysis_server.bench import Comparison, Speed
     from engine.apps.analysis_server.task import Report, Task
 
 
@@ -52,8 +52,8 @@ def table(found: "Comparison") -> str:
     )
 
 
-def _row(name: str, way: "Way") -> str:
+def _row(name: str, speed: "Speed") -> str:
     return (
-        f"{name:<14} {way.positions_per_second:8.1f} positions/s {way.visits_per_second:9.0f} visits/s, "
-        f"{way.batch:.1f} positions a call"
+        f"{name:<14} {speed.positions_per_second:8.1f} positions/s {speed.visits_per_second:9.0f} visits/s, "
+        f"{speed.batch:.1f} positions a call"
     )

@@ -98,7 +98,7 @@ class AnalysisServer:
 
     def __init__(self, equipment: Equipment, sink: ByteSink) -> None:
         self._equipment = equipment
-        self._output = Output(sink, lambda: equipment.pool.give_up(lambda task: True))
+        self._output = Output(sink, lambda: equipment.pool.cancel(lambda task: True))
 
     def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
         """Answer until the end of input; then finish all queries, unless `quits_at_once`."""
@@ -168,15 +168,15 @@ class AnalysisServer:
                 target = given.get("terminateId")
                 if not isinstance(target, str):
                     raise QueryError("terminateId", _NO_TARGET)
-                self._give_up(given, target)
+                self._cancel(given, target)
             case "terminate_all":
-                self._give_up(given, None)
+                self._cancel(given, None)
             case _:
                 self._error(_ACTIONS)
                 return
         self._output.send(given)
 
-    def _give_up(self, given: Object, target: str | None) -> None:
+    def _cancel(self, given: Object, target: str | None) -> None:
         """Stop the searches of a query (None: of all), at the given turns or at every turn."""
         turns = set(integers(given, "turnNumbers", _TURNS)) if "turnNumbers" in given else None
 
@@ -186,7 +186,7 @@ class AnalysisServer:
                 return False
             return (target is None or asked.id == target) and (turns is None or asked.turn in turns)
 
-        self._equipment.pool.give_up(is_meant)
+        self._equipment.pool.cancel(is_meant)
 
     def _models(self) -> list[Object]:
         network = self._equipment.network

@@ -1,1 +1,1 @@
-"""Analysis of many positions at a time: searches side by side over one evaluator."""
+"""Analyzes many positions at the same time, with several searches over one evaluator."""

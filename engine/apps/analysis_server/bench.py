@@ -1,4 +1,4 @@
-"""How much faster many positions are analyzed together than one by one."""
+"""Measures how much faster positions are analyzed together than one by one."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,8 +10,8 @@ from engine.evaluation.evaluator import Evaluator
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to analyze the positions. threads: positions at a time. batch: mean positions a call of the evaluator."""
+class Speed:
+    """Speed of an analysis. threads: positions at a time. batch: mean positions in a call of the evaluator."""
 
     threads: int
     positions_per_second: float
@@ -21,15 +21,15 @@ class Way:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same positions both ways, in turns; figures are medians of the rounds."""
+    """Speeds on the same positions; medians over the rounds."""
 
     positions: int
-    one_by_one: Way
-    together: Way
+    one_by_one: Speed
+    together: Speed
 
     @property
     def gain(self) -> float:
-        """How many times as many positions a second."""
+        """Positions per second together, divided by those one by one."""
         return self.together.positions_per_second / self.one_by_one.positions_per_second
 
 
@@ -44,19 +44,21 @@ def compare(
 ) -> Comparison:
     """Analyze the tasks one by one and `threads` at a time, in turns, after one round that does not count.
 
-    tasks: creates them; their reports are ignored. forget: clears the evaluator's cache.
+    tasks: creates the tasks; their reports are ignored. forget: clears the evaluator's cache.
     """
-    ways: tuple[list[Way], list[Way]] = ([], [])
+    speeds: tuple[list[Speed], list[Speed]] = ([], [])
     for number in range(rounds + 1):
-        for way, count in zip(ways, (1, threads), strict=True):
+        for found, count in zip(speeds, (1, threads), strict=True):
+            # A cached position would cost the second analysis nothing.
             forget()
             measured = _measure(evaluator, tasks(), count, memory_mib)
+            # The first round loads kernels and compiles networks.
             if number > 0:
-                way.append(measured)
-    return Comparison(len(tasks()), *(_median(each) for each in ways))
+                found.append(measured)
+    return Comparison(len(tasks()), *(_median(each) for each in speeds))
 
 
-def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_mib: int) -> Way:
+def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_mib: int) -> Speed:
     visits: list[int] = []
 
     def count(_: Task, report: Report) -> None:
@@ -69,8 +71,8 @@ def _measure(evaluator: Evaluator, tasks: Sequence[Task], threads: int, memory_m
     pool.submit(tasks)
     pool.close()
     seconds = time.perf_counter() - start
-    return Way(threads, len(tasks) / seconds, sum(visits) / seconds, pool.rows / max(1, pool.calls))
+    return Speed(threads, len(tasks) / seconds, sum(visits) / seconds, pool.rows / max(1, pool.calls))
 
 
-def _median(ways: Sequence[Way]) -> Way:
-    return sorted(ways, key=lambda way: way.positions_per_second)[len(ways) // 2]
+def _median(speeds: Sequence[Speed]) -> Speed:
+    return sorted(speeds, key=lambda speed: speed.positions_per_second)[len(speeds) // 2]

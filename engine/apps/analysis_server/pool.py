@@ -1,8 +1,7 @@
-"""A pool of threads, each of which searches one position at a time; all of them share one evaluator.
+"""A pool of threads that analyze positions, one search each, with one shared evaluator.
 
-Takes tasks in the order of their priorities. While many positions are searched each search has one leaf or a few
-evaluated at a time, and the evaluator's batches are filled with leaves of many positions; a position that is alone
-gets all of them.
+Tasks are taken by priority. While many positions are searched, each search evaluates one leaf or a few at a time, and
+the evaluator's batches are filled with leaves of many positions; a single position fills the batches alone.
 """
 
 import heapq
@@ -32,13 +31,13 @@ from engine.vertex import from_policy_index
 _LOG = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _NODES_PER_VISIT = 1.1
-"""A search by visits needs a node each, and a little more for those whose evaluation is under way at its end."""
+"""Nodes of a search limited by visits: one each, and some for evaluations that are in flight when it ends."""
 _MOST_THREADS = 32
-"""More would wait for each other's Python rather than for the evaluator."""
+"""More threads would wait for Python's global lock rather than for the evaluator."""
 
 
 def default_threads(evaluator: Evaluator) -> int:
-    """Return how many positions at a time keep an evaluator busy, each with one leaf or with one thread."""
+    """Return the number of positions, with one leaf or one thread each, that keeps an evaluator busy."""
     attributes = evaluator.attributes
     return attributes.threads or min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
 
@@ -46,14 +45,15 @@ def default_threads(evaluator: Evaluator) -> int:
 class AnalysisPool:
     """Searches many positions at the same time.
 
-    threads: positions at a time. memory_mib: of all their trees together. evaluator: joins the calls to `inner`, which
-    is not closed, where that has programs it is `inner` itself.
+    threads: number of positions at a time. memory_mib: memory limit of all their trees together.
+    inner: the evaluator that was passed in; `close` does not close it. evaluator: what the searches call: a
+    JoinedEvaluator over `inner`, or `inner` itself if kernels can call it without Python.
     """
 
     def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int) -> None:
         self.threads, self.inner = threads, evaluator
         self._calls = self._rows = 0
-        # Threads that evaluate by themselves have nothing to gain from larger batches.
+        # An evaluator that kernels call gains nothing from larger batches: each thread computes its own leaves.
         self.evaluator = evaluator if evaluator.attributes.threads else JoinedEvaluator(evaluator)
         self._share_mib = max(1, memory_mib // threads)
         self._tasks: list[tuple[int, int, Task]] = []
@@ -70,28 +70,28 @@ class AnalysisPool:
 
     @property
     def calls(self) -> int:
-        """Batches that were evaluated so far, those of roots not counted where searches evaluate by themselves."""
+        """Number of evaluated batches. Without joined calls, batches of roots are not counted."""
         return self.evaluator.calls if isinstance(self.evaluator, JoinedEvaluator) else self._calls
 
     @property
     def rows(self) -> int:
-        """Positions of these batches."""
+        """Number of positions in these batches."""
         return self.evaluator.rows if isinstance(self.evaluator, JoinedEvaluator) else self._rows
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        """Queue tasks, earlier ones first among those of one priority."""
+        """Queue tasks by priority, in the given order within a priority."""
         with self._change:
             for task in tasks:
                 self._open[id(task)] = task
                 heapq.heappush(self._tasks, (-task.priority, next(self._numbers), task))
             self._change.notify_all()
 
-    def give_up(self, chosen: Callable[[Task], bool]) -> None:
-        """End the chosen tasks: those under way report what they have, those that wait report nothing."""
+    def cancel(self, chosen: Callable[[Task], bool]) -> None:
+        """Cancel the chosen tasks: running ones report their analysis so far, queued ones report None."""
         with self._change:
-            ended = [task for task in self._open.values() if chosen(task) and not task.given_up.is_set()]
+            ended = [task for task in self._open.values() if chosen(task) and not task.cancelled.is_set()]
             for task in ended:
-                task.given_up.set()
+                task.cancelled.set()
             waiting = {id(task) for _, _, task in self._tasks}
             dropped = [task for task in ended if id(task) in waiting]
             gone = {id(task) for task in dropped}
@@ -99,13 +99,14 @@ class AnalysisPool:
             heapq.heapify(self._tasks)
             for task in dropped:
                 del self._open[id(task)]
+        # Without the lock, so that a slow callback does not keep workers from the queue.
         for task in dropped:
             task.on_report(task, Report(None))
 
     def close(self, *, wait: bool = True) -> None:
-        """End the threads: once all tasks are done, or as soon as possible, what is unfinished being given up."""
+        """End the threads after all tasks are done or, without `wait`, cancel all tasks first."""
         if not wait:
-            self.give_up(lambda task: True)
+            self.cancel(lambda task: True)
         with self._change:
             self._closing = True
             self._change.notify_all()
@@ -113,7 +114,7 @@ class AnalysisPool:
             worker.join()
 
     def _work(self) -> None:
-        """Analyze tasks until there are no more, with a search whose memory serves again and again."""
+        """Analyze tasks until the pool closes. One search serves all of them, so its memory is allocated once."""
         search = self._new_search()
         while (task := self._next_task()) is not None:
             try:
@@ -121,6 +122,7 @@ class AnalysisPool:
             except Exception as error:  # noqa: BLE001 - reported as the task's answer
                 _LOG.exception("an analysis failed")
                 task.on_report(task, Report(None, failure=f"{error}" or repr(error)))
+                # The tree may be inconsistent after an error in the middle of a search.
                 search.close()
                 search = self._new_search()
             finally:
@@ -135,7 +137,7 @@ class AnalysisPool:
         return search
 
     def _next_task(self) -> Task | None:
-        """Return the next task once there is one, None when there will be no more."""
+        """Wait for the next task and return it; None once the pool is closing and the queue is empty."""
         with self._change:
             while not self._tasks:
                 if self._closing:
@@ -145,24 +147,24 @@ class AnalysisPool:
             return heapq.heappop(self._tasks)[2]
 
     def _sharing(self) -> int:
-        """Return how many searches share the evaluator."""
+        """Return the number of searches that share the evaluator now; each scales its batches by it."""
         return max(1, self._searching)
 
     def _analyze(self, search: Search, task: Task) -> None:
         """Search one position and report the result."""
-        if task.given_up.is_set():
+        if task.cancelled.is_set():
             task.on_report(task, Report(None))
             return
         search.params = replace(task.params, max_memory_mib=self.memory_of(task))
         search.forget()
         if task.params.seed:
-            # What is found must not depend on which thread found it.
+            # Start again from the seed: the result must not depend on what this thread searched before.
             search.restart()
         legal, avoid = _legal_vertices(task), avoid_table(task.avoided, task.game.board.shape[1])
         search.begin(task.game, task.color, legal, avoid=avoid)
         if dead_matter(task.game, task.color):
             search.begin(task.game, task.color, legal, _dead(search, task), avoid=avoid)
-        stoppers: list[Stopper] = [EventStopper(task.given_up)]
+        stoppers: list[Stopper] = [EventStopper(task.cancelled)]
         if task.visits is not None:
             stoppers.append(VisitStopper(task.visits))
         if task.seconds is not None:
@@ -175,7 +177,7 @@ class AnalysisPool:
         task.on_report(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
 
     def memory_of(self, task: Task) -> int:
-        """Return the mebibytes of the tree of a task: what its visits need, but no more than its share."""
+        """Return the memory limit of a task's tree in MiB: what its visits need, at most an equal share."""
         if task.visits is None:
             return self._share_mib
         attributes, area = self.evaluator.attributes, task.game.width * task.game.height
@@ -184,7 +186,7 @@ class AnalysisPool:
 
 
 class _Reporter:
-    """Tells what a search holds whenever that is due."""
+    """Sends snapshots of a running search at the intervals that its task asks for."""
 
     def __init__(self, task: Task, search: Search) -> None:
         self._task, self._search = task, search
@@ -192,7 +194,7 @@ class _Reporter:
         self._due = time.monotonic() + (first or 0.0)
 
     def watch(self, stats: SearchStats) -> None:
-        """Send a report if it is time; called by the search between batches."""
+        """Send a report if one is due. The search calls this between batches."""
         now = time.monotonic()
         if now < self._due:
             return
@@ -203,16 +205,16 @@ class _Reporter:
 
 
 def _dead(search: Search, task: Task) -> list[int]:
-    """Return the stones that a count within the tree is to take off, by the evaluation of the position at the root."""
+    """Return the dead stones of the root position, by its evaluation; the tree's final scores remove them."""
     search.run([VisitStopper(1)], 1)
-    if search.root_evaluation is None:  # it was given up
+    if search.root_evaluation is None:  # the task was cancelled
         return []
     ownership = for_color(search.root_evaluation.ownership[0].astype(np.float64), task.color)
     return [vertex for chain in dead_chains(task.game, ownership) for vertex in chain]
 
 
 def _legal_vertices(task: Task) -> list[int]:
-    """Return the points that the rules in force allow."""
+    """Return the legal points of a task's position under its rules, superko included."""
     legal, _, _ = task.game.legal_arrays(task.color)
     size = task.game.width, task.game.height
     return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]

@@ -1,4 +1,4 @@
-"""A position to analyze and the reports about it. Plain data; does not search."""
+"""A position to analyze and the reports about it: plain data."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -10,16 +10,15 @@ from engine.search.analysis import Analysis, Wanted
 from engine.search.params import SearchParams
 
 Avoided = Mapping[int, Mapping[int, int]]
-"""By color and vertex, the depth in moves below which a search must not play it there."""
+"""By color and vertex: the depth, in moves from the root, below which the search must not play there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The result of searching a position.
+    """A result, or a partial result, of searching a position.
 
-    analysis: None if it was given up before there was one. root: row 0 is what the evaluator said of the position,
-    in the view of the side to move. is_final: nothing follows. failure: why there is no analysis, "" if it was
-    only given up.
+    analysis: None if the task was cancelled before it had one. root: row 0 has the evaluation of the position itself,
+    for the side to move. is_final: the last report of its task. failure: error message; "" if there was no error.
     """
 
     analysis: Analysis | None
@@ -32,12 +31,14 @@ class Report:
 class Task:
     """One position to analyze.
 
-    game: not changed, and must not be. color: the side to move. view: the color whose point of view is reported.
-    visits, seconds: when the search ends, None for no such limit; without any it ends when it is given up.
-    priority: higher ones come first, earlier ones among equals. report_every, first_report: seconds between
-    reports, and before the first; None for a final one only.
-    on_report: called with each report, by any thread, the last one exactly once. It must return soon and not raise.
-    subject: whatever the caller knows the task by.
+    game: must not be changed while the task is open. color: the side to move. view: the color whose view is reported.
+    visits, seconds: limits of the search, None for none; without any it runs until it is cancelled.
+    priority: higher ones are searched first, in order of submission among equals.
+    report_every, first_report: seconds between partial reports, and before the first one; None for no partial reports.
+    on_report: called with each report, from any thread, and exactly once with a final one. It must return soon and not
+    raise.
+    subject: any object that identifies the task to the caller.
+    cancelled: set by `AnalysisPool.cancel`.
     """
 
     game: Game
@@ -53,4 +54,4 @@ class Task:
     priority: int = 0
     first_report: float | None = None
     report_every: float | None = None
-    given_up: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)

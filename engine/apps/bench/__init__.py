@@ -1,1 +1,1 @@
-"""`keima bench`: how fast this machine plays, alone and next to KataGo."""
+"""`keima bench`: measures Keima's speed on this machine, optionally next to KataGo's."""

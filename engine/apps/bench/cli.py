@@ -1,4 +1,4 @@
-"""The command `keima bench`."""
+"""The command line of `keima bench`."""
 
 import os
 import sys
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _EVALUATING = ("net", "backend", "precision", "profile", "threads", "katago")
-"""Options that decide what is measured; the others decide how."""
+"""Options that decide what is measured; the others decide how and are passed to `cli_bench`."""
 
 
 def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return a command; one with an open quote is an error."""
+    """Return the command unchanged. Raises BadParameter if a quote is not closed."""
     try:
         startable(value)
     except ValueError as error:
@@ -37,9 +37,10 @@ def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.command(cls=Command)
 @options_of("bench", katago=well_quoted)
 def bench(**options: Any) -> None:
-    """Measure start-up, rollouts, evaluations and visits.
+    """Measure start-up, playouts, evaluations and visits.
 
-    The network is measured in every backend and precision that is fast here, or in those of --backend and --precision.
+    The network is measured in every backend and precision that runs at full speed on this machine, or only in those of
+    --backend and --precision.
     """
     from engine.apps.bench.effort import NO_PRECISION
     from engine.apps.bench.measure import cli_bench

@@ -1,4 +1,4 @@
-"""How long is measured, and what for."""
+"""How often and how long each speed is measured, and the names of what is measured."""
 
 import statistics
 from collections.abc import Callable
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 Size = tuple[int, int]
 """Width and height."""
 Names = tuple[str, str]
-"""Of an evaluator: backend and precision."""
+"""Backend and precision of an evaluator."""
 NO_PRECISION = "none"
-"""Of an evaluator that has no network."""
+"""The precision of an evaluator without a network."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long is measured: a figure is the median of `runs`; a run that counts per second takes `seconds`."""
+    """A reported number is the median of `runs` runs; each run of a rate takes `seconds` seconds."""
 
     runs: int = 5
     seconds: float = 0.5
 
     def median(self, run: Callable[[], float]) -> float:
-        """Return the median of what `run` returns."""
+        """Call `run` for each run and return the median of its results."""
         return statistics.median(run() for _ in range(self.runs))
 
 
 def name_of(size: Size) -> str:
-    """Return "19" or "13x9"."""
+    """Format a size as "19" or "13x9"."""
     width, height = size
     return str(width) if width == height else f"{width}x{height}"

@@ -1,4 +1,4 @@
-"""KataGo's speed on the same network and positions, measured by its own benchmark."""
+"""Measures KataGo's speed on the same network and positions, with its own benchmark."""
 
 import os
 import re
@@ -20,18 +20,16 @@ _RESULT = re.compile(r"numSearchThreads = +(\d+):[^\r\n]*?visits/s = ([\d.]+) nn
 
 
 class Speed(NamedTuple):
-    """Of a search: visits and evaluations of the network, a second."""
+    """Visits per second of a search, and evaluations of the network per second."""
 
     visits: float
     evaluations: float
 
 
 class KataGo:
-    """KataGo on some positions, with as many threads as make it fastest here: one a core, or two.
+    """KataGo on some positions, with one or two threads per core, whichever is faster.
 
     command: starts KataGo's benchmark with its network, such as "katago benchmark -config gtp.cfg -model FILE".
-    KataGo samples positions from a game, before any of its moves. So each position is a record of its own: its
-    stones as setup, and one move.
     """
 
     def __init__(self, command: str, positions: Sequence[Searched]) -> None:
@@ -40,19 +38,22 @@ class KataGo:
         self._threads, self._visits = [cores, 2 * cores], _FIRST_VISITS
 
     def speed(self, seconds: float) -> Speed:
-        """Return its speed in searches of about `seconds` seconds, one from each position.
+        """Return the speed of searches of about `seconds` seconds, one for each position.
 
-        Raises GoError where the command gives no result.
+        Raises GoError if the command fails or prints no speed.
         """
         with tempfile.TemporaryDirectory() as folder:
             found = [self._search(position, Path(folder) / "position.sgf") for position in self._positions]
         speeds = {threads: _together([each[threads] for each in found]) for threads in found[0]}
         fastest = max(speeds, key=speeds.__getitem__)
+        # The first call tries both numbers of threads; later ones use the faster one, for about the time asked for.
         self._threads, self._visits = [fastest], max(_FEWEST_VISITS, round(speeds[fastest].visits * seconds))
         return speeds[fastest]
 
     def _search(self, position: Searched, file: Path) -> dict[int, Speed]:
-        """Return the speeds in one position by threads."""
+        """Return the speed in one position for each number of threads."""
+        # KataGo samples positions from a game, before any of its moves. So each position gets a record with its stones
+        # as setup and one move.
         game = position.game.copy()
         game.play(game.to_play, position.reply)
         file.write_text(write_game(game), encoding="utf-8")
@@ -73,11 +74,11 @@ class KataGo:
 
 
 def _together(speeds: Sequence[Speed]) -> Speed:
-    """Return the speed of searches of equally many visits one after the other."""
+    """Return the overall speed of consecutive searches with the same number of visits each."""
     seconds = sum(1.0 / each.visits for each in speeds)
     return Speed(len(speeds) / seconds, sum(each.evaluations / each.visits for each in speeds) / seconds)
 
 
 def parse_speeds(output: str) -> dict[int, Speed]:
-    """Return the speeds by threads that a benchmark printed."""
+    """Parse the output of KataGo's benchmark: a speed for each number of threads."""
     return {int(threads): Speed(float(visits), float(rate)) for threads, visits, rate in _RESULT.findall(output)}

@@ -1,7 +1,7 @@
-"""All measurements of `keima bench`, as one JSON object or a table.
+"""Takes all measurements of `keima bench` and prints them as one JSON object or a table.
 
-Knows no budget. Every figure is the median of several runs. What is measured is built by the front
-door, which hands in the program's own command line and the evaluators by name.
+Every number is the median of several runs. The command line creates what is measured and passes it in: the command of
+this program, and the evaluators by name.
 """
 
 import sys
@@ -26,7 +26,7 @@ from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 
 EvaluatorFactories = Mapping[Names, Callable[[], Evaluator]]
-"""What makes each evaluator, by backend and precision."""
+"""Factories of the evaluators, by backend and precision."""
 PER_EVALUATOR = (
     "evaluations_per_s",
     "visits_per_s",
@@ -34,19 +34,19 @@ PER_EVALUATOR = (
     "search_share",
     "bytes_per_node",
 )
-"""Keys of figures by board size, backend and precision."""
+"""Keys of the results that depend on board size, backend and precision."""
 
 
 class Rival(Protocol):
     """Another program on the same network and positions."""
 
     def speed(self, seconds: float) -> Speed:
-        """Return its speed in searches of about `seconds` seconds."""
+        """Return the speed of searches of about `seconds` seconds."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory to measure: the engine's after one move with `visits` visits on a board."""
+    """When memory is measured: after one move with `visits` visits on a board of this size."""
 
     visits: int
     size: Size
@@ -66,12 +66,12 @@ def cli_bench(
     memory_visits: int = 0,
     playing: Sequence[str] = (),
 ) -> int:
-    """Measure, print, and return the exit status 0.
+    """Measure, print the results, and return the exit status 0.
 
-    program: the words that start this engine with `gtp` as the next one.
-    katago: the command of KataGo's benchmark with its network, see `engine.apps.bench.katago`; empty for none.
-    memory_visits: visits of the move after which memory is measured on the last of the boards; 0 for none.
-    playing: what `gtp` needs to know besides, such as the network.
+    program: the command of this program; "gtp" and its options can be appended.
+    katago: the command of KataGo's benchmark with its network, see `engine.apps.bench.katago`; "" for none.
+    memory_visits: visits of the move after which memory is measured, on the last of `sizes`; 0 for none.
+    playing: further options of `gtp`, such as the network.
     """
     effort, sizes = Effort(runs, seconds), sizes or ((9, 9), (19, 19))
     memory = Memory(memory_visits, sizes[-1]) if memory_visits else None
@@ -96,9 +96,9 @@ def measure(
     katago: str = "",
     memory: Memory | None = None,
 ) -> dict[str, Any]:
-    """Return all figures; `cold_compile_s` is None unless `cold`, which takes long, and so `memory`.
+    """Return all results. `cold_compile_s` is None unless `cold`; both `cold` and `memory` take long.
 
-    player: the words that start this engine's `gtp`, to which options can be added.
+    player: the command of this engine's `gtp`, to which options can be appended.
     """
     bar.update("start-up")
     figures = _startup(player, effort, cold=cold)
@@ -133,19 +133,19 @@ def measure(
 
 
 def _startup(player: Sequence[str], effort: Effort, *, cold: bool) -> dict[str, Any]:
-    """Return how long the first answers take."""
+    """Measure the time to the first answers, in seconds."""
     first_reply = round(effort.median(lambda: seconds_to_reply(player, "name")), 3)
     cold_compile = None
     if cold:
         with tempfile.TemporaryDirectory() as empty:
             cold_compile = round(seconds_to_reply(player, "genmove b", KEIMA_CACHE=empty), 3)
-    seconds_to_reply(player, "genmove b")  # fills the cache and the disk's cache
+    seconds_to_reply(player, "genmove b")  # not counted: it compiles kernels and fills the system's file cache
     first_move = round(effort.median(lambda: seconds_to_reply(player, "genmove b")), 3)
     return {"first_reply_s": first_reply, "first_genmove_s": first_move, "cold_compile_s": cold_compile}
 
 
 def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
-    """Return the engine's memory, None if the system does not report it."""
+    """Measure the engine's memory; return None if the system does not report it."""
     size = name_of(memory.size)
     found = resident_mib([*player, "--size", size, "--visits", str(memory.visits)])
     if found is None:
@@ -155,14 +155,15 @@ def _memory(player: Sequence[str], memory: Memory) -> dict[str, Any] | None:
 
 @dataclass
 class _Samples:
-    """What was measured of one evaluator in each run, a second: positions by batch, and visits.
+    """Rates of one evaluator in each run, per second.
 
-    alike: positions in batches as large as the search's were on average.
+    evaluations: by batch size. visits: of the search. at_search_batch: evaluations in batches of the search's mean
+    size, which the visits are compared with.
     """
 
     evaluations: dict[int, list[float]] = field(default_factory=dict)
     visits: list[float] = field(default_factory=list)
-    alike: list[float] = field(default_factory=list)
+    at_search_batch: list[float] = field(default_factory=list)
 
 
 def measure_board(
@@ -174,10 +175,10 @@ def measure_board(
     figures: dict[str, Any],
     report: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Write the speed of every evaluator, and of every search over one, on one board size, and of KataGo.
+    """Measure each evaluator, a search with each, and KataGo on one board size; write the results into `figures`.
 
-    All take turns in every run, so that whatever else the machine does slows all alike. report: called with the
-    number of runs that are over.
+    All take turns in every run, so that other load on the machine slows all of them equally. report: called with the
+    number of finished runs.
     """
     raw = {names: Measured(each, *size) for names, each in evaluators.items()}
     searches = {names: MeasuredSearch(each, searched_positions(*size)) for names, each in evaluators.items()}
@@ -194,7 +195,8 @@ def measure_board(
                 for batch, rates in sample.evaluations.items():
                     rates.append(raw[names].per_second(effort.seconds, batch))
                 sample.visits.append(searches[names].per_second(effort.seconds))
-                sample.alike.append(raw[names].per_second(effort.seconds, raw[names].nearest(searches[names].batch())))
+                batch = raw[names].nearest(searches[names].batch())
+                sample.at_search_batch.append(raw[names].per_second(effort.seconds, batch))
     finally:
         for search in searches.values():
             search.close()
@@ -204,7 +206,7 @@ def measure_board(
         measured = {
             "evaluations_per_s": {str(each): round(median(rates)) for each, rates in sample.evaluations.items()},
             "visits_per_s": round(median(sample.visits)),
-            "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.alike)},
+            "visits_over_evaluations": {"batch": batch, "ratio": _ratio(sample.visits, sample.at_search_batch)},
             "search_share": search.shares(),
             "bytes_per_node": search.bytes_per_node,
         }
@@ -215,7 +217,7 @@ def measure_board(
 
 
 def _compare(katago: dict[str, Any], name: str, rivals: Sequence[Speed], samples: Mapping[Names, _Samples]) -> None:
-    """Write KataGo's speed, and how many times as fast every evaluator is."""
+    """Write KataGo's speed, and the speed of every evaluator as a multiple of it."""
     evaluations, visits = [each.evaluations for each in rivals], [each.visits for each in rivals]
     katago["evaluations_per_s"][name] = round(median(evaluations))
     katago["visits_per_s"][name] = round(median(visits))
@@ -227,5 +229,6 @@ def _compare(katago: dict[str, Any], name: str, rivals: Sequence[Speed], samples
 
 
 def _ratio(measured: Sequence[float], others: Sequence[float]) -> float:
-    """Return the median over the runs of one speed over another, in three digits."""
+    """Return the median over the runs of `measured` / `others`, rounded to three digits."""
+    # The ratio within each run, not of the medians: the two were measured close together, under the same load.
     return float(f"{median(a / b for a, b in zip(measured, others, strict=True)):.3g}")

@@ -1,4 +1,4 @@
-"""The figures of a measurement as a table for a person."""
+"""Prints the results of `keima bench` as a table."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def print_table(figures: Mapping[str, Any]) -> None:
-    """Print the figures for a person."""
+    """Print the results as a table on stdout."""
     from rich.console import Console
     from rich.table import Table
 
@@ -21,7 +21,7 @@ def print_table(figures: Mapping[str, Any]) -> None:
             table.add_row(key.removesuffix("_s").replace("_", " "), "9", f"{figures[key]:.3f} s")
     for size, rates in figures["rollouts_per_s"].items():
         for kind, rate in rates.items():
-            table.add_row(f"{kind} rollouts/s, one core", size, f"{rate:,}")
+            table.add_row(f"{kind} playouts/s, one core", size, f"{rate:,}")
     for size, evaluations in figures["evaluations_per_s"].items():
         for backend, precision, rates in _pairs(evaluations):
             what = _title(backend, precision)
@@ -34,8 +34,8 @@ def print_table(figures: Mapping[str, Any]) -> None:
     if figures.get("memory") is not None:
         memory = figures["memory"]
         size = memory["size"]
-        table.add_row(f"resident at {memory['visits']:,} visits", size, f"{memory['resident_mib']:,.0f} MiB")
-        table.add_row("limit of the tree", size, f"{memory['tree_limit_mib']:,} MiB")
+        table.add_row(f"memory after {memory['visits']:,} visits", size, f"{memory['resident_mib']:,.0f} MiB resident")
+        table.add_row("memory limit of the tree", size, f"{memory['tree_limit_mib']:,} MiB")
     Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100, markup=False, emoji=False).print(table)
     place = figures["machine"]
     print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
@@ -54,7 +54,7 @@ def _title(backend: str, precision: str) -> str:
 
 
 def _add_search_rows(table: "Table", figures: Mapping[str, Any], size: str, backend: str, precision: str) -> None:
-    """Add the figures of the searches over one evaluator."""
+    """Add the results of the searches with one evaluator."""
 
     def value(key: str) -> Any:
         return figures[key][size][backend][precision]
@@ -69,7 +69,7 @@ def _add_search_rows(table: "Table", figures: Mapping[str, Any], size: str, back
 
 
 def _add_katago_rows(table: "Table", katago: Mapping[str, Any]) -> None:
-    """Add KataGo's speed, and how many times as fast each network evaluator is, alone and in a search."""
+    """Add KataGo's speed, and the speed of each network evaluator, alone and in a search, as a multiple of it."""
     for size, rate in katago["evaluations_per_s"].items():
         table.add_row("KataGo: evaluations/s", size, f"{rate:,}")
         table.add_row("KataGo: visits/s", size, f"{katago['visits_per_s'][size]:,}")

@@ -1,4 +1,4 @@
-"""How long a controller waits for the engine, and how much memory it takes: measured from outside."""
+"""Measures the engine as a child process: the time to its first answer, and its memory."""
 
 import os
 import re
@@ -35,20 +35,20 @@ def _engine(command: Sequence[str], **environment: str) -> Iterator["subprocess.
 
 
 def _ask(process: "subprocess.Popen[str]", command: str) -> None:
-    """Send a command and wait for its answer. Raises GoError on a failure."""
+    """Send a GTP command and wait for its answer. Raises GoError if it fails."""
     assert process.stdin and process.stdout
     process.stdin.write(f"{command}\n")
     process.stdin.flush()
     answer = process.stdout.readline()
     if not answer.startswith("="):
-        raise GoError(f"{command} was answered {answer!r} by {process.args!r}")
+        raise GoError(f"{process.args!r} answered {answer!r} to {command}")
     process.stdout.readline()
 
 
 def seconds_to_reply(player: Sequence[str], command: str, **environment: str) -> float:
-    """Return the seconds from starting the engine to its first answer on a 9x9 board, one visit a move.
+    """Return the seconds from the start of the engine to its answer to `command`, on 9x9 with one visit a move.
 
-    player: starts it with all options but these.
+    player: the engine's command without size and visits. environment: variables to set for it.
     """
     start = time.perf_counter()
     with _engine([*player, "--size", "9", "--visits", "1"], **environment) as process:
@@ -57,9 +57,9 @@ def seconds_to_reply(player: Sequence[str], command: str, **environment: str) ->
 
 
 def resident_mib(command: Sequence[str]) -> dict[str, float] | None:
-    """Return the memory that an engine holds after its first move, and the most that it held, in MiB.
+    """Return the resident memory of an engine after its first move, and its peak, in MiB.
 
-    command: starts it with all options. None if the system does not report it; Linux does.
+    None if the system does not report it: /proc is Linux's. command: the engine's command with all options.
     """
     with _engine(command) as process:
         _ask(process, "genmove b")

@@ -1,4 +1,4 @@
-"""The speed of a search, and where its time goes."""
+"""Measures the speed of a search and the share of its time in each step."""
 
 import time
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from engine.search.tree import bytes_per_node
 
 
 class MeasuredSearch:
-    """A search over one evaluator, the positions of one board size, and the seconds spent in each step."""
+    """A search with one evaluator on the positions of one board size; adds up the seconds spent in each step."""
 
     def __init__(self, evaluator: Evaluator, positions: Sequence[Searched]) -> None:
         attributes = evaluator.attributes
@@ -32,7 +32,7 @@ class MeasuredSearch:
         self._search.driver.seconds.update(dict.fromkeys(self._search.driver.seconds, 0.0))
 
     def per_second(self, seconds: float) -> float:
-        """Return the visits a second in searches of `seconds` each, from every position, beginning with empty trees."""
+        """Search every position for `seconds` seconds, each with a new tree; return the visits per second."""
         visits = elapsed = 0.0
         for position in self._positions:
             game = position.game
@@ -48,10 +48,9 @@ class MeasuredSearch:
         return self._evaluator.encode_seconds if isinstance(self._evaluator, NetworkEvaluator) else 0.0
 
     def shares(self) -> dict[str, float]:
-        """Return each step's share of the time of all workers.
+        """Return the share of each step in the total time of all workers.
 
-        encode, of networks only, is a part of evaluate. What is missing to 1 is time in which workers waited for each
-        other.
+        "encode" (networks only) is part of "evaluate". The rest is time in which workers waited for each other.
         """
         spent = dict(self._search.driver.seconds)
         is_native = self._search.driver.is_native
@@ -64,9 +63,9 @@ class MeasuredSearch:
         return {step: round(spent[step] / max(1e-9, spent["all"]), 3) for step in steps}
 
     def batch(self) -> int:
-        """Return how many positions were evaluated at a time, on average, rounded."""
+        """Return the mean number of positions in an evaluated batch, rounded."""
         return round(self._search.driver.rows / max(1, self._search.driver.answers))
 
     def close(self) -> None:
-        """Stop the search's threads; the evaluator stays."""
+        """Stop the search's threads; does not close the evaluator."""
         self._search.close()

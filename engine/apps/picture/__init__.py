@@ -1,1 +1,1 @@
-"""Positions as pictures: `svg` draws them, `cli` is the command that draws one of a record."""
+"""`keima draw`: draws positions as SVG. `svg` also draws the web page's board."""

@@ -1,4 +1,4 @@
-"""`keima draw`: a position of a game record as a picture."""
+"""The command line of `keima draw`."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from engine.settings.options import options_of
 @click.argument("out", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), required=False)
 @options_of("draw")
 def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:
-    """Draw a position of the game in RECORD, an SGF file, as SVG: into the file OUT, or on stdout (-).
+    """Draw a position of the game in RECORD, an SGF file, as SVG, to the file OUT or to stdout (-).
 
-    A number whose stone was captured, or lies on a point that was played again, is written below the board.
+    Numbered moves whose stone was captured or whose point was played again are listed below the board.
     """
     with one_line_errors():
         _draw(record, out, move, numbers)
@@ -35,7 +35,7 @@ def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None)
     if played > len(loaded.moves):
         raise GoError(f"{record}: expected a move from 0 to {len(loaded.moves)}, got {move}")
     game = loaded.game(played + 1)
-    # Stones set up in the middle of a record begin a game of their own.
+    # Setup stones in the middle of a record start a new game, so the numbers of its moves are shifted.
     drawn = picture(game, numbered_from=numbers, earlier=played - len(game.moves))
     if out is None or out == Path("-"):
         click.echo(drawn, nl=False)

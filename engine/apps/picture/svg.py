@@ -1,6 +1,6 @@
-"""Positions as pictures (SVG): stones, numbered moves, what an engine thinks of points.
+"""Draws positions as SVG: stones, numbered moves, ownership, and marks with an engine's statistics.
 
-Knows no search and no file: what is drawn on the stones is handed in as marks.
+Reads no file and runs no search; callers pass in the marks.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,28 +13,28 @@ from engine.records.diagram import star_points
 from engine.vertex import GTP_COLUMNS, NO_POINT, PASS, format_vertex, points, row_column
 
 UNIT = 40
-"""Pixels between two lines. The point of column x and row y, both from 0 at the top left, lies at UNIT * (x + 1.5)
-and UNIT * (y + 1.5)."""
+"""Pixels between two lines. The point in column x and row y, both from 0 at the top left, has the coordinates
+UNIT * (x + 1.5) and UNIT * (y + 1.5)."""
 _EDGE = 1.5
 _WOOD, _LINE, _TEXT = "#e6bf73", "#5a4424", "#3d2e17"
 _STONES = {BLACK: ("url(#black)", "#ffffff"), WHITE: ("url(#white)", "#111111")}
-"""The paint of a stone, and of what is written on it, by color."""
+"""Fill of a stone, and color of the text on it, by stone color."""
 _DEFINITIONS = (
     '<defs><radialGradient id="black" cx="0.35" cy="0.3" r="0.75"><stop offset="0" stop-color="#6b6b6b"/>'
     '<stop offset="1" stop-color="#0c0c0c"/></radialGradient><radialGradient id="white" cx="0.35" cy="0.3" r="0.8">'
     '<stop offset="0" stop-color="#ffffff"/><stop offset="1" stop-color="#cfcac0"/></radialGradient></defs>'
 )
 _NOTE_LINE = 0.55
-"""Height of a line below the board, in units."""
+"""Height of a text line below the board, in units."""
 _NOTES_LETTERS = 5
-"""In a line below the board, for each of its columns."""
+"""Characters of a text line below the board for each column of the board."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What is said of a point: short lines in a disc, the first one large.
+    """A disc with short lines of text on a point; the first line is large.
 
-    strength: from 0, pale, to 1. is_best: has a color of its own.
+    strength: opacity, from 0 (pale) to 1. is_best: draws the disc in another color.
     """
 
     vertex: int
@@ -54,9 +54,9 @@ def picture(
 ) -> str:
     """Return the present position of a game as an SVG document.
 
-    numbered_from: the first move whose stone carries its number; other numbered moves are listed below the board.
-    earlier: moves that were played before the game's first one, which is move 1 without any.
-    ownership: [area] in policy order, 1 Black's, -1 White's. dead: vertices.
+    numbered_from: the first move to number. Numbers of stones that are no longer visible are listed below the board.
+    earlier: number of moves before the game's first one, added to all numbers.
+    ownership: [area] in policy order, 1 Black's, -1 White's. dead: vertices of stones to draw pale.
     """
     numbered = [] if numbered_from is None else _numbered(game, numbered_from, earlier)
     numbers = {vertex: number for number, vertex in numbered if vertex != PASS and game.color_at(vertex) != EMPTY}
@@ -79,12 +79,12 @@ def picture(
 
 
 def _numbered(game: Game, first: int, earlier: int) -> list[tuple[int, int]]:
-    """Return the moves from a number on, each with its number."""
+    """Return (number, vertex) of the moves from number `first` on."""
     return [(number, vertex) for number, (_, vertex) in enumerate(game.moves, earlier + 1) if number >= first]
 
 
 def _notes(game: Game, moves: list[tuple[int, int]]) -> list[str]:
-    """Return lines that list moves by their numbers."""
+    """Return lines of text such as "12 at D4, 15 pass"."""
     lines: list[str] = []
     for number, vertex in moves:
         place = "pass" if vertex == PASS else f"at {format_vertex(vertex, game.width, game.height)}"
@@ -122,7 +122,7 @@ class _Drawing:
                 self._text(x, top + row * UNIT, str(game.height - row), size, _TEXT)
 
     def ownership(self, ownership: Sequence[float]) -> None:
-        """Draw squares in the owners' colors, as large as the ownership is sure."""
+        """Draw squares in the owners' colors; their size grows with the certainty of the ownership."""
         for vertex, owned in zip(points(self._game.width, self._game.height), ownership, strict=True):
             side = abs(owned) * 0.9 * UNIT
             if side < 0.1 * UNIT:

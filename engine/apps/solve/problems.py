@@ -91,7 +91,7 @@ def rank_order(rank: str) -> tuple[int, int]:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not empty, each with its number, from 1."""
     try:
-        # By the first bytes, not by the suffix: a downloaded file often has lost its .gz, or was unpacked and kept it.
+        # By the first bytes, not by the suffix: a renamed file can be read, too.
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else path.open("rb") as file:
