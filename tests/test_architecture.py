@@ -45,8 +45,7 @@ NUMBA_INTERNALS = "engine.native.numba_internals"
 DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "typeof", "types"}
 """What other files than `NUMBA_INTERNALS` import from numba; numba's documentation has all of it."""
 ONLY_IMPORTER = {
-    "matplotlib": {"engine.apps.solve.plot"}
-    | {f"engine.train.{name}" for name in ("learning.plot", "generations.rating_plot", "data.accuracy_report")},
+    "matplotlib": {"engine.support.plots"},
     "numba": NATIVE_ROOM,
     "llvmlite": NATIVE_ROOM,
     "openvino": {"engine.nets.openvino_graph.runtime"},

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from engine.nets.spec import NetSpec, parameters
 from engine.nets.summary import Output, Part, Run, folded, gflop, outputs, parts
 
+_SIDES = (9, 13, 19)
 _WIDTH = 760
 _MARGIN = 24
 _GAP = 20
@@ -59,6 +60,12 @@ def largest_board(spec: NetSpec) -> tuple[int, int]:
     smallest, largest = spec.board_sizes
     side = min(max(19, smallest), largest)
     return side, side
+
+
+def sides_of(spec: NetSpec) -> list[int]:
+    """Return the boards that a network is examined on."""
+    smallest, largest = spec.board_sizes
+    return [side for side in _SIDES if smallest <= side <= largest] or [largest]
 
 
 def _subtitle(spec: NetSpec) -> str:

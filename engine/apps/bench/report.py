@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.apps.bench.effort import NO_PRECISION
+from engine.support.tables import print_tables
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
 def print_table(figures: Mapping[str, Any]) -> None:
     """Print the results as a table on stdout."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("what", "board", "figure", title="keima bench")
@@ -36,7 +36,7 @@ def print_table(figures: Mapping[str, Any]) -> None:
         size = memory["size"]
         table.add_row(f"memory after {memory['visits']:,} visits", size, f"{memory['resident_mib']:,.0f} MiB resident")
         table.add_row("memory limit of the tree", size, f"{memory['tree_limit_mib']:,} MiB")
-    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100, markup=False, emoji=False).print(table)
+    print_tables(sys.stdout, [table])
     place = figures["machine"]
     print(f"{place['cores']} cores, {place['processor']}: {' '.join(place['instruction_sets'])}")
     print(", ".join(f"{name} {version}" for name, version in figures["versions"].items()))

@@ -16,6 +16,7 @@ from engine.support.files import claimed, write_atomically
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, interrupting
+from engine.support.tables import print_tables
 
 
 def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
@@ -41,15 +42,11 @@ def cli_match(options: MatchOptions, *, stdout: IO[str] | None = None, stderr: I
 
 
 def _show(screen: IO[str], settings: MatchSettings, records: list[GameRecord]) -> None:
-    from rich.console import Console
-
     games = f"{len(records)} of {len(settings.fixtures())} games"
     handicap = f"handicap {settings.handicap}, " if settings.handicap else ""
     board = f"{settings.width}x{settings.height}, {handicap}komi {settings.komi:g}, {settings.rules}"
     clock = "" if settings.time is None else f", {clock_text(settings.time)}"
-    console = Console(file=screen, width=None if screen.isatty() else 120, markup=False, emoji=False)
-    for table in tables(records, settings, f"{games}, {board}{clock}"):
-        console.print(table)
+    print_tables(screen, tables(records, settings, f"{games}, {board}{clock}"))
 
 
 def _show_progress(bar: ProgressBar, settings: MatchSettings, seen: set[int], records: list[GameRecord]) -> None:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from engine.color import BLACK, WHITE, for_color, opponent
 from engine.evaluators.raw import RawEvaluation, RawNetwork
 from engine.game import Game
+from engine.nets.drawing import sides_of
 from engine.nets.spec import NetSpec
 from engine.rules import TROMP_TAYLOR
 from engine.symmetry import COUNT, map_policy
 from engine.vertex import format_vertex, from_policy_index, parse_vertex, point_at
 
 KOMI = 7.5
-_SIDES = (9, 13, 19)
 SMALLEST_RACE = 9
 SMALLEST_WON = 4
 """Side of the smallest board with room to be won by three quarters, or to be about even."""
@@ -90,12 +90,6 @@ def capturing_race(side: int) -> Setup:
         tuple(parse_vertex(name, side, side) for name in names.split()) for names in (_RACE_BLACK, _RACE_WHITE)
     )
     return Setup(side, black, white)
-
-
-def sides_of(spec: NetSpec) -> list[int]:
-    """Return the boards that a network is examined on."""
-    smallest, largest = spec.board_sizes
-    return [side for side in _SIDES if smallest <= side <= largest] or [largest]
 
 
 def canaries(network: RawNetwork, spec: NetSpec) -> Iterator[Finding]:

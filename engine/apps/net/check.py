@@ -16,7 +16,6 @@ from engine.apps.net.canaries import (
     canaries,
     capturing_race,
     empty_board,
-    sides_of,
     won_by_black,
 )
 from engine.apps.net.golden import Comparison, compare, compare_answers, records_of, tolerances_for
@@ -31,6 +30,7 @@ from engine.evaluators.factory import (
 )
 from engine.evaluators.finding import find_network
 from engine.evaluators.network import NetworkEvaluator
+from engine.nets.drawing import sides_of
 from engine.nets.spec import NetSpec
 from engine.symmetry import COUNT
 from weights.registry import load

@@ -3,7 +3,6 @@
 Imports numpy, and nothing that could evaluate the network: any file is explained on any machine.
 """
 
-import io
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,20 +11,17 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from engine.evaluators.finding import find_network
-from engine.nets.drawing import largest_board, svg
+from engine.nets.drawing import largest_board, sides_of, svg
 from engine.nets.spec import NetSpec, WeightsError, describe, parameters
 from engine.nets.summary import Part, folded, gflop, multiply_adds, outputs, parts
 from engine.support.files import write_atomically
 from engine.support.json_text import json_text
+from engine.support.tables import print_tables
 from weights.registry import format_of, load
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_SIDES = (9, 13, 19)
-"""Board sizes for which the work of an evaluation is reported."""
-_PLAIN_WIDTH = 1000
-"""Columns into a pipe: no line of a table is folded there."""
 _INDENT = "  "
 
 
@@ -73,7 +69,7 @@ def facts(spec: NetSpec, file: Path, *, inputs: bool = False, tensors: bool = Fa
         "channels": spec.channels,
         "parameters": parameters(spec),
         "parameter_bytes": 4 * parameters(spec),
-        "gflop": {f"{side}x{side}": round(gflop(spec, side, side), 6) for side in _sides(spec)},
+        "gflop": {f"{side}x{side}": round(gflop(spec, side, side), 6) for side in sides_of(spec)},
         "multiply_adds": multiply_adds(spec, width, height),
         "multiply_adds_on": f"{width}x{height}",
         "layers": [asdict(part) for part in parts(spec, width, height)],
@@ -97,12 +93,6 @@ def input_lines(spec: NetSpec) -> list[str]:
     return lines
 
 
-def _sides(spec: NetSpec) -> list[int]:
-    """Return the board sizes to report: the usual ones that the network knows, or its largest."""
-    smallest, largest = spec.board_sizes
-    return [side for side in _SIDES if smallest <= side <= largest] or [largest]
-
-
 def _input_names(spec: NetSpec) -> tuple[Sequence[str], Sequence[str]]:
     """Return the names of planes and of globals. Raises WeightsError for an encoder that Keima has not."""
     # Encoders are kernels; nothing else here needs the compiler.
@@ -117,17 +107,8 @@ def _input_names(spec: NetSpec) -> tuple[Sequence[str], Sequence[str]]:
 
 def _print(screen: IO[str], spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> None:
     """Print tables on a terminal, and the same as plain lines into a pipe."""
-    from rich.console import Console
-
-    is_terminal = screen.isatty()
-    target = screen if is_terminal else io.StringIO()
-    console = Console(file=target, width=None if is_terminal else _PLAIN_WIDTH, highlight=False, markup=False)
-    for index, table in enumerate(_tables(spec, file, inputs=inputs, tensors=tensors)):
-        if index:
-            console.print()
-        console.print(table)
-    if isinstance(target, io.StringIO):
-        screen.writelines(line.rstrip() + "\n" for line in target.getvalue().splitlines())
+    apart = [each for table in _tables(spec, file, inputs=inputs, tensors=tensors) for each in ("", table)]
+    print_tables(screen, apart[1:])
 
 
 def _tables(spec: NetSpec, file: Path, *, inputs: bool, tensors: bool) -> "Iterator[Table]":
@@ -161,7 +142,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
 def _fact_rows(spec: NetSpec, file: Path) -> list[tuple[str, str]]:
     smallest, largest = spec.board_sizes
     size = file.stat().st_size
-    work = ", ".join(f"{gflop(spec, side, side):.3g} GFLOP on {side}x{side}" for side in _sides(spec))
+    work = ", ".join(f"{gflop(spec, side, side):.3g} GFLOP on {side}x{side}" for side in sides_of(spec))
     inputs = f"{spec.planes} planes, {spec.globals} globals" + (f", {spec.metadata} metadata" if spec.metadata else "")
     return [
         ("name", spec.name),

@@ -18,8 +18,10 @@ from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, write_atomically
 from engine.support.json_text import json_text
+from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED
+from engine.support.tables import print_tables
 from engine.vertex import MAX_SIZE
 
 
@@ -111,11 +113,7 @@ def _title(settings: SolveSettings) -> str:
 
 
 def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSettings) -> None:
-    from rich.console import Console
-
-    console = Console(file=screen, width=None if screen.isatty() else 140, markup=False, emoji=False)
-    for table in tables(answers, f"{len(answers)} of {wanted} problems searched: {_title(settings)}"):
-        console.print(table)
+    print_tables(screen, tables(answers, f"{len(answers)} of {wanted} problems searched: {_title(settings)}"))
 
 
 def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO[str]) -> None:
@@ -127,7 +125,7 @@ def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO
 
     try:
         picture = plot(answers, _title(settings))
-    except ImportError as error:
-        errors.write(f"keima solve: no plot: matplotlib is missing (pip install 'keima[plot]'): {error}\n")
+    except NoMatplotlib as error:
+        errors.write(f"keima solve: {error}\n")
     else:
         write_atomically(out / "solved.png", picture)

@@ -1,38 +1,32 @@
-"""Plots a run: percent solved against visits, by kind and by rank. The only file here that imports matplotlib."""
+"""Plots a run: percent solved against visits, by kind and by rank."""
 
 from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from engine.apps.solve.report import Grouping, Row, groupings, rank_bands, total
 from engine.apps.solve.solver import Answer
+from engine.support.plots import new_figure, png
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from engine.support.plots import Axes
 
 _LEAST_PROBLEMS = 10
 """Groups with fewer problems are not drawn: their lines would show chance."""
 _INCHES = (5.5, 4.8)
-_DPI = 110
 
 
 def plot(answers: Sequence[Answer], title: str) -> bytes:
     """Return a PNG with one panel for each grouping; groups of fewer than ten problems are left out.
 
-    Raises ImportError if matplotlib is not installed.
+    Raises NoMatplotlib.
     """
-    # Not pyplot, which chooses a window system and keeps every figure in memory.
-    from matplotlib.figure import Figure
-
     panels = [rank_bands(answers) if each.title == "rank" else each for each in groupings(answers)]
     width, height = _INCHES
-    figure = Figure(figsize=(width * len(panels), height), layout="constrained")
+    figure = new_figure(width * len(panels), height)
     figure.suptitle(title)
     for axes, grouping in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         _draw(axes, answers[0].visits, grouping, total(answers))
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=_DPI)
-    return picture.getvalue()
+    return png(figure)
 
 
 def _draw(axes: "Axes", visits: Sequence[int], grouping: Grouping, everything: Row) -> None:

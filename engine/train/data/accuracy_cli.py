@@ -16,11 +16,10 @@ from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
+from engine.support.tables import print_tables
 
 if TYPE_CHECKING:
     from engine.train.data.accuracy import Accuracy
-
-_TABLE_WIDTH = 150
 
 
 @click.command("test", cls=Command)
@@ -79,17 +78,14 @@ def _test(
 
 
 def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> None:
-    from rich.console import Console
-
     from engine.train.data.accuracy_report import accuracy_table
 
     if as_json:
         click.echo(json_text({"records": [str(path) for path in records], **asdict(accuracy)}))
         return
-    console = Console(width=None if sys.stdout.isatty() else _TABLE_WIDTH)
-    console.print(accuracy_table(accuracy))
+    print_tables(sys.stdout, [accuracy_table(accuracy)])
     for reason, count in accuracy.skipped.items():
-        console.print(f"{count} records left out: {reason}")
+        click.echo(f"{count} records left out: {reason}")
 
 
 @click.command("samples", cls=Command)

@@ -1,18 +1,14 @@
 """Formats a network's accuracy as a table and as a plot."""
 
-from io import BytesIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from engine.errors import GoError
+from engine.support.plots import new_figure, png
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from engine.train.data.accuracy import Accuracy, Figures
-
-_INCHES = (7.0, 4.0)
-_DPI = 110
 
 
 def accuracy_table(accuracy: "Accuracy") -> "Table":
@@ -63,15 +59,9 @@ def _number(value: float, digits: int) -> str:
 
 
 def plot_accuracy(accuracy: "Accuracy") -> bytes:
-    """Return a PNG of value error and policy accuracy by move number. Raises GoError if matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise GoError("plots need matplotlib, which is not installed: pip install keima[plot]") from error
-
+    """Return a PNG of value error and policy accuracy by move number. Raises NoMatplotlib."""
     labels = [figures.label for figures in accuracy.by_ply]
-    # `Figure` without pyplot needs no display and keeps no global state.
-    figure = Figure(figsize=_INCHES, layout="constrained")
+    figure = new_figure(7.0, 4.0)
     axes = figure.subplots()
     axes.plot(labels, [figures.value_error for figures in accuracy.by_ply], marker="o", color="tab:blue")
     axes.set_xlabel("move")
@@ -84,6 +74,4 @@ def plot_accuracy(accuracy: "Accuracy") -> bytes:
     shares.set_ylim(0, 100)
     axes.set_title(f"{accuracy.network}, {accuracy.games} games", fontsize="medium")
     axes.tick_params(axis="x", rotation=45)
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=_DPI)
-    return picture.getvalue()
+    return png(figure)

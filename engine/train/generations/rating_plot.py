@@ -1,23 +1,18 @@
 """Plots the rating curve: Elo over hours and over generations, with the fixed opponents as lines."""
 
 from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING
 
+from engine.support.plots import new_figure, png
 from engine.train.generations.rating import MatchLine, Point, curve, generation_of, ratings
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_INCHES = (11.0, 4.5)
-_DPI = 150
+    from engine.support.plots import Axes
 
 
 def plot_ratings(lines: Sequence[MatchLine], title: str) -> bytes:
-    """Return a PNG with two panels. Raises ImportError if matplotlib is not installed."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_INCHES, layout="constrained")
+    """Return a PNG with two panels. Raises NoMatplotlib."""
+    figure = new_figure(11.0, 4.5)
     figure.suptitle(title, parse_math=False)
     points = curve(lines)
     opponents = {player: each.elo for player, each in ratings(lines).items() if generation_of(player) is None}
@@ -25,9 +20,7 @@ def plot_ratings(lines: Sequence[MatchLine], title: str) -> bytes:
     _draw(by_hours, points, [point.hours for point in points], opponents, "hours")
     _draw(by_generation, points, [point.generation for point in points], opponents, "generation")
     by_hours.set_ylabel("Elo above the random network")
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=_DPI)
-    return picture.getvalue()
+    return png(figure, dpi=150)
 
 
 def _draw(

@@ -16,8 +16,10 @@ from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.support.files import claimed
 from engine.support.json_text import json_text
+from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
+from engine.support.tables import print_tables
 
 if TYPE_CHECKING:
     from engine.train.games.selfplay_workers import SelfplayWorkers
@@ -69,15 +71,11 @@ def zero(
 
 
 def _show_status(run: Path, stdout: IO[str]) -> None:
-    from rich.console import Console
-
     from engine.train.generations.zero_config import require_run
     from engine.train.generations.zero_report import read_progress, tables
 
     require_run(run)
-    console = Console(file=stdout, width=None if stdout.isatty() else 140)
-    for table in tables(read_progress(run)):
-        console.print(table)
+    print_tables(stdout, tables(read_progress(run)))
 
 
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
@@ -162,8 +160,8 @@ def write_reports(folder: Path, stderr: IO[str]) -> None:
     write_atomically(folder / "ratings.json", json_text(summary(lines), indent=1) + "\n")
     try:
         write_atomically(folder / "ratings.png", plot_ratings(lines, folder.name))
-    except ImportError as error:
-        stderr.write(f"keima zero: no plot without matplotlib (pip install 'keima[plot]'): {error}\n")
+    except NoMatplotlib as error:
+        stderr.write(f"keima zero: {error}\n")
 
 
 def _figures(figures: "Figures") -> str:

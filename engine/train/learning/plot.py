@@ -1,15 +1,15 @@
 """Plots a training run as PNG: the parts of the loss, accuracy and learning rate by step."""
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import GoError
+from engine.support.plots import new_figure, png
 from engine.train.learning.metrics import METRICS_FILE, read_metrics
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from engine.support.plots import Axes
 
 _EXACT = ("learning_rate",)
 _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -26,7 +26,6 @@ _PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _COLUMNS = 2
 _INCHES = (6.0, 2.8)
-_DPI = 110
 _RAW_ALPHA = 0.25
 
 
@@ -35,20 +34,15 @@ def plot_run(run: Path, window: int = 20) -> bytes:
 
     window: maximum lines of the moving average. The learning rate is not averaged.
 
-    Raises GoError if there are no metrics or matplotlib is not installed.
+    Raises GoError if there are no metrics, and NoMatplotlib.
     """
     lines = read_metrics(run)
     if not lines:
         raise GoError(f"{run / METRICS_FILE}: no metrics: is this the folder of a training run?")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise GoError("plots need matplotlib, which is not installed: pip install keima[plot]") from error
-
     panels = [(title, names) for title, names in _PANELS if any(name in line for name in names for line in lines)]
     rows = -(-len(panels) // _COLUMNS)
     width, height = _INCHES
-    figure = Figure(figsize=(width * _COLUMNS, height * rows), layout="constrained")
+    figure = new_figure(width * _COLUMNS, height * rows)
     figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}", parse_math=False)
     places = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
     usual = max(1, min(window, len(lines) // 10))
@@ -56,9 +50,7 @@ def plot_run(run: Path, window: int = 20) -> bytes:
         _draw(axes, title, lines, names, 1 if names == _EXACT else usual)
     for axes in places[len(panels) :]:
         axes.set_visible(False)
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=_DPI)
-    return picture.getvalue()
+    return png(figure)
 
 
 def moving_average(values: Sequence[float], window: int) -> list[float]:

@@ -14,6 +14,7 @@ from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
+from engine.support.tables import print_tables
 from engine.train.data.batches import IteratorSource, Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
@@ -121,7 +122,6 @@ def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
     if options["as_json"]:
         stdout.write(json_text(figures, indent=1) + "\n")
         return 0
-    from rich.console import Console
     from rich.table import Table
 
     title = f"training {figures['network']} on {figures['device']}, {figures['threads']} threads"
@@ -129,5 +129,5 @@ def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:
     for row in figures["figures"]:
         limit, share = f"{row['limit_samples_per_s']:.4g}", f"{row['share']:.0%}"
         table.add_row(row["size"], str(row["batch"]), row["precision"], f"{row['samples_per_s']:.4g}", limit, share)
-    Console(file=stdout).print(table)
+    print_tables(stdout, [table])
     return 0

@@ -103,7 +103,7 @@ def test_without_matplotlib_there_is_no_plot_and_a_word_of_it(tmp_path: Path, mo
     monkeypatch.setattr(builtins, "__import__", absent)
     status, _, stderr = run(SolveSettings(capture_file(tmp_path), (1, 5)), tmp_path / "out")
     assert status == 0
-    assert "no plot: matplotlib is missing" in stderr
+    assert "plots need matplotlib, which is not installed" in stderr
     assert not (tmp_path / "out" / "solved.png").exists()
 
 

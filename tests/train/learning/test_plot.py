@@ -42,7 +42,7 @@ def test_a_folder_without_metrics_is_named(tmp_path: Path) -> None:
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_metrics(tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(GoError, match=r"pip install keima\[plot\]"):
+    with pytest.raises(GoError, match=r"pip install 'keima\[plot\]'"):
         plot_run(tmp_path)
 
 
