@@ -6,6 +6,7 @@ of its own, and imports nothing heavy before a command needs it: a GTP controlle
 answers while numpy, numba and the network still load.
 """
 
+import io
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,7 @@ class FrontDoor(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put `gtp` before options that are not the group's own."""
-        if not args or (args[0].startswith("-") and args[0] not in {"--help", "-h", "--version"}):
+        if not args or (args[0].startswith("-") and args[0] not in {"--help", "-h", "--version", "--licenses"}):
             args = ["gtp", *args]
         return super().parse_args(ctx, args)
 
@@ -154,11 +155,30 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
     )
 
 
+def print_licenses(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the licenses of Keima and of what it needs, and exit, if asked to."""
+    if value and not ctx.resilient_parsing:
+        from engine.support.licenses import licenses
+
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # names of authors, on a console of few characters
+        click.echo("".join(licenses()), nl=False)
+        ctx.exit()
+
+
 @click.group(
     cls=FrontDoor,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="keima")
+@click.option(
+    "--licenses",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_licenses,
+    help="Print the licenses of Keima and of the packages that it needs, and exit.",
+)
 def main() -> None:
     """Keima, a Go engine. Without a command: gtp."""
 

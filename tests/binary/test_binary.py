@@ -1,6 +1,7 @@
 """The frozen program that `make binary` built plays anywhere, for anyone, and compiles nothing."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,10 @@ PROGRAM = "keima.exe" if sys.platform == "win32" else "keima"
 NOBODY = 65534
 READY = "GTP ready, beginning main protocol loop\n"
 """What LizGoban waits for, all that an undisturbed session says on stderr."""
+FOREIGN = ("engine", "gtp", "weights", "keima", "numpy")
+"""Packages of these names that are not ours lie in the folder where the program starts, and on PYTHONPATH."""
+COPYLEFT = ("readline", "gdbm", "libdb-", "_dbm")
+"""Parts of Python's own library that are under the GPL or the AGPL, or load what is."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +42,11 @@ def place() -> Iterator[Path]:
     try:
         shutil.copytree(BUILT, folder / "keima", symlinks=True)
         (folder / "empty").mkdir()
-        for path in (folder, folder / "empty"):
+        for name in FOREIGN:
+            package = folder / "empty" / name
+            package.mkdir()
+            (package / "__init__.py").write_text('raise RuntimeError(f"{__name__} is not Keima\'s")\n')
+        for path in (folder, *folder.glob("empty/**")):
             path.chmod(0o755)
         yield folder
     finally:
@@ -45,15 +54,18 @@ def place() -> Iterator[Path]:
 
 
 def start(place: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start the program in an empty folder with a home that is not there; as nobody where root may do so."""
+    """Start the program with a home that is not there, as nobody where root may do so, amid foreign packages.
+
+    They lie in the current folder, which is on PYTHONPATH, too.
+    """
     homeless = {name: str(place / "absent") for name in ("HOME", "LOCALAPPDATA", "USERPROFILE", "XDG_CACHE_HOME")}
-    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "KEIMA_CACHE"}}
+    kept = {name: value for name, value in os.environ.items() if name != "KEIMA_CACHE"}
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root else {}
     return subprocess.Popen(
         [str(place / "keima" / PROGRAM), *arguments],
         cwd=place / "empty",
-        env={**kept, **homeless},
+        env={**kept, **homeless, "PYTHONPATH": str(place / "empty")},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -79,6 +91,32 @@ def leave(process: subprocess.Popen[str]) -> None:
     """Send `quit`; check that nothing but replies was written, and that no kernel was compiled."""
     output, errors = process.communicate("quit\n", timeout=20)
     assert (output, errors, process.returncode) == ("= \n\n", READY, 0)
+
+
+def test_the_foreign_packages_are_found_by_others(place: Path) -> None:
+    for name in FOREIGN:
+        command = [sys.executable, "-c", f"import {name}"]
+        found = subprocess.run(command, cwd=place / "empty", capture_output=True, text=True)
+        assert f"RuntimeError: {name} is not Keima's" in found.stderr
+
+
+def test_it_prints_the_license_of_everything_inside(place: Path) -> None:
+    process = start(place, "--licenses")
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (0, "")
+    assert "The Keima developers" in output
+    assert 'David J Wu ("lightvector")' in output
+    headings = re.findall(r"^=+\n(.+)\n=+$", output, re.MULTILINE)
+    names = {heading.split()[0].lower() for heading in headings}
+    assert {"python", "numpy", "numba", "llvmlite", "openvino", "click", "rich", "sgfmill", "pyinstaller"} <= names
+    assert (place / "keima" / "LICENSE").is_file()
+    assert (place / "keima" / "THIRD-PARTY.txt").is_file()
+
+
+def test_nothing_inside_is_under_the_gpl(place: Path) -> None:
+    files = [path.name for path in (place / "keima").rglob("*") if path.is_file()]
+    assert len(files) > 50
+    assert [name for name in files if any(part in name for part in COPYLEFT)] == []
 
 
 def test_the_handshake_is_answered(place: Path) -> None:
