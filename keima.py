@@ -16,7 +16,6 @@ import click
 from engine import __version__
 from engine.rules import parse_rules
 from engine.settings.command import Group, search_keys
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_config, read_settings, refuse_unused, search_params
 from engine.support.logs import start_logging
@@ -220,8 +219,7 @@ def play(**options: Any) -> None:
     params = player_params(options)
     limits = Limits(visits=options["visits"], seconds=options["seconds"])
     passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "level", "sgf")}
-    with one_line_errors():
-        sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
+    sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
 
 
 if __name__ == "__main__":

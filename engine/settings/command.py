@@ -1,6 +1,7 @@
 """The click command class of all commands: `--help` groups options under headings, `--help-all` adds expert options."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -42,6 +43,11 @@ class Command(click.Command):
             help="Show all options, those for experts too, and exit.",
         )
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors of the user are one line instead of a traceback."""
+        with _one_line_errors():
+            return super().invoke(ctx)
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, --help-all and --help."""
         *params, help_option = super().get_params(ctx)
@@ -73,6 +79,24 @@ def _help_text(setting: Setting) -> str:
     default = setting.default_text or shown(setting.default) or ("off" if setting.default is False else "none")
     allowed = ", ".join(setting.choices) or setting.bounds
     return f"{setting.help}  [default: {default}{f'; {allowed}' if allowed else ''}]"
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Turn GoError, WeightsError and OSError into a ClickException of one line; other errors pass through."""
+    try:
+        yield
+    except ValueError as error:
+        # Late: only a command that failed pays for these imports.
+        from engine.errors import GoError
+        from engine.nets.spec import WeightsError
+
+        if not isinstance(error, GoError | WeightsError):
+            raise
+        raise click.ClickException(" ".join(str(error).split())) from error
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        raise click.ClickException(f"{place}{error.strerror or error}") from error
 
 
 class Group(click.Group):

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from engine.settings.command import Group
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
@@ -45,10 +44,9 @@ def dqn(**options: Any) -> None:
     RUN is the directory of the run: dqn.safetensors, and metrics.jsonl with the share of points against random moves.
     A run cannot be resumed.
     """
-    with one_line_errors():
-        from engine.train.study.dqn_run import cli_dqn
+    from engine.train.study.dqn_run import cli_dqn
 
-        sys.exit(cli_dqn(options, sys.stdout))
+    sys.exit(cli_dqn(options, sys.stdout))
 
 
 @train.command(keys=_training_keys)
@@ -62,10 +60,9 @@ def run(**options: Any) -> None:
 
     On several GPUs: torchrun --nproc-per-node N -m keima train run ...
     """
-    with one_line_errors():
-        from engine.train.learning.train_commands import cli_run
+    from engine.train.learning.train_commands import cli_run
 
-        sys.exit(cli_run(options, sys.stdout, sys.stderr))
+    sys.exit(cli_run(options, sys.stdout, sys.stderr))
 
 
 @train.command()
@@ -73,20 +70,18 @@ def run(**options: Any) -> None:
 @options_of("train plot")
 def plot(run: Path, out: Path | None, window: int) -> None:
     """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
-    with one_line_errors():
-        from engine.support.files import write_atomically
-        from engine.train.learning.plot import plot_run
+    from engine.support.files import write_atomically
+    from engine.train.learning.plot import plot_run
 
-        path = out or run / "metrics.png"
-        write_atomically(path, plot_run(run, window))
-        click.echo(path)
+    path = out or run / "metrics.png"
+    write_atomically(path, plot_run(run, window))
+    click.echo(path)
 
 
 @train.command(keys=_training_keys)
 @options_of("train bench")
 def bench(**options: Any) -> None:
     """Measure the samples per second of training, next to what the machine's matrix products would allow."""
-    with one_line_errors():
-        from engine.train.learning.train_commands import cli_bench
+    from engine.train.learning.train_commands import cli_bench
 
-        sys.exit(cli_bench(options, sys.stdout))
+    sys.exit(cli_bench(options, sys.stdout))

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from engine.settings.command import Command, require_options_of
-from engine.settings.one_line_errors import one_line_errors
 from engine.support.installation import installed_program
 from gtp.controllers.texts import CONTROLLERS, OTHER_NAMES, configuration
 from gtp.stderr import write_lines
@@ -29,9 +28,8 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
     chosen = CONTROLLERS[OTHER_NAMES.get(controller, controller)]
     # A misspelled option would otherwise show up only when the controller starts the engine.
     require_options_of(ctx, chosen.verb, options)
-    with one_line_errors():
-        _require_networks(options)
-        text = configuration(chosen, installed_program(), _with_full_paths(options))
+    _require_networks(options)
+    text = configuration(chosen, installed_program(), _with_full_paths(options))
     click.echo(text, nl=False)
     write_lines([chosen.advice_on(sys.platform)])
 

@@ -14,7 +14,6 @@ from click.core import ParameterSource
 
 from engine.errors import GoError
 from engine.settings.command import Command, search_keys
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 from engine.settings.table import default_of, settings_on
@@ -51,15 +50,14 @@ def analysis(ctx: click.Context, /, **options: Any) -> None:
     start_logging(options["log_level"])
     refuse_unused(options)
     limits = {name: options[name] for name in ("visits", "seconds") if _is_given(ctx, name)}
-    with one_line_errors():
-        given = _assignments(options)
-        settings = replace(_settings(given, options), **limits)
-        threads = options["analysis_threads"] or _thread_count(given)
-        if options["benchmark"] is not None:
-            sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
-        sink = take_stdout()
-        equipment = _equipment(settings, threads, options)
-        _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])
+    given = _assignments(options)
+    settings = replace(_settings(given, options), **limits)
+    threads = options["analysis_threads"] or _thread_count(given)
+    if options["benchmark"] is not None:
+        sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
+    sink = take_stdout()
+    equipment = _equipment(settings, threads, options)
+    _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])
 
 
 def _assignments(options: dict[str, Any]) -> Assignments:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import refuse_unused
 from engine.support.command_line import joined, startable
@@ -58,7 +57,7 @@ def bench(**options: Any) -> None:
     }
     rival = ""
     playing = ["--threads", str(count), "--net", file or NO_NETWORK]
-    with one_line_errors(), interrupting():
+    with interrupting():
         if file is not None:
             from engine.evaluators.backends import to_compare
             from engine.evaluators.finding import find_network

@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 
 
@@ -23,5 +22,4 @@ def match(**options: Any) -> None:
     from engine.apps.match.cli import cli_match
     from engine.apps.match.options import MatchOptions
 
-    with one_line_errors():
-        sys.exit(cli_match(MatchOptions(**options)))
+    sys.exit(cli_match(MatchOptions(**options)))

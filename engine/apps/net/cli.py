@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from engine.settings.command import Group
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 
 
@@ -25,10 +24,9 @@ def net() -> None:
 @options_of("net info")
 def info(file: str, **options: Any) -> None:
     """Describe a network file: architecture, sizes, encoder, outputs, origin."""
-    with one_line_errors():
-        from engine.apps.net.info import cli_info
+    from engine.apps.net.info import cli_info
 
-        cli_info(file, **options)
+    cli_info(file, **options)
 
 
 @net.command()
@@ -39,13 +37,12 @@ def check(file: str, golden: tuple[Path, ...], profile: str | None, positions: b
 
     The exit status is 1 if anything is wrong. An untrained network fails the positions.
     """
-    with one_line_errors():
-        from engine.apps.net.check import cli_check
-        from engine.evaluators.factory import Computing
+    from engine.apps.net.check import cli_check
+    from engine.evaluators.factory import Computing
 
-        records = [str(path) for path in golden]
-        computing = Computing.of(options)
-        sys.exit(cli_check(file, golden=records, computing=computing, profile=profile, positions=positions))
+    records = [str(path) for path in golden]
+    computing = Computing.of(options)
+    sys.exit(cli_check(file, golden=records, computing=computing, profile=profile, positions=positions))
 
 
 @net.command()
@@ -57,10 +54,9 @@ def convert(source: str, target: str, to: str | None, name: str | None, force: b
 
     OUT is read back and compared before it takes its place.
     """
-    with one_line_errors():
-        from engine.apps.net.convert import cli_convert
+    from engine.apps.net.convert import cli_convert
 
-        cli_convert(source, target, to=to, name=name, force=force)
+    cli_convert(source, target, to=to, name=name, force=force)
 
 
 @net.command()
@@ -72,7 +68,6 @@ def average(target: str, sources: tuple[str, ...], shares: tuple[float, ...], na
 
     All must have the same architecture. Shares are taken in proportion.
     """
-    with one_line_errors():
-        from engine.apps.net.average import cli_average
+    from engine.apps.net.average import cli_average
 
-        cli_average(target, sources, shares, name=name, force=force)
+    cli_average(target, sources, shares, name=name, force=force)

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 
 
@@ -18,8 +17,7 @@ def draw(record: Path, out: Path | None, move: int | None, numbers: int | None) 
 
     Numbered moves whose stone was captured or whose point was played again are listed below the board.
     """
-    with one_line_errors():
-        _draw(record, out, move, numbers)
+    _draw(record, out, move, numbers)
 
 
 def _draw(record: Path, out: Path | None, move: int | None, numbers: int | None) -> None:

@@ -8,7 +8,6 @@ import click
 
 from engine.apps.solve.settings import SolveSettings
 from engine.settings.command import Command, search_keys
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.searching import read_settings, refuse_unused, search_params
 
@@ -49,5 +48,4 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
         search=tuple(sorted(settings.items())),
         **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
     )
-    with one_line_errors():
-        sys.exit(cli_solve(asked, lambda: open_named_evaluator(options), params, out=out, as_json=as_json))
+    sys.exit(cli_solve(asked, lambda: open_named_evaluator(options), params, out=out, as_json=as_json))

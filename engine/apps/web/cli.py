@@ -10,7 +10,6 @@ import click
 
 from engine.color import BLACK, WHITE
 from engine.settings.command import Command, require_options_of
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.command_line import joined
 from engine.support.installation import installed_program
@@ -39,8 +38,7 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
     start_logging("warning")
-    with one_line_errors():
-        _serve(engine, **asked)
+    _serve(engine, **asked)
 
 
 # One parameter for each option of the command: click passes them on by name.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 @options_of("train test")
 def accuracy_command(net: str, **options: Any) -> None:
     """Test a network, without a search, on held-out games: how well it predicts moves, results, owners and scores."""
-    with one_line_errors():
-        _test(net, **options)
+    _test(net, **options)
 
 
 # Its parameters are the options of `keima train test`; click passes them by name.
@@ -92,9 +90,8 @@ def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> 
 @options_of("train samples")
 def samples_command(**options: Any) -> None:
     """Turn game records into shards of samples, and print positions a second."""
-    with one_line_errors():
-        from engine.support.files import claimed
-        from engine.train.data.record_shards import make_shards
+    from engine.support.files import claimed
+    from engine.train.data.record_shards import make_shards
 
-        with claimed(options["out"]):
-            make_shards(**options)
+    with claimed(options["out"]):
+        make_shards(**options)

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.support.files import claimed
@@ -44,8 +43,7 @@ def selfplay(**options: Any) -> None:
     OUT is the directory of the games (games.sgfl, one SGF a line) and of the samples, by board size. A run that was
     stopped at any moment, even killed, goes on with the same command; it loses at most the games in progress.
     """
-    with one_line_errors():
-        sys.exit(cli_selfplay(options, sys.stdout, sys.stderr))
+    sys.exit(cli_selfplay(options, sys.stdout, sys.stderr))
 
 
 def cli_selfplay(options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
@@ -36,8 +35,7 @@ def gate_command(**options: Any) -> None:
     Openings are drawn from the networks' policies, and each is played twice with changed colors. Example, after
     fine-tuning: keima train gate RUN/net.safetensors BEST.safetensors --promote BEST.safetensors
     """
-    with one_line_errors():
-        sys.exit(0 if _is_promoted(**options) else REFUSED)
+    sys.exit(0 if _is_promoted(**options) else REFUSED)
 
 
 # Its parameters are the command's options; click passes them by name, and `rule` collects those of `GateSettings`.

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.support.files import claimed
@@ -57,17 +56,16 @@ def zero(
     RUN is the directory of the run: the networks of all generations, their games, report.md and ratings.png. A run
     that was stopped at any moment, even killed, goes on with the same command and the settings of RUN/config.toml.
     """
-    with one_line_errors():
-        if status:
-            _show_status(run, sys.stdout)
-            return
-        from engine.train.generations.zero_config import config_of_run
+    if status:
+        _show_status(run, sys.stdout)
+        return
+    from engine.train.generations.zero_config import config_of_run
 
-        config = config_of_run(run, preset, settings, hours, generations)
-        if address is not None and config.run.komi_gain:
-            raise click.UsageError("--ray plays with one komi: begin the run with --set run.komi_gain=0")
-        with claimed(run):
-            sys.exit(_learn(run, config, address, sys.stderr))
+    config = config_of_run(run, preset, settings, hours, generations)
+    if address is not None and config.run.komi_gain:
+        raise click.UsageError("--ray plays with one komi: begin the run with --set run.komi_gain=0")
+    with claimed(run):
+        sys.exit(_learn(run, config, address, sys.stderr))
 
 
 def _show_status(run: Path, stdout: IO[str]) -> None:

@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from engine.settings.command import Command
-from engine.settings.one_line_errors import one_line_errors
 from engine.settings.options import options_of
 from engine.support.files import claimed
 from engine.support.progress import ProgressBar
@@ -37,8 +36,7 @@ def distill(**options: Any) -> None:
     `keima train run --samples OUT` trains on it. A run stopped at any moment goes on with the same command.
     Games that are held out for measuring are passed over.
     """
-    with one_line_errors():
-        sys.exit(cli_distill(options, sys.stderr))
+    sys.exit(cli_distill(options, sys.stderr))
 
 
 def cli_distill(options: dict[str, Any], stderr: IO[str]) -> int:
