@@ -92,7 +92,7 @@ def selfplay(
     run = SelfplayRun(settings, evaluator, store, queue, seed, report, adviser, provenance)
     run.counted.to_play, run.counted.done = games, len(store.done)
     stats = run.play(stop or threading.Event())
-    store.finish()
+    store.finish(games)
     return stats
 
 

@@ -1,6 +1,6 @@
 """The folder of a self-play run, which stores finished games and their samples so that a crash loses none of them.
 
-    games.sgfl              one finished game per line, its number in the round (RO)
+    games.sgfl              one finished game per line, its number in the round (RO); in order once all are finished
     9x9/shard-000000.safetensors ...    samples, see `engine.train.data.samples`
     pending/9x9-000012.safetensors ...  samples of single games that do not fill a shard yet
     selfplay.json           settings that decide how games are played
@@ -8,6 +8,9 @@
 A game's samples are written before its line, and the line marks it as finished. The record is also stored with the
 samples, so that a line lost in a crash can be added later. Shards list their games: a pending file whose game is in a
 shard was left by a crash and is deleted.
+
+Shards are cut from the games in the order of their numbers, not of their ends. So a run that is killed, and resumed
+however often, leaves the same files as one that is not: what is in a shard depends on the games alone.
 """
 
 import hashlib
@@ -15,7 +18,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.support.files import append_line, whole_lines
+from engine.support.files import append_line, whole_lines, write_atomically
 from engine.support.run_folder import keep_settings
 from engine.train.data.samples import SUFFIX, BadSamples, Samples, concatenate, read_shard, shard_info, write_shard
 
@@ -50,8 +53,10 @@ class Store:
         self.samples = 0
         lines = whole_lines(folder / RECORDS)
         self.done = {number for line in lines for number in _numbers(line)}
-        self._waiting: dict[tuple[int, int], list[tuple[Path, Samples]]] = {}
+        self._waiting: dict[tuple[int, int], dict[int, tuple[Path, Samples]]] = {}
+        self._unfinished = 0
         self._recover()
+        self._advance()
 
     def _recover(self) -> None:
         """Complete the writes that a crash interrupted, and load the games that are in no shard yet."""
@@ -65,7 +70,7 @@ class Store:
             if number not in self.done:
                 append_line(self._folder / RECORDS, info.provenance[_RECORD])
                 self.done.add(number)
-            self._waiting.setdefault((info.width, info.height), []).append((path, concatenate([read_shard(path)])))
+            self._waiting.setdefault((info.width, info.height), {})[number] = path, concatenate([read_shard(path)])
         for partial in self._folder.rglob("*.part"):
             partial.unlink()
 
@@ -75,30 +80,61 @@ class Store:
         if len(samples):
             path = self._pending / f"{size[0]}x{size[1]}-{number:06d}{SUFFIX}"
             write_shard(path, samples, {_GAME: str(number), _RECORD: record})
-            self._waiting.setdefault(size, []).append((path, samples))
+            self._waiting.setdefault(size, {})[number] = path, samples
         append_line(self._folder / RECORDS, record)
         self.done.add(number)
         self.samples += len(samples)
-        if sum(len(each) for _, each in self._waiting.get(size, ())) >= self._shard_samples:
-            self._write_shard(size)
+        self._advance()
 
-    def _write_shard(self, size: tuple[int, int]) -> None:
-        """Write all pending samples of a board size into a shard."""
-        waiting = self._waiting.pop(size)
+    def _advance(self) -> None:
+        """Write the shards that are full of games before the first unfinished one."""
+        while self._unfinished in self.done:
+            self._unfinished += 1
+        self._cut_shards(self._unfinished)
+
+    def _cut_shards(self, below: int | None, is_last: bool = False) -> None:
+        """Write the full shards of pending games with numbers less than `below`; with `is_last`, also the rest."""
+        for size, waiting in self._waiting.items():
+            numbers, count = list[int](), 0
+            for number in sorted(each for each in waiting if below is None or each < below):
+                numbers.append(number)
+                count += len(waiting[number][1])
+                if count >= self._shard_samples:
+                    self._write_shard(size, numbers)
+                    numbers, count = [], 0
+            if numbers and is_last:
+                self._write_shard(size, numbers)
+
+    def _write_shard(self, size: tuple[int, int], numbers: list[int]) -> None:
+        """Write the pending samples of some games of a board size into a shard."""
+        games = [self._waiting[size].pop(number) for number in numbers]
         folder = self._folder / f"{size[0]}x{size[1]}"
         folder.mkdir(exist_ok=True)
         taken = [int(match[1]) for path in folder.iterdir() if (match := _SHARD.fullmatch(path.name))]
-        numbers = [str(int(path.stem.rpartition("-")[2])) for path, _ in waiting]
         path = folder / f"shard-{max(taken, default=-1) + 1:06d}{SUFFIX}"
-        write_shard(path, concatenate([each for _, each in waiting]), self._provenance | {_GAMES: " ".join(numbers)})
+        listed = {_GAMES: " ".join(map(str, numbers))}
+        write_shard(path, concatenate([samples for _, samples in games]), self._provenance | listed)
         # Only now: after a crash between the two, the shard's list of games shows which pending files are stored.
-        for pending, _ in waiting:
+        for pending, _ in games:
             pending.unlink()
 
-    def finish(self) -> None:
-        """Write the pending samples into shards, even if these are not full."""
-        for size in list(self._waiting):
-            self._write_shard(size)
+    def finish(self, games: int | None = None) -> None:
+        """Write the last shards, which need not be full, and put the records in order, if the run is complete.
+
+        games: the number of games of the run; while one of them is missing, nothing is written. None: the run has no
+        end, and all games so far are written.
+        """
+        if games is not None and self._unfinished < games:
+            return
+        self._cut_shards(games, is_last=True)
+        if games is not None:
+            self._sort_records()
+
+    def _sort_records(self) -> None:
+        lines = whole_lines(self._folder / RECORDS)
+        ordered = sorted(lines, key=lambda line: _numbers(line)[:1])
+        if lines != ordered:
+            write_atomically(self._folder / RECORDS, "".join(f"{line}\n" for line in ordered))
 
 
 def _numbers(record: str) -> list[int]:

@@ -176,7 +176,7 @@ class SelfplayWorkers:
                         stats.done, stats.seconds = len(store.done), round(time.perf_counter() - begun, 3)
                         if report is not None:
                             report(stats)
-        store.finish()
+        store.finish(task.games)
         return stats
 
     def _received(self, connection: Connection) -> _Finished | _Counted:

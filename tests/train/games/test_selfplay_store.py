@@ -1,0 +1,68 @@
+"""The folder of self-play: the same files, however often the run was interrupted and in whatever order games end."""
+
+import hashlib
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
+from engine.train.data.samples import read_shard, shard_info
+from engine.train.games.selfplay import decisive_settings, selfplay
+from engine.train.games.selfplay_store import Store
+from tests.search.fakes import FakeEvaluator
+from tests.train.games.test_selfplay import TINY, play, records
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Return a digest of each file of a run by its name."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+class Ending(FakeEvaluator):
+    """Ends a run after a number of evaluations."""
+
+    def __init__(self, evaluations: int) -> None:
+        super().__init__()
+        self.stop, self.left = threading.Event(), evaluations
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        self.left -= 1
+        if self.left < 0:
+            self.stop.set()
+        super().evaluate(positions, count, out)
+
+
+def test_a_run_that_was_interrupted_leaves_the_files_of_one_that_was_not(tmp_path: Path) -> None:
+    settings = replace(TINY, sizes=(4, 5), shard_samples=20, games_at_once=4)
+    evaluator = Ending(1 << 20)
+    selfplay(settings, evaluator, tmp_path / "whole", 16, 1)
+    whole, evaluations = files_of(tmp_path / "whole"), (1 << 20) - evaluator.left
+    assert len([name for name in whole if "shard-" in name]) > 3
+    for _ in range(2):
+        evaluator = Ending(evaluations // 3)
+        selfplay(settings, evaluator, tmp_path / "parts", 16, 1, stop=evaluator.stop)
+        assert evaluator.stop.is_set()
+        assert any("pending" in name for name in files_of(tmp_path / "parts"))
+    selfplay(settings, FakeEvaluator(), tmp_path / "parts", 16, 1)
+    assert files_of(tmp_path / "parts") == whole
+
+
+def test_games_that_end_in_another_order_leave_the_same_files(tmp_path: Path) -> None:
+    settings = decisive_settings(TINY, 1)
+    play(tmp_path / "games", 8, shard_samples=1)
+    shards = sorted((tmp_path / "games" / "5x5").glob("*.safetensors"))
+    games = {int(shard_info(path).provenance["games"]): read_shard(path) for path in shards}
+    lines = records(tmp_path / "games")
+    found = []
+    for order in (range(8), (7, 1, 0, 2, 5, 6, 3, 4)):
+        folder = tmp_path / str(len(found))
+        for number in order:  # opened anew for each game, as after a kill
+            Store(folder, settings, {}, 20).add(number, games[number], lines[number])
+        store = Store(folder, settings, {}, 20)
+        store.finish(9)
+        assert list((folder / "pending").iterdir())  # one game is missing
+        store.finish(8)
+        found.append(files_of(folder))
+    assert found[0] == found[1]
