@@ -36,6 +36,7 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+_GAME_OPTIONS = ("size", "komi", "rules", "color", "handicap", "level", "record", "sgf")
 LOADED_LATE = (
     "analysis",
     "bench",
@@ -218,7 +219,7 @@ def play(**options: Any) -> None:
     start_logging(options["log_level"])
     params = player_params(options)
     limits = Limits(visits=options["visits"], seconds=options["seconds"])
-    passed_on = {name: options[name] for name in ("size", "komi", "rules", "color", "level", "sgf")}
+    passed_on = {name: options[name] for name in _GAME_OPTIONS}
     sys.exit(cli_play(partial(make_player, params, options), limits, **passed_on))
 
 

@@ -10,7 +10,9 @@ from typing import IO, TYPE_CHECKING
 from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
+from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.records.diagram import showboard
+from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
@@ -44,22 +46,29 @@ def cli_play(
     komi: float = _PLAY["komi"].default,
     rules: str = _PLAY["rules"].default,
     color: str = _PLAY["color"].default,
+    handicap: int = _PLAY["handicap"].default,
     level: int = _PLAY["level"].default,
+    record: str | Path | None = None,
     sgf: str | Path | None = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Play one game and return the exit status: 0, 130 after an interruption, 2 for bad rules.
+    """Play one game and return the exit status: 0, 130 after an interruption, 2 for bad rules or a bad handicap.
 
     make_player: creates the player for a width and height. limits: of the engine's search for a move or a hint.
     level: of the engine's moves; hints have full strength. color: the person's.
+    record: an SGF file that is continued from its end; its size, komi and rules go before the options'.
     sgf: where the game is saved; by default keima-DATE-TIME.sgf in the current directory.
-    Raises OSError if the game cannot be saved there.
+    Raises OSError if the game cannot be saved there or the record cannot be read.
     """
     output = stdout or sys.stdout
-    width, height = (size, size) if isinstance(size, int) else size
     try:
-        parsed = parse_rules(rules)
+        if record is None:
+            game = _new_game(size, parse_rules(rules), komi, handicap)
+        elif handicap:
+            raise GoError("--handicap is for a new game; a record has its own stones")
+        else:
+            game = _continued(Path(record), parse_rules(rules), komi)
     except GoError as error:
         output.write(f"keima play: {error}\n")
         return 2
@@ -68,14 +77,11 @@ def cli_play(
     if stdin is None and isinstance(sys.stdin, TextIOWrapper):
         # A byte that is not valid in the terminal's encoding becomes an unknown command, not a crash.
         sys.stdin.reconfigure(errors="replace")
-    player = make_player(width, height)
+    player = make_player(game.width, game.height)
     try:
         return play_terminal(
             player,
-            width,
-            height,
-            parsed,
-            komi,
+            game,
             WHITE if color.lower() in ("white", "w") else BLACK,
             limits=limits,
             level=level,
@@ -87,13 +93,29 @@ def cli_play(
         player.close()
 
 
-# More than 8 parameters: those of one game and the streams; `cli_play` passes its options through.
+def _new_game(size: int | tuple[int, int], rules: Rules, komi: float, handicap: int) -> Game:
+    """Return a game before its first move. Raises GoError if the board does not have that fixed handicap."""
+    width, height = (size, size) if isinstance(size, int) else size
+    game = Game(width, height, rules=rules, komi=komi)
+    if handicap:
+        try:
+            game.place_handicap(fixed_handicap_points(handicap, width, height))
+        except IllegalMove:
+            most = max_fixed_handicap(width, height)
+            possible = f"2 to {most} stones" if most else "none"
+            raise GoError(f"--handicap: expected {possible} on {width}x{height}, got {handicap}") from None
+    return game
+
+
+def _continued(path: Path, rules: Rules, komi: float) -> Game:
+    """Return the game at the end of a record; rules and komi are for a record without. Raises GoError, OSError."""
+    record = load_sgf(path)
+    return record.game(rules=record.rules or rules, komi=komi if record.komi is None else record.komi)
+
+
 def play_terminal(
     player: "Player",
-    width: int,
-    height: int,
-    rules: Rules,
-    komi: float,
+    game: Game,
     human_color: int,
     *,
     limits: "Limits",
@@ -102,11 +124,10 @@ def play_terminal(
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Play one game over the given streams and return the exit status: 0, or 130 after Ctrl-C, SIGTERM or SIGHUP.
+    """Play a game to its end over the given streams; return the exit status: 0, or 130 after Ctrl-C, SIGTERM, SIGHUP.
 
     A game with moves is saved to `sgf_path` however it stops; None saves nothing.
     """
-    game = Game(width, height, rules=rules, komi=komi)
     session = _Session(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
     try:
         with interrupting():
@@ -219,7 +240,7 @@ class _Session:
 
     def _hint(self) -> None:
         decision = self._player.genmove(self._game.copy(), self._human, self._limits_of_hints)
-        chance = "" if decision.winrate is None else f" (winrate {decision.winrate:.0%})"
+        chance = "" if decision.winrate is None else f"; {color_name(self._human)} then wins {decision.winrate:.0%}"
         advice = "resign" if decision.resign else f"play {self._name(decision.vertex)}"
         self.say(f"{self._player.name} would {advice}{chance}.")
 

@@ -13,7 +13,7 @@ from engine.color import BLACK, WHITE, opponent
 from engine.game import Game
 from engine.players import Decision, Limits
 from engine.records.sgf import load_sgf
-from engine.rules import CHINESE, TROMP_TAYLOR
+from engine.rules import CHINESE, TROMP_TAYLOR, parse_rules
 from engine.vertex import PASS, format_vertex, parse_vertex
 
 
@@ -74,10 +74,7 @@ def play(player: ScriptedPlayer, typed: str, sgf: Path | None = None, human: int
     screen = io.StringIO()
     status = play_terminal(
         player,
-        5,
-        5,
-        TROMP_TAYLOR,
-        0.5,
+        Game(5, 5, rules=TROMP_TAYLOR, komi=0.5),
         human,
         limits=LIMITS,
         sgf_path=sgf,
@@ -175,7 +172,7 @@ def test_a_hint_is_shown_and_not_played(tmp_path: Path) -> None:
     sgf = tmp_path / "game.sgf"
     player = ScriptedPlayer("B2", "C4")
     _, shown = play(player, "hint C3 quit", sgf)
-    assert "Script would play B2 (winrate 25%)." in shown
+    assert "Script would play B2; black then wins 25%." in shown
     assert player.calls[0][1] == BLACK
     assert moves_of(sgf) == ["C3", "C4"]
     assert "Script would resign." in play(ScriptedPlayer("resign"), "hint quit")[1]
@@ -255,10 +252,7 @@ def test_ctrl_c_saves_the_game(tmp_path: Path) -> None:
     screen = io.StringIO()
     status = play_terminal(
         ScriptedPlayer("C4"),
-        5,
-        5,
-        CHINESE,
-        7.5,
+        Game(5, 5, rules=CHINESE, komi=7.5),
         BLACK,
         limits=LIMITS,
         sgf_path=sgf,
@@ -316,3 +310,57 @@ def test_unknown_rules_are_status_2() -> None:
     status, shown = command(ScriptedPlayer, "quit", rules="nobody's")
     assert status == 2
     assert shown.startswith("keima play: unknown rules")
+
+
+def test_a_handicap_game_begins_with_white_and_is_saved_with_its_stones(tmp_path: Path) -> None:
+    player = ScriptedPlayer("E5")
+    status, shown = command(lambda: player, "D3 quit", size=9, handicap=2, sgf=tmp_path / "x.sgf")
+    assert status == 0
+    assert player.calls[0][:2] == (0, WHITE)
+    saved = load_sgf(tmp_path / "x.sgf")
+    assert saved.handicap == 2
+    assert [format_vertex(vertex, 9, 9) for _, vertex in saved.moves[:2]] == ["E5", "D3"]
+    assert "Illegal move" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": 9, "handicap": 1}, "--handicap: expected 2 to 9 stones on 9x9, got 1"),
+        ({"size": 8, "handicap": 5}, "--handicap: expected 2 to 4 stones on 8x8, got 5"),
+        ({"size": 5, "handicap": 2}, "--handicap: expected none on 5x5, got 2"),
+        ({"record": "x.sgf", "handicap": 2}, "--handicap is for a new game; a record has its own stones"),
+    ],
+)
+def test_a_handicap_that_cannot_be_is_status_2(options: dict[str, object], message: str) -> None:
+    assert command(ScriptedPlayer, "quit", **options) == (2, f"keima play: {message}\n")
+
+
+def test_a_record_is_continued_with_its_size_komi_and_rules(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("(;GM[1]SZ[7]KM[3.5]RU[Japanese];B[cc];W[ee];B[ce])")
+    player = ScriptedPlayer("E5", "E4")
+    options = {"record": tmp_path / "old.sgf", "sgf": tmp_path / "new.sgf"}
+    status, shown = command(lambda: player, "C4 quit", **options)
+    assert status == 0
+    assert "Illegal move" not in shown
+    assert player.calls[0][:2] == (3, WHITE)
+    saved = load_sgf(tmp_path / "new.sgf")
+    assert (saved.width, saved.komi, saved.rules and saved.rules.scoring) == (7, 3.5, parse_rules("japanese").scoring)
+    assert len(saved.moves) == 6
+    assert (tmp_path / "old.sgf").read_text().endswith("B[ce])")
+
+
+def test_a_record_without_rules_and_komi_takes_those_of_the_options(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("(;GM[1]SZ[5];B[cc])")
+    options = {"record": tmp_path / "old.sgf", "rules": "aga", "komi": 5.5, "color": "white"}
+    command(ScriptedPlayer, "C4 quit", sgf=tmp_path / "new.sgf", **options)
+    text = (tmp_path / "new.sgf").read_text()
+    assert "KM[5.5]" in text
+    assert "RU[AGA]" in text
+
+
+def test_a_damaged_record_is_status_2_and_named(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("no game")
+    status, shown = command(ScriptedPlayer, "quit", record=tmp_path / "old.sgf")
+    assert status == 2
+    assert "old.sgf" in shown

@@ -55,7 +55,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.PLAY,
-        ("web", "match", FORM),
+        ("play", "web", "match", FORM),
         integer(
             "handicap",
             "Handicap stones on the fixed points; 0 for none, else 2 or more.",
@@ -236,6 +236,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("play",),
+        input_file("record", "Game record (SGF) to continue from its end, with its size, komi and rules."),
         output_file("sgf", "File to save the game in.", default_text="keima-DATE-TIME.sgf"),
     ),
     *under(
