@@ -46,7 +46,7 @@ class _Progress(event.Listener):  # type: ignore[misc]
             if directory and not is_frozen():
                 remove_old_caches(directory)
             if not _is_terminal():
-                say("keima: compiling kernels, once after each update ...\n")
+                say("keima: compiling kernels, once after each update; this takes about a minute ...\n")
         self.compilations += 1
         name = event.data["dispatcher"].py_func.__qualname__
         _log.info("compiling %s", name)

@@ -11,6 +11,8 @@ from engine.settings.setting import Heading, Setting
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import SEARCH
 
+OPTIONAL_PACKAGES = {"torch": "train", "tensorboard": "train", "matplotlib": "plot", "ray": "ray"}
+"""Packages that Keima plays without, and the extra of the distribution that installs each."""
 KEYS = "Keys of --set"
 """The heading in `--help-all` of what --set takes."""
 _ALL = "keima.help_all"
@@ -52,6 +54,19 @@ class Command(click.Command):
         """Return the parameters of the command, --help-all and --help."""
         *params, help_option = super().get_params(ctx)
         return [*params, self._help_all, help_option]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. A missing optional package is an error of one line that says how to install it."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            extra = OPTIONAL_PACKAGES.get(package)
+            if extra is None:
+                raise
+            raise click.ClickException(
+                f"{ctx.command_path} needs {package}: make install EXTRAS={extra}, or pip install 'keima[{extra}]'"
+            ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""

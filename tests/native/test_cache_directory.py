@@ -44,7 +44,7 @@ def test_a_kernel_is_compiled_once_and_then_loaded(tmp_path: Path) -> None:
     [directory] = cache.iterdir()
     assert first.stdout == f"3 1 {directory}\n"
     assert second.stdout == f"3 0 {directory}\n"
-    assert first.stderr == "keima: compiling kernels, once after each update ...\n"
+    assert first.stderr == "keima: compiling kernels, once after each update; this takes about a minute ...\n"
     assert second.stderr == ""
 
 

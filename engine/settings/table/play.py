@@ -23,6 +23,7 @@ DEFAULT_RULES = "chinese-kgs"
 """Default wherever a person plays: Chinese rules as controllers and servers use them, with positional superko."""
 MATCH_RULES = "tromp-taylor"
 """Default where programs play each other: scoring needs no agreement on dead stones."""
+_CONFIG = output_file("config", "TOML file: option names as keys, and search parameters in a [search] table.")
 _PERSPECTIVES = ("SIDETOMOVE", "BLACK", "WHITE")
 _PEOPLE = ("person", "engine")
 
@@ -239,11 +240,8 @@ PLAY_ROWS: tuple[Setting, ...] = (
         input_file("record", "Game record (SGF) to continue from its end, with its size, komi and rules."),
         output_file("sgf", "File to save the game in.", default_text="keima-DATE-TIME.sgf"),
     ),
-    *under(
-        Heading.DATA,
-        ("gtp", "play"),
-        output_file("config", "TOML file: option names as keys, and search parameters in a [search] table."),
-    ),
+    *under(Heading.DATA, ("gtp",), _CONFIG),
+    *under(Heading.EXPERT, ("play",), _CONFIG),
     *under(
         Heading.DATA,
         ("analysis",),
