@@ -47,26 +47,13 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors of the user are one line instead of a traceback."""
-        with _one_line_errors():
+        with _one_line_errors(ctx.command_path):
             return super().invoke(ctx)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, --help-all and --help."""
         *params, help_option = super().get_params(ctx)
         return [*params, self._help_all, help_option]
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. A missing optional package is an error of one line that says how to install it."""
-        try:
-            return super().invoke(ctx)
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            extra = OPTIONAL_PACKAGES.get(package)
-            if extra is None:
-                raise
-            raise click.ClickException(
-                f"{ctx.command_path} needs {package}: make install EXTRAS={extra}, or pip install 'keima[{extra}]'"
-            ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
@@ -97,8 +84,12 @@ def _help_text(setting: Setting) -> str:
 
 
 @contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """Turn GoError, WeightsError and OSError into a ClickException of one line; other errors pass through."""
+def _one_line_errors(command: str) -> Iterator[None]:
+    """Turn errors of the user into a ClickException of one line; other errors pass through.
+
+    They are GoError, WeightsError, OSError, and an optional package that is not installed.
+    command: its full name, for the message.
+    """
     try:
         yield
     except ValueError as error:
@@ -112,6 +103,13 @@ def _one_line_errors() -> Iterator[None]:
     except OSError as error:
         place = "" if error.filename is None else f"{error.filename}: "
         raise click.ClickException(f"{place}{error.strerror or error}") from error
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        extra = OPTIONAL_PACKAGES.get(package)
+        if extra is None:
+            raise
+        install = f"make install EXTRAS={extra}, or pip install 'keima[{extra}]'"
+        raise click.ClickException(f"{command} needs {package}: {install}") from error
 
 
 class Group(click.Group):

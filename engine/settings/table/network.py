@@ -8,6 +8,12 @@ BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
 _COMPUTING = (*_SEARCHING, "analysis", "net check", "selfplay", "distill", "train test", "train gate")
+_PROFILE = text(
+    "profile",
+    "Players for a human network to imitate, such as rank_5k.",
+    flags=("--human-profile",),
+    metavar="PROFILE",
+)
 
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
@@ -76,13 +82,9 @@ NETWORK_ROWS: tuple[Setting, ...] = (
             AUTO,
             choices=BACKENDS,
         ),
-        text(
-            "profile",
-            "Players for a human network to imitate, such as rank_5k.",
-            flags=("--human-profile",),
-            metavar="PROFILE",
-        ),
     ),
+    *under(Heading.NETWORK, tuple(surface for surface in _COMPUTING if surface != "play"), _PROFILE),
+    *under(Heading.EXPERT, ("play",), _PROFILE._replace(reason="A person at the terminal has a short first screen.")),
     *under(
         Heading.EXPERT,
         _COMPUTING,

@@ -241,7 +241,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
         output_file("sgf", "File to save the game in.", default_text="keima-DATE-TIME.sgf"),
     ),
     *under(Heading.DATA, ("gtp",), _CONFIG),
-    *under(Heading.EXPERT, ("play",), _CONFIG),
+    *under(Heading.EXPERT, ("play",), _CONFIG._replace(reason="A person at the terminal has a short first screen.")),
     *under(
         Heading.DATA,
         ("analysis",),
