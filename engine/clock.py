@@ -187,11 +187,6 @@ class Clock:
         side = self._sides[color]
         return (side.period, side.count) if side.in_overtime else (side.main, 0)
 
-    def budget(self, color: int, move_number: int, area: int) -> float | None:
-        """Return the planned seconds of `allotment`, or None without a time limit."""
-        allotment = self.allotment(color, move_number, area)
-        return None if allotment is None else allotment.seconds
-
     def allotment(self, color: int, move_number: int, area: int) -> Allotment | None:
         """Return the time for a color's next move, or None without a time limit.
 

@@ -111,12 +111,6 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
     return points[BLACK] + prisoners[BLACK] - points[WHITE] - prisoners[WHITE] - taxed - game.fixed_bonus
 
 
-def tromp_taylor_score(game: Game) -> float:
-    """Return the literal Tromp-Taylor score: every stone on the board is alive; with komi."""
-    black, white = _count_literally(game.board)
-    return black - white - game.white_bonus
-
-
 def format_score(score: float) -> str:
     """Format a Black-positive score: "B+3.5", "W+2" or "0"."""
     if score == 0:
@@ -182,18 +176,3 @@ def _eye_spaces(board: Board, group: set[int], not_own_stone: NDArray[np.bool_])
             eyes.append(_region(seed, member, board))
             seen |= eyes[-1]
     return eyes
-
-
-def _count_literally(board: Board) -> tuple[int, int]:
-    colors, width = board[COLOR], int(board[HEADER, WIDTH])
-    black, white = int(np.count_nonzero(colors == BLACK)), int(np.count_nonzero(colors == WHITE))
-    seen: set[int] = set()
-    for seed in np.flatnonzero(colors == EMPTY).tolist():
-        if seed in seen:
-            continue
-        region = _region(seed, colors == EMPTY, board)
-        seen |= region
-        touched = {int(colors[neighbor]) for vertex in region for neighbor in neighbors(vertex, width)}
-        black += len(region) if BLACK in touched and WHITE not in touched else 0
-        white += len(region) if WHITE in touched and BLACK not in touched else 0
-    return black, white

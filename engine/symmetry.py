@@ -24,12 +24,6 @@ def applicable(width: int, height: int) -> range:
     return range(COUNT if width == height else TRANSPOSE)
 
 
-def inverse(symmetry: int) -> int:
-    """Return the symmetry that undoes this one."""
-    # All are their own inverse but the two quarter turns, which undo each other.
-    return {5: 6, 6: 5}.get(symmetry, symmetry)
-
-
 def compose(first: int, second: int) -> int:
     """Return the symmetry that applies `first`, then `second`."""
     flips = second & 3

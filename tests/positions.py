@@ -77,3 +77,9 @@ def batch_of(games: Sequence[Game], colors: Sequence[int] = ()) -> PositionBatch
     for row, game in enumerate(games):
         write_position(game, colors[row] if colors else game.to_play, positions, row)
     return positions
+
+
+def inverse(symmetry: int) -> int:
+    """Return the symmetry that undoes this one."""
+    # All are their own inverse but the two quarter turns, which undo each other.
+    return {5: 6, 6: 5}.get(symmetry, symmetry)

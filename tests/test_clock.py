@@ -24,6 +24,12 @@ class Hands:
         return self.time
 
 
+def budget_of(clock: Clock, color: int, move_number: int, area: int) -> float | None:
+    """Return the planned seconds of a color's next move, None without a time limit."""
+    allotment = clock.allotment(color, move_number, area)
+    return None if allotment is None else allotment.seconds
+
+
 def think(clock: Clock, hands: Hands, color: int, seconds: float) -> None:
     clock.start(color)
     hands.time += seconds
@@ -48,15 +54,15 @@ def test_time_settings_mean_what_gtp_says(arguments: tuple[int, int, int], setti
 @pytest.mark.parametrize("settings", [None, NO_LIMIT])
 def test_without_a_limit_there_is_no_budget(settings: TimeSettings | None) -> None:
     clock = Clock(settings)
-    assert clock.budget(BLACK, 0, 361) is None
+    assert budget_of(clock, BLACK, 0, 361) is None
     clock.set_time_left(BLACK, 0, 0)
-    assert clock.budget(BLACK, 0, 361) is None
+    assert budget_of(clock, BLACK, 0, 361) is None
 
 
 def test_time_left_without_settings_is_taken_for_absolute_time() -> None:
     clock = Clock()
     clock.set_time_left(WHITE, 60, 0)
-    budget = clock.budget(WHITE, 0, 361)
+    budget = budget_of(clock, WHITE, 0, 361)
     assert budget is not None
     assert 0 < budget < 1
 
@@ -64,14 +70,14 @@ def test_time_left_without_settings_is_taken_for_absolute_time() -> None:
 def test_explicitly_no_limit_stays_so_whatever_time_left_says() -> None:
     clock = Clock(NO_LIMIT)
     clock.set_time_left(WHITE, 60, 0)
-    assert clock.budget(WHITE, 0, 361) is None
+    assert budget_of(clock, WHITE, 0, 361) is None
 
 
 @pytest.mark.parametrize(("lag", "least", "most"), [(0.0, 5.0, 5.0), (0.5, 4.5, 4.5), (3.0, 4.0, 4.0)])
 def test_five_seconds_a_move_are_used_but_for_the_lag(lag: float, least: float, most: float) -> None:
     clock = Clock(TimeSettings.from_gtp(0, 5, 1), lag)
     for move in range(0, 400, 37):
-        budget = clock.budget(BLACK, move, 361)
+        budget = budget_of(clock, BLACK, move, 361)
         assert budget is not None
         assert least <= budget <= most
 
@@ -81,10 +87,10 @@ def test_waiting_before_the_search_is_taken_off() -> None:
     clock = Clock(TimeSettings.from_gtp(0, 5, 1), 0.0, hands)
     clock.start(BLACK)
     hands.time += 2
-    assert clock.budget(BLACK, 0, 361) == pytest.approx(3)
-    assert clock.budget(WHITE, 0, 361) == pytest.approx(5)
+    assert budget_of(clock, BLACK, 0, 361) == pytest.approx(3)
+    assert budget_of(clock, WHITE, 0, 361) == pytest.approx(5)
     hands.time += 60
-    assert clock.budget(BLACK, 0, 361) == MIN_SECONDS
+    assert budget_of(clock, BLACK, 0, 361) == MIN_SECONDS
 
 
 def test_each_color_has_its_own_clock() -> None:
@@ -131,18 +137,18 @@ def test_fischer_time_grows_up_to_its_cap() -> None:
 
 def test_fischer_caps_bound_the_budget_from_both_sides() -> None:
     full = TimeSettings(Kind.FISCHER_CAPPED, 100, increment=20, main_cap=100.0)
-    budget = Clock(full, 0.0).budget(BLACK, 0, 361)
+    budget = budget_of(Clock(full, 0.0), BLACK, 0, 361)
     assert budget is not None
     assert budget >= 20
     capped = TimeSettings(Kind.FISCHER_CAPPED, 100, increment=20, main_cap=100.0, move_cap=3.0)
-    assert Clock(capped, 0.0).budget(BLACK, 0, 361) == 3
+    assert budget_of(Clock(capped, 0.0), BLACK, 0, 361) == 3
 
 
 def test_settings_sent_again_raise_the_budget() -> None:
     clock = Clock(TimeSettings.from_gtp(0, 1, 1))
-    before = clock.budget(BLACK, 50, 361)
+    before = budget_of(clock, BLACK, 50, 361)
     clock.configure(TimeSettings.from_gtp(0, 10, 1))
-    after = clock.budget(BLACK, 50, 361)
+    after = budget_of(clock, BLACK, 50, 361)
     assert before is not None and after is not None
     assert after > 5 * before
 
@@ -153,9 +159,9 @@ def test_time_left_corrects_the_clock() -> None:
     assert clock.time_left(BLACK) == (30, 0)
     clock.set_time_left(BLACK, 7.5, 2)
     assert clock.time_left(BLACK) == (7.5, 2)
-    assert clock.budget(BLACK, 100, 361) == pytest.approx(7)
+    assert budget_of(clock, BLACK, 100, 361) == pytest.approx(7)
     clock.set_time_left(BLACK, -3, 1)
-    assert clock.budget(BLACK, 100, 361) == MIN_SECONDS
+    assert budget_of(clock, BLACK, 100, 361) == MIN_SECONDS
 
 
 def test_a_new_game_has_full_time() -> None:
@@ -181,7 +187,7 @@ def simulate(settings: TimeSettings, area: int, length: int, overhead: float, la
     hands, played = Hands(), Played(granted=settings.main)
     clock = Clock(settings, lag, hands)
     for move in range(0, length, 2):
-        budget = clock.budget(BLACK, move, area)
+        budget = budget_of(clock, BLACK, move, area)
         assert budget is not None
         seconds, count = clock.time_left(BLACK)
         # With main time left the overtime is whole behind it.
@@ -302,6 +308,6 @@ def test_no_budget_takes_more_than_is_there() -> None:
     for make in makers:
         for main in (0.1, 1, 3, 30):
             for move in (0, 100, 700):
-                budget = Clock(make(main)).budget(BLACK, move, 361)
+                budget = budget_of(Clock(make(main)), BLACK, move, 361)
                 assert budget is not None
                 assert budget < main

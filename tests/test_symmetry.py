@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from engine import symmetry
 from engine.game import Game
-from engine.symmetry import applicable, compose, inverse, map_planes, map_policy, map_vertex, vertex_table
+from engine.symmetry import applicable, compose, map_planes, map_policy, map_vertex, vertex_table
 from engine.vertex import PASS, format_vertex, parse_vertex, points, policy_index, row_column
+from tests.positions import inverse
 
 SIZES = [(1, 1), (5, 5), (9, 9), (3, 4), (13, 7), (25, 2)]
 

@@ -43,7 +43,7 @@ def to_bytes(spec: NetSpec) -> bytes:
     arrays = {name: np.ascontiguousarray(array) for name, array in tensors(validate(_named(spec)))}
     net = to_json(spec)
     document = {"version": VERSION, "crc32": crc32_of(net, arrays), "net": net}
-    return safetensors.numpy.save(arrays, {METADATA_KEY: json.dumps(document, sort_keys=True)})
+    return safetensors.numpy.save(arrays, {METADATA_KEY: _json_of(document)})
 
 
 def read(path: str | os.PathLike[str]) -> NetSpec:
@@ -128,9 +128,17 @@ def _document(metadata: Mapping[str, str]) -> dict[str, Any]:
     return document
 
 
+def _json_of(value: object) -> str:
+    """Return an architecture as JSON. Raises WeightsError on NaN or infinity, for which JSON has no word."""
+    try:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except ValueError:
+        raise WeightsError("a number is not finite", layer="metadata") from None
+
+
 def crc32_of(net: object, arrays: Mapping[str, Array]) -> int:
     """Return the CRC-32 of the architecture and of all arrays, in the order of their names."""
-    checksum = zlib.crc32(json.dumps(net, sort_keys=True).encode())
+    checksum = zlib.crc32(_json_of(net).encode())
     for name in sorted(arrays):
         checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).data, checksum)
     return checksum

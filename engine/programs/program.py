@@ -123,11 +123,6 @@ class Program:
         """The id of the process and of its group."""
         return self._process.pid
 
-    @property
-    def unread_bytes(self) -> int:
-        """Memory of the output lines that were not read yet, in bytes."""
-        return self._lines.qsize()
-
     def ask(self, command: str, seconds: float) -> Reply:
         """Send one command line and return its reply, waiting at most `seconds`.
 

@@ -7,9 +7,10 @@ import pytest
 
 from engine.board.area import area, independent_life, new_scratch, pass_alive
 from engine.color import BLACK, EMPTY, WHITE
-from engine.records.diagram import format_diagram, parse_diagram
+from engine.records.diagram import format_diagram
 from engine.vertex import point_at
 from tests.board.positions import diagram_of, random_position
+from tests.diagrams import parse_diagram
 from tests.oracle.naive_area import area_map
 from tests.oracle.naive_area import independent_life as naive_life
 

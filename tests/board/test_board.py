@@ -6,8 +6,8 @@ import pytest
 from engine.board.kernels import ILLEGAL, is_legal, is_suicide, play, position_hash
 from engine.board.layout import COLOR, HEADER, HEIGHT, KO_POINT, ROWS, TO_PLAY, WIDTH, Board, new_board
 from engine.color import BLACK, WHITE
-from engine.records.diagram import parse_diagram
 from engine.vertex import NO_POINT, PASS, format_vertex, parse_vertex, points
+from tests.diagrams import parse_diagram
 
 COLORS = {"B": BLACK, "W": WHITE}
 

@@ -7,9 +7,10 @@ import pytest
 
 from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.color import BLACK, WHITE
-from engine.records.diagram import format_diagram, parse_diagram
+from engine.records.diagram import format_diagram
 from engine.vertex import format_vertex, points
 from tests.board.positions import diagram_of, random_position
+from tests.diagrams import parse_diagram
 from tests.oracle.naive_ladders import GaveUp, NaiveLadders
 
 LADDER = """

@@ -7,8 +7,9 @@ import pytest
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import PRESETS, TROMP_TAYLOR, HandicapBonus, Rules, Tax
-from engine.scoring import area_score, final_score, format_score, territory_score, tromp_taylor_score
+from engine.scoring import area_score, final_score, format_score, territory_score
 from engine.vertex import PASS, parse_vertex
+from tests.oracle.naive_score import tromp_taylor_score
 from tests.positions import game_from_diagram
 
 WALLS = """

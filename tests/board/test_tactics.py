@@ -22,8 +22,8 @@ from engine.board.tactics import (
     saves,
 )
 from engine.color import BLACK, WHITE, opponent
-from engine.records.diagram import parse_diagram
 from engine.vertex import NO_POINT, parse_vertex
+from tests.diagrams import parse_diagram
 
 COLOR = {"X": BLACK, "O": WHITE}
 

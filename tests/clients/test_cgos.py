@@ -18,9 +18,10 @@ import pytest
 
 from engine.game import Game
 from engine.rules import SERVER_PRESETS
-from engine.scoring import format_score, tromp_taylor_score
+from engine.scoring import format_score
 from engine.vertex import parse_vertex
 from tests.clients.cgos import KOMI, SECONDS_A_SIDE, SIZE, Loopback, Record
+from tests.oracle.naive_score import tromp_taylor_score
 from tests.shared import require_shared
 
 pytestmark = pytest.mark.clients

@@ -11,8 +11,8 @@ from engine.evaluators.playout_kernels import count_area, light_rollout, run_lig
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE
-from engine.scoring import tromp_taylor_score
 from engine.vertex import parse_vertex, policy_index
+from tests.oracle.naive_score import tromp_taylor_score
 from tests.positions import batch_of, game_from_diagram, game_of, random_game
 
 SETTLED = """

@@ -31,6 +31,8 @@ from tests.oracle.naive_board import NaiveBoard
 from tests.oracle.naive_cache import NaiveTable, key_of
 from tests.positions import random_game
 
+# With NUMBA_DISABLE_JIT the kernels are plain Python, and NumPy warns where 64-bit arithmetic wraps as meant.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 SEEDS = [0, 1, 7, 2**63, 2**64 - 1]
 
 

@@ -8,9 +8,10 @@ from engine.board.layout import COLOR
 from engine.color import BLACK, EMPTY, WHITE, opponent
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE, TROMP_TAYLOR, Tax
-from engine.scoring import area_score, final_score, ownership_map, territory_score, tromp_taylor_score
+from engine.scoring import area_score, final_score, ownership_map, territory_score
 from engine.vertex import format_vertex, parse_vertex
 from tests.golden.records import COLORS, Golden, Report, drawn, play_record, records, rules_of
+from tests.oracle.naive_score import tromp_taylor_score
 
 
 def check_legal(data: Golden) -> Report:

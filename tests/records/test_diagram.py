@@ -8,8 +8,9 @@ from engine.board.layout import COLOR, HEADER, KO_POINT, LIBERTIES
 from engine.color import BLACK
 from engine.errors import GoError
 from engine.game import Game
-from engine.records.diagram import Diagram, diagram_of, format_diagram, parse_diagram, showboard
+from engine.records.diagram import Diagram, diagram_of, format_diagram, showboard
 from engine.vertex import NO_POINT, PASS, parse_vertex
+from tests.diagrams import parse_diagram
 
 KO = """\
    A B C D E

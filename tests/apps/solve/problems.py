@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.apps.solve.problems import Problem, read_problems
 from engine.color import color_letter
-from engine.records.diagram import parse_diagram
 from engine.vertex import format_sgf, parse_vertex
+from tests.diagrams import parse_diagram
 
 CAPTURE = """
   . . . . . . .

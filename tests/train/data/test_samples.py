@@ -13,7 +13,7 @@ from engine.encoders import ENCODERS
 from engine.game import Game
 from engine.rules import PRESETS
 from engine.support.files import write_atomically
-from engine.symmetry import inverse, map_vertex
+from engine.symmetry import map_vertex
 from engine.train.data.samples import (
     TARGETS,
     BadSamples,
@@ -29,7 +29,7 @@ from engine.train.data.samples import (
 )
 from engine.train.data.targets import FinalResult, one_hot
 from engine.vertex import PASS, from_policy_index, policy_index
-from tests.positions import batch_of, random_game
+from tests.positions import batch_of, inverse, random_game
 
 
 def samples_of(
