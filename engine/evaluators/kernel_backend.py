@@ -88,7 +88,7 @@ class NumbaBackend:
             raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
         self._spec, self._precision = spec, precision
         self.name = f"numba-cpu-{precision}"
-        self.parallel = threads or os.cpu_count() or 1
+        self.parallel = self.native_threads = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
         self._boards_kept = max(1, WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")

@@ -113,12 +113,17 @@ class Backend(Protocol):
 
 @runtime_checkable
 class NativeBackend(Backend, Protocol):
-    """A backend that kernels call, in as many threads as `parallel` says."""
+    """A backend that kernels call.
+
+    native_threads: threads of the caller that are worth calling it at the same time; 0 if none can on this machine.
+    """
+
+    native_threads: int
 
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
-        """Return a slot of its own, and what computes its first rows in the caller's thread; it returns their number.
+        """Return a slot of its own, and what computes its first rows, as many as it is called with.
 
-        Waits until the network is compiled.
+        It returns their number, or FAILED where `infer` raises. One of both waits until the network is compiled.
         """
 
 
@@ -170,7 +175,8 @@ class NetworkEvaluator:
             raise ValueError(f"policy temperature {temperature}, expected more than 0")
         self._spec, self._backend, self._temperature = spec, backend, temperature
         self._encoder = encoder_for(spec)
-        is_native = self._encoder.closure is not None and not spec.metadata and isinstance(backend, NativeBackend)
+        can_encode = self._encoder.closure is not None and not spec.metadata and runs_closures()
+        threads = backend.native_threads if can_encode and isinstance(backend, NativeBackend) else 0
         self.attributes = Attributes(
             name=backend.name,
             preferred_batch=backend.preferred_batch,
@@ -180,7 +186,7 @@ class NetworkEvaluator:
             has_details=True,
             has_symmetries=True,
             concurrent=backend.parallel + 1,
-            threads=backend.parallel if is_native and runs_closures() else 0,
+            threads=threads,
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None

@@ -11,18 +11,22 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from engine.errors import GoError
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
+from engine.native.closures import Closure, runs_closures
 from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
 from engine.nets.blocks import attends
+from engine.nets.openvino_graph.c_library import InferRequests, NativeModel, has_c_library
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_model
 from engine.nets.openvino_graph.quantization import quantize
 from engine.nets.openvino_graph.runtime import openvino
-from engine.nets.spec import NetSpec, parameters
+from engine.nets.spec import Array, NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
@@ -47,6 +51,11 @@ class OpenVinoSlot(Slot):
     """A slot with its requests by batch."""
 
     requests: dict[int, Any] = field(default_factory=dict)
+
+    def arrays(self, batch: int) -> dict[str, Array]:
+        """Return the first rows of inputs and outputs by the names that they have in a model."""
+        parts = {PLANES: self.planes, GLOBALS: self.globals, **dict(zip(OUTPUTS, self.outputs, strict=True))}
+        return {name: array[:batch] for name, array in parts.items() if array.size}
 
 
 @dataclass
@@ -78,25 +87,29 @@ class OpenVinoBackend:
         self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate)
         threads = threads or os.cpu_count() or 1
         self._spec, self._precision, self._streams = spec, precision, min(threads, _MAX_STREAMS)
+        self._is_native = runs_closures() and has_c_library()
         self._properties = {
-            "NUM_STREAMS": self._streams,
-            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": str(self._streams),
+            "INFERENCE_NUM_THREADS": str(threads),
             # A convolution of 22 planes also computes with memory that nobody wrote, and throws the result
             # away; where that memory holds denormal numbers it took 18 times as long.
-            "CPU_DENORMALS_OPTIMIZATION": True,
+            "CPU_DENORMALS_OPTIMIZATION": "YES",
             # Most models rest while one works, and other programs work, too: no stream may insist on a core.
-            "ENABLE_CPU_PINNING": False,
+            "ENABLE_CPU_PINNING": "NO",
         }
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
+        # One more, which walks while the streams compute.
+        self.native_threads = self._streams + 1 if self._is_native else 0
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
         self._boards_kept = max(1, WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._awaited: Counter[tuple[int, int]] = Counter()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._graphs: dict[tuple[int, int], _Graph] = {}
+        self._weights: Any = None
         self._size, self._slots = (0, 0), list[OpenVinoSlot]()
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
 
@@ -163,7 +176,8 @@ class OpenVinoBackend:
         graph = self._graphs.pop((width, height), None) or self._build(width, height)
         model = self._compiled(graph.model, graph.precision, batch)
         if graph.rounding is not None:
-            loss, graph.rounding = graph.rounding.compare(model), None
+            slot = self._slot(width, height)
+            loss, graph.rounding = graph.rounding.compare(_request(model, slot, batch).infer, slot.arrays(batch)), None
             if not loss.is_small:
                 graph = self._build_instead(width, height, loss)
                 model = self._compiled(graph.model, graph.precision, batch)
@@ -172,10 +186,18 @@ class OpenVinoBackend:
                 self._graphs[width, height] = graph
         return model
 
-    def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: Any) -> Any:
+    def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: str) -> Any:
+        """Return a compiled model: one that kernels can call, where they can, unless it has properties of its own."""
         graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
-        properties = {**self._properties, "INFERENCE_PRECISION_HINT": _HINTS[precision], **properties}
-        return self._core.compile_model(graph, "CPU", properties)
+        changed, properties = (
+            properties,
+            {**self._properties, "INFERENCE_PRECISION_HINT": _HINTS[precision], **properties},
+        )
+        if not self._is_native or changed:
+            return self._core.compile_model(graph, "CPU", properties)
+        model = NativeModel(graph, properties, self._weights)
+        self._weights = model.weights
+        return model
 
     def _build(self, width: int, height: int) -> _Graph:
         """Return the graph for a board size and some batch."""
@@ -184,7 +206,7 @@ class OpenVinoBackend:
             return _Graph(model, self._precision)
 
         def compile_exact(exact: Any) -> Any:
-            return self._compiled(exact, "fp32", _ROWS, NUM_STREAMS=1)
+            return self._compiled(exact, "fp32", _ROWS, NUM_STREAMS="1")
 
         rounding = Rounding(self._spec, model, width, height, compile_exact, compares=not self._is_wanted)
         if not self._is_wanted and rounding.loss is not None and not rounding.loss.is_small:
@@ -219,13 +241,39 @@ class OpenVinoBackend:
     def infer(self, slot: Slot, count: int) -> None:
         """Compute rows 0..count-1, and as many more as the next larger batch has."""
         assert isinstance(slot, OpenVinoSlot)
-        batch = self._batch_for(count)
+        self._request_for(slot, self._batch_for(count)).infer()
+
+    def program(self, width: int, height: int) -> tuple[Slot, Closure]:
+        """Return a slot of its own, and what computes its first rows, as `infer` does, without Python.
+
+        What is not compiled yet is waited for when it is needed.
+        """
+        slot, infer, size = self._slot(width, height), InferRequests(self._batches), (width, height)
+
+        def use(batch: int, model: Future[Any]) -> None:
+            with self._lock:
+                self._awaited[size] -= 1
+            request = None
+            # A failure is raised by `infer`, which the caller of the program calls then.
+            if not model.cancelled() and model.exception() is None:
+                with suppress(RuntimeError):
+                    request = _request(model.result(), slot, batch)
+            infer.set_request(batch, request)
+
+        with self._lock:
+            models = self._board_models(width, height)
+            self._awaited[size] += len(models)
+        for batch, model in models.items():
+            model.add_done_callback(partial(use, batch))
+        return slot, infer
+
+    def _request_for(self, slot: OpenVinoSlot, batch: int) -> Any:
+        """Return the request of a slot for a batch, as soon as the model for it is compiled."""
         request = slot.requests.get(batch)
         if request is None:
             height, width = slot.planes.shape[2:]
             request = slot.requests[batch] = _request(self._model(batch, width, height), slot, batch)
-        request.start_async()
-        request.wait()
+        return request
 
     def _batch_for(self, count: int) -> int:
         return next(each for each in self._batches if each >= count)
@@ -275,11 +323,21 @@ def _batches(weights: int) -> tuple[int, ...]:
     return batches if (len(batches) + 1) * weights <= WEIGHTS_MEMORY else (1, _ROWS)
 
 
+class _PythonRequest:
+    """A request as `engine.nets.openvino_graph.c_library.Request`, of a model that kernels cannot call."""
+
+    def __init__(self, model: Any, arrays: dict[str, Array]) -> None:
+        self._request = model.create_infer_request()
+        for name, array in arrays.items():
+            self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+
+    def infer(self) -> None:
+        """Compute in the memory that the request was made for."""
+        self._request.start_async()
+        self._request.wait()
+
+
 def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:
     """Return a request that reads and writes the first rows of a slot's own memory."""
-    request = model.create_infer_request()
-    arrays = {PLANES: slot.planes, GLOBALS: slot.globals, **dict(zip(OUTPUTS, slot.outputs, strict=True))}
-    for port in (*model.inputs, *model.outputs):
-        name = port.get_any_name()
-        request.set_tensor(name, openvino.Tensor(arrays[name][:batch], shared_memory=True))
-    return request
+    arrays = slot.arrays(batch)
+    return model.request(arrays) if isinstance(model, NativeModel) else _PythonRequest(model, arrays)

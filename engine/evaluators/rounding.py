@@ -94,11 +94,23 @@ class Rounding:
         _LOG.info("network %s measured in %.2f s", self._name, self._seconds)
         return combined([call[:-own] for call in calls])
 
-    def compare(self, compiled: Any) -> Loss:
-        """Return what is lost by a compiled model, the rounded one, for any batch."""
+    def compare(self, infer: Callable[[], None], arrays: Mapping[str, Array]) -> Loss:
+        """Return what is lost by the rounded model, for any batch.
+
+        infer: computes a batch. arrays: its inputs and outputs by their names in a model.
+        """
         start = time.perf_counter()
-        compared = {name: array[_COMPARED] for name, array in self._inputs.items()}
-        self.loss = loss_between(self._exact, _by_name(compiled, list(_calls(compiled, compared))))
+        calls: list[list[Array]] = []
+        names = [name for name in arrays if name not in self._inputs]
+        compared = {name: array[_COMPARED] for name, array in self._inputs.items() if name in arrays}
+        for first in range(0, len(compared[PLANES]), len(arrays[PLANES])):
+            for name, array in compared.items():
+                rows = array[first : first + len(arrays[name])]
+                arrays[name][: len(rows)] = rows
+            infer()
+            calls.append([arrays[name][: len(rows)].copy() for name in names])
+        rounded = dict(zip(names, map(np.concatenate, zip(*calls, strict=True)), strict=True))
+        self.loss = loss_between(self._exact, rounded)
         self._seconds += time.perf_counter() - start
         self._keep(self.ranges, self.loss)
         return self.loss

@@ -81,6 +81,19 @@ def yield_core(typing_context: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def sleep_millisecond(typing_context: Any) -> Any:
+    """Leave the core to other threads for a millisecond; does nothing under Windows."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        if sys.platform != "win32":
+            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "usleep"), [ir.IntType(32)(1000)])
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def ticks(typing_context: Any) -> Any:
     """Return the CPU's clock, in its own unit."""
 

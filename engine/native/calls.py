@@ -94,3 +94,15 @@ def call_address(typing_context: Any, code: Any, frame: Any, number: Any) -> Any
         return builder.select(is_done, builder.load(result), _INTEGER(FAILED))
 
     return types.int64(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_c(typing_context: Any, code: Any, argument: Any) -> Any:
+    """Call the C function at an address, `int32_t function(void *)`, and return its result."""
+
+    def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        pointer = builder.inttoptr(given[0], ir.FunctionType(ir.IntType(32), [_BYTES]).as_pointer())
+        result = builder.call(pointer, [builder.inttoptr(given[1], _BYTES)])
+        return builder.sext(result, _INTEGER)
+
+    return types.int64(types.int64, types.int64), codegen
