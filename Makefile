@@ -12,14 +12,16 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# hatchling is installed first, so that the tool that builds the package is pinned like all others.
-INSTALL = $(PIP) hatchling && $(PIP) --no-build-isolation --editable
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Packages are installed by their hashes, hatchling among them, which builds Keima; torch and ray, whose builds differ
+# between machines, by the versions in constraints.txt.
+HASHED := $(PIP) --require-hashes --requirement requirements
+INSTALL := $(PIP) --constraint constraints.txt --no-build-isolation --editable
 INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress binary clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -92,10 +94,24 @@ clients: $(VENV)/installed-dev ## play through GoGui, CGOS, Sabaki's driver and 
 regress: $(VENV)/installed-dev ## run GNU Go's and Pachi's suites by gogui-regress (ARGS="9x9 seki", ENGINE="keima --net FILE --visits 50")
 	@$(BIN)/python -m tests.clients.regress --engine "$(or $(ENGINE),$(BIN)/keima --visits 100)" $(ARGS)
 
+packages: $(INSTALLED) ## build the wheel and the sdist in dist/
+	@$(BIN)/python -m hatchling build -d dist
+
 binary: $(VENV)/installed-binary ## build the program that needs no Python: dist/keima/keima
 	@rm -rf build/kernels
 	@$(BIN)/python .ci/compile_kernels.py $(BIN)/keima build/kernels
 	@$(BIN)/python -m PyInstaller --noconfirm --distpath dist --workpath build .ci/keima.spec
+
+archive: $(VENV)/installed-binary ## pack what `make binary` built for others: dist/keima-VERSION-SYSTEM-MACHINE.tar.xz, .zip on Windows
+	@$(BIN)/python .ci/archive.py
+
+sbom: $(INSTALLED) ## list what an installed Keima consists of: dist/keima.cdx.json (CycloneDX)
+	@{ $(HASHED)/sbom.txt; } >&2
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file dist/keima.cdx.json requirements/keima.txt
+
+lock: ## write requirements/ anew for the versions in constraints.txt; needs uv
+	@.ci/lock
 
 clean: ## remove .venv and everything built
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -104,20 +120,20 @@ clean: ## remove .venv and everything built
 # Installing speaks on stderr only: in `make run`, stdout is the GTP channel.
 
 $(VENV)/made:
-	@command -v $(PYTHON) >/dev/null || { echo "keima needs Python 3.11 or later; $(PYTHON) was not found (make PYTHON=...)" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "keima needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version 2>&1) (make PYTHON=...)" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "keima needs Python 3.11 to 3.14; $(PYTHON) was not found (make PYTHON=...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { echo "keima needs Python 3.11 to 3.14; $(PYTHON) is $$($(PYTHON) --version 2>&1) (make PYTHON=...)" >&2; exit 1; }
 	@echo "keima: creating $(VENV)" >&2
 	@$(PYTHON) -m venv $(VENV) >&2
 	@touch $@
 
-$(INSTALLED): $(VENV)/made pyproject.toml constraints.txt
+$(INSTALLED): $(VENV)/made pyproject.toml constraints.txt requirements/keima.txt
 	@echo "keima: installing into $(VENV)" >&2
-	@{ $(INSTALL) '.$(if $(EXTRAS),[$(EXTRAS)])'; } >&2
+	@{ $(HASHED)/keima.txt --requirement requirements/build.txt && $(INSTALL) '.$(if $(EXTRAS),[$(EXTRAS)])'; } >&2
 	@touch $@
 
 $(VENV)/installed-dev: $(INSTALLED)
 	@echo "keima: installing the developer's tools into $(VENV)" >&2
-	@{ $(INSTALL) '.[dev]'; } >&2
+	@{ $(HASHED)/dev.txt && $(INSTALL) '.[dev]'; } >&2
 	@touch $@
 
 $(VENV)/installed-for-plots: $(INSTALLED)
@@ -127,5 +143,5 @@ $(VENV)/installed-for-plots: $(INSTALLED)
 
 $(VENV)/installed-binary: $(INSTALLED)
 	@echo "keima: installing PyInstaller into $(VENV)" >&2
-	@{ $(INSTALL) '.[binary]'; } >&2
+	@{ $(HASHED)/binary.txt && $(INSTALL) '.[binary]'; } >&2
 	@touch $@

@@ -141,6 +141,21 @@ def test_the_sdist_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Pat
     assert contents(build("wheel", source, tmp_path / "built")) == contents(wheel)
 
 
+@pytest.mark.slow
+def test_the_sdist_passes_its_tests(sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [source] = tmp_path.iterdir()
+    shown = "import engine, tests; print(engine.__file__, tests.__file__)"
+    found = subprocess.run([sys.executable, "-c", shown], cwd=source, capture_output=True, text=True, check=True).stdout
+    assert found.split() == [str(source / name / "__init__.py") for name in ("engine", "tests")]
+    some = ("tests/test_rules.py", "tests/test_vertex.py", "tests/support", "tests/settings", "tests/test_house.py")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *some]
+    result = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout
+    assert int(re.findall(r"(\d+) passed", result.stdout)[0]) > 100
+
+
 class Installed:
     """The wheel in a virtual environment with the dependencies of the running one, but nothing of this checkout.
 

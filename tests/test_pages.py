@@ -97,7 +97,7 @@ def test_what_is_wrong_with_a_page_is_found(text: str, error: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "[a page](../README.md#two-commands) and [a site](https://example.org/#x)",
+        "[a page](../README.md#what-it-does) and [a site](https://example.org/#x)",
         "`engine/search/` and `[not](a-link.md)` in code",
         '    make bench ARGS="--net none --cold"\n    keima analysis -model NET -override-config maxVisits=1\n',
         "    keima web --net FILE --port 1\n    gnugo --mode gtp --level 10 && keima COMMAND --help\n",

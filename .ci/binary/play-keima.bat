@@ -1,0 +1,1 @@
+@"%~dp0keima.exe" web %*
