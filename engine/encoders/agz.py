@@ -32,6 +32,7 @@ def encode_agz(
         own = to_play[i]
         for age in range(TURNS):
             # The board `age` moves ago exists if the move after it exists.
+            # `colors` repeats the first board before that, where AlphaGo Zero has zeros.
             known = age == 0 or moves[i, age - 1] != NO_POINT
             for row in range(height):
                 vertex = point_at(row, 0, width)

@@ -80,7 +80,7 @@ def new_katago_scratch(width: int, height: int) -> KatagoScratch:
 
 def _rows(positions: PositionBatch) -> Rows:
     p = positions
-    return (p.boards, p.colors, p.board_hashes, p.moves, p.to_play, p.facts, p.marks, p.second_start, p.white_bonus)
+    return Rows(p.boards, p.colors, p.board_hashes, p.moves, p.to_play, p.facts, p.marks, p.second_start, p.white_bonus)
 
 
 def _numbers(positions: PositionBatch, *, suicide_for_life: bool) -> RuleNumbers:
@@ -103,7 +103,7 @@ def _encoder(version: int, *, suicide_for_life: bool = False) -> Encoder:
     ) -> None:
         encode_katago(
             version,
-            *_rows(positions),
+            _rows(positions),
             _numbers(positions, suicide_for_life=suicide_for_life),
             count,
             new_katago_scratch(positions.width, positions.height) if scratch is None else scratch,

@@ -22,7 +22,7 @@ KOMI_SCALE = 15.0
 """Komi plus bonuses, in points, at which the komi input is 1."""
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: six fields of a `PositionBatch`, which as a Python object no kernel can take, and the outputs.
 @kernel
 def encode_liberties(
     boards: NDArray[np.int16],

@@ -17,7 +17,7 @@ DETAILS = 6
 
 
 class Evaluation:
-    """What an evaluator says of each position, from the view of the side to move.
+    """The evaluations of a batch of positions, from the view of the side to move.
 
     policy: [B, area + 1] float32 probabilities, exactly 0 where illegal, pass last, sum 1.
     value: [B] float32 in [-1, 1], expected result: P(win) - P(loss).

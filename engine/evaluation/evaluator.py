@@ -1,4 +1,4 @@
-"""The interface of evaluators: what a search calls, and what it must know about whom it calls."""
+"""The interface of evaluators: the methods that a search calls, and the attributes that it adapts to."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -10,16 +10,16 @@ from engine.native.closures import Closure
 
 @dataclass(frozen=True)
 class Attributes:
-    """What a search must know of an evaluator.
+    """The properties of an evaluator that a search adapts to.
 
-    preferred_batch: positions a call at which throughput is about full, `concurrent` calls being in flight.
-    max_batch: positions a call that must not be exceeded.
-    concurrent: calls in flight, each from its own thread, at which throughput is about full; more are
-        answered, too.
+    preferred_batch: positions in a call from which on larger calls hardly raise throughput, with `concurrent` calls in
+        flight.
+    max_batch: most positions in a call.
+    concurrent: calls in flight, each from its own thread, from which on more hardly raise throughput; more are allowed.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
-    has_symmetries: whether it evaluates a position differently under each of `PositionBatch.symmetry`.
-    threads: threads of the caller that are worth running programs at the same time, see `program_of`; 0 if the
-        evaluator has none.
+    has_symmetries: whether `PositionBatch.symmetry` changes the evaluation of a position.
+    threads: number of caller's threads that should run programs at the same time, see `program_of`; 0 if the evaluator
+        has no programs.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Attributes:
 
 
 class Evaluator(Protocol):
-    """Evaluates batches of positions, in any number of calls at a time from any threads."""
+    """Evaluates batches of positions. Thread-safe; any number of calls may run at the same time."""
 
     attributes: Attributes
 
@@ -47,18 +47,18 @@ class Evaluator(Protocol):
 
 
 class Step(NamedTuple):
-    """A part of a `Program`. name: what it does, by which its time is told: "encode" or "evaluate"."""
+    """A part of a `Program`. name: "encode" or "evaluate", under which its time is reported."""
 
     name: str
     closure: Closure
 
 
 class Program(NamedTuple):
-    """An evaluation that threads run without Python.
+    """An evaluation that kernels run without Python.
 
-    steps: called one after the other, the first with a number of rows, every other with what the one before returned.
-        The last returns a negative number if the evaluation failed; why is what `evaluate` raises.
-    rows: positions that it is worth being run with at most.
+    steps: called in order, the first with the number of rows, each other one with the result of the one before. The
+        last returns a negative number if the evaluation failed; call `evaluate` to raise the error.
+    rows: number of positions beyond which a run gains nothing.
     """
 
     steps: tuple[Step, ...]
@@ -67,16 +67,16 @@ class Program(NamedTuple):
 
 @runtime_checkable
 class _NativeEvaluator(Evaluator, Protocol):
-    """An evaluator that kernels call: `Attributes.threads` is above 0."""
+    """An evaluator that kernels can call: its `Attributes.threads` is above 0."""
 
     def program(self, positions: PositionBatch, out: Evaluation) -> Program:
-        """Return what writes the evaluation of the first rows, in one thread at a time. See `program_of`."""
+        """Return a program that one thread at a time may run. See `program_of`."""
 
 
 def program_of(evaluator: Evaluator, positions: PositionBatch, out: Evaluation) -> Program | None:
-    """Return what writes the evaluation of the first rows of `positions` without Python; None if only `evaluate` can.
+    """Return a program that writes the evaluation of the first rows of `positions` into `out`; None if there is none.
 
-    What the positions have in common is what it is now. Raises as `evaluate`.
+    Rules and the other values common to all rows are fixed by this call; rows may change. Raises as `evaluate` does.
     """
     if evaluator.attributes.threads == 0 or not isinstance(evaluator, _NativeEvaluator):
         return None

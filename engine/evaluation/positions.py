@@ -82,7 +82,8 @@ def row_hash(
     second_start: NDArray[np.int8],
     to_play: int,
 ) -> np.uint64:
-    """Return the hash of one row of a `PositionBatch`: of all it holds but seeds, bonus and settings."""
+    """Return the hash of one row of a `PositionBatch`: of everything except seeds, bonus and settings."""
+    # Mixed part by part, each by a multiplication: sums and exclusive ors of hashes of related parts can cancel out.
     key = np.uint64(to_play)
     for age in range(HISTORY):
         key = (key ^ board_hashes[age]) * _MIX

@@ -1,11 +1,11 @@
-"""A wrapper that remembers evaluations, so that no position is evaluated twice while it is known.
+"""A wrapper that caches the evaluations of another evaluator.
 
-Owns a table of fixed size for one board size. Its key is the batch's hash of the position with everything
-else mixed in that an answer depends on: White's bonus, optimism, symmetry, and what the whole batch has in
-common. Answers are stored as they came, so a hit equals a fresh evaluation bit by bit.
+The table has a fixed size, for one board size. Its key is the batch's hash of the position, mixed with everything else
+that an evaluation depends on: White's bonus, optimism, symmetry, and the values common to the batch. Evaluations are
+stored unchanged, so a hit is equal to a fresh evaluation bit by bit.
 
 Calls and programs hold the table's lock while they look up and copy, never while the inner evaluator works. Two that
-miss the same position at the same time both have it evaluated: that is rare, and waiting would cost as much.
+miss the same position at the same time both evaluate it: that is rare, and waiting would cost as much.
 """
 
 import struct
@@ -24,10 +24,10 @@ from engine.native.locks import holding, new_lock
 
 
 class _Table:
-    """The evaluations known for one board size. keys: [buckets, WAYS] uint64. columns: [entries, k] float32 each."""
+    """The cached evaluations of one board size. keys: [buckets, WAYS] uint64. columns: each [entries, k] float32."""
 
     def __init__(self, attributes: Attributes, limit: int, width: int, height: int) -> None:
-        """Make an empty table of at most `limit` bytes, or of one bucket."""
+        """Allocate an empty table of at most `limit` bytes, but at least one bucket."""
         self.size, area = (width, height), width * height
         self._attributes = attributes
         columns = [area + 1, 1]
@@ -35,16 +35,17 @@ class _Table:
         columns += [DETAILS] if attributes.has_details else []
         columns += [area] if attributes.has_ownership else []
         bucket_bytes = WAYS * (8 + 4 * sum(columns)) + 1
+        # A power of two, so that a mask of the key selects the bucket.
         buckets = 1 << max(0, (limit // bucket_bytes).bit_length() - 1)
         self.keys = np.zeros((buckets, WAYS), dtype=np.uint64)
         self.oldest = np.zeros(buckets, dtype=np.uint8)
         self.columns = [np.zeros((buckets * WAYS, count), dtype=np.float32) for count in columns]
         self.lock = new_lock()
-        # Load the kernel now, in the warm-up of a player: the first position that is known may come in a game.
+        # Loads the kernel now, in the warm-up of a player: the first hit may come in the middle of a game.
         copy_rows(np.zeros(1, dtype=np.int64), 0, self.columns[0], self.columns[0])
 
     def columns_of(self, evaluation: Evaluation) -> list[Floats]:
-        """Return the parts of an evaluation that are remembered, each as [B, k], in the table's order."""
+        """Return the parts of an evaluation that are cached, each as [B, k], in the order of `columns`."""
         attributes = self._attributes
         parts = [evaluation.policy, evaluation.value[:, None]]
         parts += [evaluation.score[:, None]] if attributes.has_score else []
@@ -54,7 +55,7 @@ class _Table:
 
 
 class _Buffers:
-    """What one call works with."""
+    """Working memory of one call."""
 
     def __init__(self, capacity: int, width: int, height: int) -> None:
         self.size = (width, height)
@@ -65,18 +66,17 @@ class _Buffers:
 
 
 class CachedEvaluator:
-    """Answers known positions from memory and passes only unknown ones on.
+    """Answers known positions from a cache and passes only unknown ones to another evaluator.
 
-    megabytes: bound of the table's memory (MiB); the table takes the largest power of two of
-        buckets that fits (at least one), and another board size starts an empty one. An entry on 19x19
-        takes 1.4 KiB, with ownership 2.9 KiB.
+    megabytes: limit of the table's memory in MiB; another board size starts an empty table. An entry on 19x19 takes
+        1.4 KiB, with ownership 2.9 KiB.
 
-    Raises ValueError for an evaluator that plays out games: its answers are samples, not facts about a position.
+    Raises ValueError for an evaluator by playouts: its evaluations are random samples.
     """
 
     def __init__(self, inner: Evaluator, megabytes: float = 64.0) -> None:
         if inner.attributes.has_first_play:
-            raise ValueError(f"evaluator {inner.attributes.name} samples, so its answers must not be remembered")
+            raise ValueError(f"evaluator {inner.attributes.name} draws samples, which must not be cached")
         self.attributes = replace(inner.attributes, name=f"cached {inner.attributes.name}")
         self._inner, self._limit = inner, int(megabytes * 2**20)
         self._counts = np.zeros(2, dtype=np.int64)
@@ -86,35 +86,35 @@ class CachedEvaluator:
 
     @property
     def hits(self) -> int:
-        """Rows answered from memory or from an equal row of the same batch, since the evaluator was made."""
+        """Number of rows answered from the table or from an equal row of the same batch."""
         return int(self._counts[0])
 
     @property
     def misses(self) -> int:
-        """Positions passed on, since the evaluator was made."""
+        """Number of positions passed to the inner evaluator."""
         return int(self._counts[1])
 
     @property
     def entries(self) -> int:
-        """Evaluations that the table can hold; 0 before the first call and after `clear`."""
+        """Capacity of the table in evaluations; 0 before the first call and after `clear`."""
         table = self._table
         return 0 if table is None else int(table.keys.size)
 
     @property
     def table_bytes(self) -> int:
-        """Memory that the table takes; 0 before the first call and after `clear`."""
+        """Size of the table in bytes; 0 before the first call and after `clear`."""
         table = self._table
         if table is None:
             return 0
         return table.keys.nbytes + table.oldest.nbytes + sum(column.nbytes for column in table.columns)
 
     def clear(self) -> None:
-        """Forget every evaluation. What calls in flight learn is forgotten, too."""
+        """Forget all evaluations, those of calls in flight included."""
         with self._lock:
             self._table = None
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, asking the inner evaluator at most once."""
+        """Write the evaluation of rows 0..count-1, with at most one call of the inner evaluator."""
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
         table, buffers = self._enter(positions.width, positions.height)
@@ -137,7 +137,7 @@ class CachedEvaluator:
         count: int,
         out: Evaluation,
     ) -> None:
-        """Evaluate the distinct positions that the table lacks; write the rows that wanted them, and the table."""
+        """Evaluate the distinct positions that are not in the table; write them into `out` and into the table."""
         asked, fresh = positions, out
         if unknown < count:
             asked, fresh = buffers.batch, buffers.fresh
@@ -153,7 +153,7 @@ class CachedEvaluator:
                 store_rows(buffers.claimed, unknown, new, stored)
 
     def program(self, positions: PositionBatch, out: Evaluation) -> Program:
-        """Return what looks positions up and has the others evaluated by the inner evaluator's program."""
+        """Return a program that looks positions up and runs the inner evaluator's program on the others."""
         table, buffers = self._enter(positions.width, positions.height)
         batch, fresh = buffers.batch, buffers.fresh
         batch.rules, batch.playout_doubling, batch.metadata = (
@@ -164,19 +164,19 @@ class CachedEvaluator:
         inner = program_of(self._inner, batch, fresh)
         assert inner is not None
         places = buffers.slots, buffers.sources, buffers.missing, buffers.claimed
-        stored, told, answers = (
+        stored, known, answers = (
             tuple(each) for each in (table.columns, table.columns_of(out), table.columns_of(fresh))
         )
         numbers = positions.hashes, *_bits(positions)
         shared, asked = (table.lock, table.keys), np.zeros(1, dtype=np.int64)
         bytes_of = _rows_as_bytes(positions), _rows_as_bytes(batch)
-        known = stored, told, *bytes_of, self._counts, asked
-        look_up = Closure(look_up_rows, *shared, numbers, _common(positions), buffers.row_keys, places, *known)
-        keep = Closure(keep_rows, *shared, table.oldest, buffers.row_keys, places, stored, answers, told, asked)
+        copied = stored, known, *bytes_of, self._counts, asked
+        look_up = Closure(look_up_rows, *shared, numbers, _common(positions), buffers.row_keys, places, *copied)
+        keep = Closure(keep_rows, *shared, table.oldest, buffers.row_keys, places, stored, answers, known, asked)
         return Program((Step("evaluate", look_up), *inner.steps, Step("evaluate", keep)), inner.rows)
 
     def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
-        """Return the table of a board size, a new one if there is another, and buffers that no call uses."""
+        """Return the table of a board size, which replaces that of another size, and buffers that no call uses."""
         size = (width, height)
         with self._lock:
             if self._table is None or self._table.size != size:
@@ -191,7 +191,7 @@ class CachedEvaluator:
 
 
 def _look_up(table: _Table, buffers: _Buffers, positions: PositionBatch, count: int, out: Evaluation) -> int:
-    """Write the rows that the table knows; return how many distinct positions it does not know."""
+    """Write the evaluations that are in the table; return the number of distinct positions that are not."""
     places = buffers.slots, buffers.sources, buffers.missing
     numbers, common = _bits(positions), _common(positions)
     with holding(table.lock):
@@ -203,9 +203,9 @@ def _look_up(table: _Table, buffers: _Buffers, positions: PositionBatch, count: 
 
 
 def _common(positions: PositionBatch) -> int:
-    """Return 63 bits of what all positions of a batch have in common and answers depend on."""
+    """Return a 63-bit hash of the values that all positions of a batch share and evaluations depend on."""
     metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
-    # The hash of the number itself is the same for -1.0 and -2.0.
+    # As bytes, because Python hashes -1.0 and -2.0 alike: one doubling had the other's evaluations.
     doubling = struct.pack("<d", positions.playout_doubling)
     return hash((positions.rules, doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
 
@@ -216,7 +216,7 @@ def _bits(positions: PositionBatch) -> tuple[NDArray[np.uint32], NDArray[np.uint
 
 
 def _rows_as_bytes(positions: PositionBatch) -> tuple[NDArray[np.uint8], ...]:
-    """Return views [B, bytes] of all that differs from row to row."""
+    """Return views [B, bytes] of all arrays that have a row for each position."""
     return tuple(
         value.reshape(positions.capacity, -1).view(np.uint8)
         for name, value in vars(positions).items()
@@ -225,7 +225,7 @@ def _rows_as_bytes(positions: PositionBatch) -> tuple[NDArray[np.uint8], ...]:
 
 
 def _compact(positions: PositionBatch, rows: NDArray[np.int64], batch: PositionBatch) -> None:
-    """Copy some rows to the front of another batch."""
+    """Copy some rows, and the values common to all rows, to the front of another batch."""
     count = len(rows)
     for name, value in vars(positions).items():
         if isinstance(value, np.ndarray) and name != "metadata":

@@ -1,8 +1,8 @@
-"""The kernels of the table of evaluations: they look up, copy and store rows.
+"""The kernels of the evaluation cache: they look up, copy and store rows.
 
-The table is open-addressed within buckets of WAYS slots: a key can lie in any slot of the one
-bucket that its low bits name, and a full bucket replaces its oldest entry. Key 0 marks a free slot;
-a position whose key is 0 is never found, which costs an evaluation and no error.
+The table is set-associative: a key can be in any of the WAYS slots of the bucket that its low bits select, and a full
+bucket replaces its oldest entry. Key 0 marks a free slot; a position whose key happens to be 0 is never found, which
+costs an evaluation and is no error.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from engine.native.jit import kernel
 from engine.native.locks import acquire, release
 
 WAYS = 8
-"""Slots of a bucket: their keys fill one cache line."""
+"""Slots of a bucket: their keys fill one cache line, so that a look-up reads a single line."""
 MISS = -1
 
 Floats = NDArray[np.float32]
@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: the parts of the key lie in four arrays of a `PositionBatch`, and four arrays are results.
 @kernel
 def find(
     keys: NDArray[np.uint64],
@@ -38,12 +38,12 @@ def find(
     sources: NDArray[np.int64],
     misses: NDArray[np.int64],
 ) -> int:
-    """Look up rows 0..count-1 and return how many distinct positions are unknown.
+    """Look up rows 0..count-1 and return the number of distinct positions that are not in the table.
 
-    bonuses, optimism: the bits of these numbers of each row. common: 63 bits of what all rows have in
-    common. row_keys: receives each row's key.
-    slots: receives the table's slot of each row, or MISS. sources: for each missing row its index
-    among the misses, the same for rows of one key. misses: the first row of each missing key.
+    bonuses, optimism: these float32 numbers as bits. common: 63-bit hash of the values that all rows share.
+    row_keys: receives the key of each row. slots: receives the slot of each row, or MISS.
+    sources: receives, for each missing row, its index among the misses, the same for rows with the same key.
+    misses: receives the first row of each missing key.
     """
     buckets = keys.shape[0]
     unknown = 0
@@ -60,6 +60,7 @@ def find(
                 slots[i] = bucket * WAYS + way
         if slots[i] == MISS:
             sources[i] = unknown
+            # A plain loop over the misses so far: batches are small.
             for earlier in range(unknown):
                 if row_keys[misses[earlier]] == key:
                     sources[i] = earlier
@@ -86,9 +87,9 @@ def claim(
     unknown: int,
     slots: NDArray[np.int64],
 ) -> None:
-    """Give each miss a slot of its bucket, and write the slots in miss order.
+    """Assign a slot of its bucket to each miss, and write the slots in the order of the misses.
 
-    It is the one that has the key already, from a call at the same time, or else the free or oldest one.
+    The slot is the one with the same key, if a call at the same time has stored it, or else the free or oldest one.
     """
     buckets = keys.shape[0]
     for j in range(unknown):
@@ -111,7 +112,7 @@ def store_rows(slots: NDArray[np.int64], count: int, fresh: Floats, stored: Floa
         copy_row(fresh[j], stored[slots[j]])
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: a closure fixes all but `count` once, so their number costs nothing in a call.
 @kernel
 def look_up_rows(
     lock: NDArray[np.int64],
@@ -128,11 +129,11 @@ def look_up_rows(
     asked: NDArray[np.int64],
     count: int,
 ) -> int:
-    """Look up rows 0..count-1, write the answers to those that are known, and return how many distinct ones are not.
+    """Look up rows 0..count-1, write those that are in the table into `out`, and return how many distinct ones are not.
 
-    numbers: hashes, bonuses, optimism, symmetry. places: slots, sources, misses and those claimed. For all see `find`.
-    positions: the bytes of positions, those that are not known become the first rows of `unknown_positions`.
-    counts: hits and misses, to be added to. asked: [1], receives count.
+    numbers: hashes, bonuses, optimism, symmetry; places: slots, sources, misses, claimed slots; see `find` and `claim`.
+    positions: rows as bytes; the missing ones are copied to the first rows of `unknown_positions`.
+    counts: [2], hits and misses, added to. asked: [1], receives count.
     """
     slots, sources, misses = places[0], places[1], places[2]
     hashes, bonuses, optimism, symmetry = numbers
@@ -143,6 +144,7 @@ def look_up_rows(
             copy_rows(slots, count, stored[column], out[column])
     counts[0] += count - unknown
     counts[1] += unknown
+    # The rest touches buffers of this caller only.
     release(lock)
     asked[0] = count
     for part in range(len(positions)):
@@ -151,7 +153,7 @@ def look_up_rows(
     return unknown
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: a closure fixes all but `unknown` once, so their number costs nothing in a call.
 @kernel
 def keep_rows(
     lock: NDArray[np.int64],
@@ -165,7 +167,10 @@ def keep_rows(
     asked: NDArray[np.int64],
     unknown: int,
 ) -> int:
-    """Write and keep the answers to the rows that `look_up_rows` did not know; return how many rows it was asked."""
+    """Write the fresh evaluations into `out` and into the table; return the number of rows of the whole call.
+
+    unknown: number of fresh evaluations, in the order of the misses of `look_up_rows`, or FAILED, which is returned.
+    """
     sources, misses, claimed = places[1], places[2], places[3]
     if unknown == FAILED:
         return FAILED

@@ -1,8 +1,8 @@
-"""Positions to learn from how large a network's numbers become, for arithmetic in few bits.
+"""Calibration positions: inputs for measuring the ranges of a network's activations, for int8.
 
-Owns which positions: of random games, from the first moves to a board that is two thirds full, in half of them
-one side passing often, under any komi. They take no network to make and say as much of the ranges as games that
-it plays itself; one-sided ones tell how large numbers become where a game is won or lost. The same ones every time.
+They are from random games, from the first moves to a board that is two thirds full, under random komi; in half of the
+games one side passes often, so that ranges of won and lost positions are covered, too. Random games need no network and
+give as good ranges as games that the network plays. The positions are the same every time.
 """
 
 import math
@@ -20,12 +20,12 @@ from engine.vertex import PASS, points
 
 _PER_GAME = 8
 _PASSES = ((BLACK, 0.0),) * 4 + ((BLACK, 0.5), (WHITE, 0.5), (BLACK, 0.9), (WHITE, 0.9))
-"""Who passes in each of the games, and how often."""
+"""For each game, the side that passes at random, and the probability."""
 POSITIONS = _PER_GAME * len(_PASSES)
 _FULL = 2 / 3
 _SEED = 1
 _PROFILE = "rank_1d"
-"""Whom a network that imitates people is asked to imitate."""
+"""The profile for human networks."""
 
 
 def calibration_inputs(spec: NetSpec, width: int, height: int) -> tuple[Array, Array]:
@@ -41,7 +41,7 @@ def calibration_inputs(spec: NetSpec, width: int, height: int) -> tuple[Array, A
 
 
 def _positions(width: int, height: int) -> PositionBatch:
-    """Return positions of random games, evenly spaced."""
+    """Return positions at equal distances in random games."""
     generator, area = np.random.default_rng(_SEED), width * height
     positions = PositionBatch(POSITIONS, width, height)
     moves = max(1, round(area * _FULL / _PER_GAME))
@@ -56,7 +56,7 @@ def _positions(width: int, height: int) -> PositionBatch:
 
 
 def _play_anywhere(game: Game, passing: float, generator: np.random.Generator) -> None:
-    """Pass by chance, or play a random legal move; do nothing where only a pass is legal."""
+    """Pass with probability `passing`, else play a random legal point; do nothing if only a pass is legal."""
     if generator.random() < passing:
         game.play(game.to_play, PASS)
         return

@@ -1,4 +1,4 @@
-"""The factory of evaluators: from what the user named to a network that answers, or to rollouts."""
+"""Creates evaluators from the user's options: a network with its backend, or playouts."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Computing:
-    """How a network is computed. threads: None for all cores."""
+    """Backend, precision and CPU threads of a network. threads: None for all cores."""
 
     backend: str = AUTO
     precision: str = AUTO
@@ -33,16 +33,16 @@ class Computing:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Computing":
-        """Return what the options --backend, --precision and --threads of a command ask for."""
+        """Return the values of --backend, --precision and --threads."""
         return cls(options["backend"], options["precision"], options["threads"])
 
 
 def open_evaluator(
     net: str | None, computing: Computing, profile: str | None = None
 ) -> tuple[Evaluator, RawNetwork | None]:
-    """Return what evaluates positions, and its network, or None where it plays them out. Takes seconds.
+    """Return the evaluator for `--net`, and its network, or None for playouts. Takes seconds.
 
-    net: as `--net` names it. Raises GoError or WeightsError, one line, where the network cannot be used.
+    net: the value of `--net`. Raises GoError or WeightsError, one line, if the network cannot be used.
     """
     file = network_named(net)
     if file is None:
@@ -52,15 +52,15 @@ def open_evaluator(
 
 
 def open_rollouts(threads: int | None) -> RolloutEvaluator:
-    """Return the evaluator that plays positions out. threads: None for all cores."""
+    """Return the evaluator by playouts. threads: None for all cores."""
     return RolloutEvaluator(threads or os.cpu_count() or 1)
 
 
 def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:
-    """Return the network of a file, or of the newest one of a folder, ready to evaluate.
+    """Load the network of a file, of the newest file of a directory, or a shipped one by name.
 
-    profile: the people that a human network imitates, see `engine.encoders.human`.
-    Raises GoError or WeightsError, one line that says what is wrong with which file.
+    profile: the players that a human network imitates, see `engine.encoders.human`.
+    Raises GoError or WeightsError; the message is one line and names the file.
     """
     file = find_network(path)
     spec = load(file)
@@ -69,7 +69,7 @@ def open_network(path: str | os.PathLike[str], computing: Computing, profile: st
 
 
 def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
-    """Return a network with what a session tells of it. The profile must fit, see `check_profile`."""
+    """Return a network with the description that a session reports. Check the profile before, by `check_profile`."""
     facts = NetworkFacts(
         file=os.fspath(file),
         name=spec.name,
@@ -96,21 +96,21 @@ def _profiled(evaluator: NetworkEvaluator, profile: str | None) -> Evaluator:
 
 
 def precision_of(evaluator: Evaluator) -> str:
-    """Return what an evaluator of networks computes in: the last word of its name."""
+    """Return the precision of a network's evaluator: the last part of its name."""
     return evaluator.attributes.name.rpartition("-")[2]
 
 
 def check_profile(spec: NetSpec, profile: str | None) -> None:
-    """Raise GoError unless a profile is given exactly where the network asks for one."""
+    """Raise GoError if a human network has no profile, or another network has one."""
     if spec.metadata and profile is None:
         raise GoError(
-            f"network {spec.name} imitates people: say whom with --human-profile rank_5k (9d to 20k), "
+            f"network {spec.name} imitates people: choose them with --human-profile rank_5k (9d to 20k), "
             "rank_3d_1k (Black's and White's), preaz_5k (before 2017), or proyear_1985 (1800 to 2023)"
         )
     if profile is not None and not spec.metadata:
-        raise GoError(f"network {spec.name} imitates nobody: --human-profile is for human networks")
+        raise GoError(f"network {spec.name} is not a human network: --human-profile does not apply")
 
 
 def make_evaluator(spec: NetSpec, computing: Computing) -> NetworkEvaluator:
-    """Return the evaluator of a network. Raises GoError where it cannot be computed as asked."""
+    """Create the evaluator of a network. Raises GoError if backend or precision do not support it."""
     return network_evaluator(spec, computing.backend, computing.precision, computing.threads)

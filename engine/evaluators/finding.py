@@ -1,4 +1,4 @@
-"""From what the user named to a network file. Imports nothing that could evaluate it."""
+"""Finds the network file that the user named. Imports no backend."""
 
 import logging
 import os
@@ -16,9 +16,9 @@ _LOG = logging.getLogger(__name__)
 
 
 def find_network(path: str | os.PathLike[str]) -> Path:
-    """Return a file itself, the newest network file of a folder, others passed over, or a network that ships, by name.
+    """Return the path of a network: a file itself, the newest network in a directory, or a shipped network by name.
 
-    Raises GoError where a folder has none, and on an empty name.
+    Other files in the directory are ignored. Raises GoError for a directory without networks and for an empty name.
     """
     if not os.fspath(path):
         raise GoError("a network's name must not be empty")
@@ -36,18 +36,18 @@ def find_network(path: str | os.PathLike[str]) -> Path:
         try:
             kind = format_of(each).name
         except WeightsError as error:
-            _LOG.debug("passed over: %s", error)
+            _LOG.debug("skipped: %s", error)
         else:
-            _LOG.info("%s is the newest network of %s: %s", each.name, place, kind)
+            _LOG.info("newest network in %s: %s (%s)", place, each.name, kind)
             return each
     raise GoError(f"{place}: no network file among the {len(newest_first)} files of this folder")
 
 
 def _newest_first(folder: Path) -> list[Path]:
-    """Return the files of a folder but drafts, whose names begin with a dot. Raises OSError if it cannot be read."""
+    """Return the files of a folder, newest first, without drafts, whose names begin with a dot. Raises OSError."""
     found: list[tuple[int, str, Path]] = []
     for each in folder.iterdir():
-        # What another process has removed since, or put where nobody may look, is passed over.
+        # Ignores files that another process has just removed, and those that cannot be read.
         with suppress(OSError):
             status = each.stat()
             if stat.S_ISREG(status.st_mode) and not each.name.startswith("."):

@@ -1,8 +1,8 @@
-"""A wrapper that joins the calls of many searches into few large ones.
+"""A wrapper that joins the calls of many searches into few large batches.
 
-A search by itself asks for few positions at a time; an evaluator is fast with many. Here calls that come while
-the evaluator is busy wait together, and one of their threads has all of them evaluated at once. Nobody waits
-for company: with a free evaluator a call goes through at once, and alone.
+One of many searches evaluates few positions at a time; an evaluator is fast with large batches. Calls that arrive while
+the evaluator is busy are queued, and one of their threads evaluates them together. No call waits for others to join:
+if the evaluator is free, a call is evaluated at once, alone.
 """
 
 import threading
@@ -20,7 +20,7 @@ _Key = tuple[int, int, object, float, int]
 
 
 class _Call:
-    """One call of a search. group: the calls that its thread is to have evaluated, once it was chosen for that."""
+    """One call of a search. group: the calls that its thread evaluates, once it was chosen to lead them."""
 
     def __init__(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         self.positions, self.count, self.out = positions, count, out
@@ -29,15 +29,15 @@ class _Call:
         self.woken = threading.Event()
 
     def key(self) -> _Key:
-        """Return what all positions of one batch have in common."""
+        """Return the values that all positions of a batch share; only calls with equal ones can be joined."""
         positions = self.positions
         return (positions.width, positions.height, positions.rules, positions.playout_doubling, id(positions.metadata))
 
 
 class JoinedEvaluator:
-    """Answers calls from many threads by few calls of another evaluator, at most `concurrent` at a time.
+    """Joins calls from many threads into calls of another evaluator, of which at most `concurrent` run at a time.
 
-    calls, rows: those of the inner evaluator and their positions, since it was made.
+    calls, rows: number of calls of the inner evaluator, and of their positions.
     """
 
     def __init__(self, inner: Evaluator) -> None:
@@ -51,13 +51,13 @@ class JoinedEvaluator:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for others to end."""
+        """Number of queued calls."""
         return len(self._waiting)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, which other calls' rows may share a batch with.
+        """Write the evaluation of rows 0..count-1, possibly in one batch with rows of other calls.
 
-        Raises ValueError when count exceeds `max_batch`, and what the inner evaluator does.
+        Raises ValueError if count exceeds `max_batch`, and the errors of the inner evaluator.
         """
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
@@ -76,7 +76,7 @@ class JoinedEvaluator:
             raise call.failure
 
     def _lead(self, group: list[_Call]) -> None:
-        """Have a group evaluated, wake its threads, and the one that leads the next group."""
+        """Evaluate a group; then wake the leader of the next group, and the threads of this one."""
         failure: BaseException | None = None
         try:
             self._evaluate(group)
@@ -90,6 +90,7 @@ class JoinedEvaluator:
             if following:
                 self._running += 1
                 following[0].group = following
+        # The next leader first: the evaluator must not be idle while this group's threads wake up.
         if following:
             following[0].woken.set()
         for each in group:
@@ -97,11 +98,12 @@ class JoinedEvaluator:
             each.woken.set()
 
     def _next_group(self) -> list[_Call]:
-        """Take a fair share of the calls that wait, oldest first and of one kind, off the queue."""
+        """Take a fair share of the queued calls that can be joined with the oldest one, oldest first."""
         if not self._waiting:
             return []
         attributes, key = self.attributes, self._waiting[0].key()
         alike = [each for each in self._waiting if each.key() == key]
+        # A fair share, so that `concurrent` calls run beside each other instead of one with everything.
         share = -(-sum(each.count for each in alike) // attributes.concurrent)
         room = min(attributes.max_batch, max(attributes.preferred_batch, share))
         group: list[_Call] = []
@@ -128,7 +130,7 @@ class JoinedEvaluator:
                 self._buffers.append((positions, out))
 
     def _take_buffers(self, like: PositionBatch) -> tuple[PositionBatch, Evaluation]:
-        """Return memory for a batch that no call uses; that for other boards is given up."""
+        """Return unused buffers for a batch; drop those of other board sizes."""
         size = (like.width, like.height)
         with self._lock:
             self._buffers = [each for each in self._buffers if (each[0].width, each[0].height) == size]
@@ -143,7 +145,7 @@ class JoinedEvaluator:
 
 
 def _gather(group: list[_Call], batch: PositionBatch) -> int:
-    """Copy the positions of all calls into one batch and return how many they are."""
+    """Copy the positions of all calls into one batch and return their number."""
     first = group[0].positions
     batch.rules, batch.playout_doubling, batch.metadata = first.rules, first.playout_doubling, first.metadata
     for name, value in vars(batch).items():
@@ -154,7 +156,7 @@ def _gather(group: list[_Call], batch: PositionBatch) -> int:
 
 
 def _scatter(group: list[_Call], out: Evaluation) -> None:
-    """Copy the evaluation of a joint batch to the calls it came from."""
+    """Copy the evaluation of a joint batch to its calls."""
     row = 0
     for each in group:
         rows = slice(row, row + each.count)

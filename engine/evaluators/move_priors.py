@@ -1,7 +1,7 @@
-"""Prior probabilities of moves from tactics and shape alone, for playing without a network.
+"""Priors of moves from tactics and shape alone, for playing without a network.
 
-A softmax over hand-set weights of simple facts: capture, rescue, atari, self-atari, 3x3 pattern,
-distance from the last moves, and lines near the edge of an empty corner.
+A softmax over hand-set weights of simple features: capture, rescue, atari, self-atari, 3x3 pattern, distance from the
+last moves, and lines near the edge of an empty corner.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ PRIOR_WEIGHTS = np.array(
     [1.6, 0.15, 1.6, 1.8, 0.15, 0.5, -1.6, -0.3, -6.0, 0.8, 0.5, 0.35, 0.15, -2.0, -0.8, 0.4, -4.0, 2.5, 0.7],
     dtype=np.float32,
 )
-"""Natural-logarithm weights by the names above."""
+"""Added to the logit of a move with the feature of that name; natural logarithms, set by hand."""
 _MAX_STONES = 6
 _FAR = 8
 
@@ -93,7 +93,7 @@ def _rescues_by_capture(board: Board, point: int, color: int) -> bool:
 
 @kernel
 def move_logit(board: Board, point: int, color: int, last: int, previous: int, weights: NDArray[np.float32]) -> float:
-    """Return the unnormalized log prior of a legal point."""
+    """Return the unnormalized log prior of a legal point: the sum of the weights of its features."""
     width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     logit = 0.0
     captured = captures(board, point, color)
@@ -148,6 +148,7 @@ def write_priors(
     last, previous: the last two vertices played. eye_space: [NAKADE_POINTS] int16 working memory.
     legal, policy: [area + 1], pass last.
     """
+    # The vital point of an eye space is found once for the board, not in `move_logit`, which is called for every point.
     width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     index, total = 0, 0.0
     for row in range(height):

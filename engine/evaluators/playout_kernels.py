@@ -1,8 +1,8 @@
-"""Playing a position out to the end: light (uniform) and heavy (tactical) rollouts, and their count.
+"""Plays positions out to the end: light (uniformly random) and heavy (tactical) playouts, and their score.
 
-The heavy policy answers the last move first, as MoGo's sequence-like simulations do (Gelly et al.
-2006): capture the stone that put itself in atari, save own chains in atari, answer 3x3 patterns,
-then play anywhere sensible. Neither fills own one-point eyes.
+The heavy playout answers the last move first, as MoGo's sequence-like simulations do (Gelly et al. 2006): capture the
+stone that put itself in atari, save own chains in atari, answer 3x3 patterns, then play any sensible move. Neither
+fills own one-point eyes.
 """
 
 import numpy as np
@@ -25,16 +25,17 @@ from engine.native.jit import kernel
 from engine.vertex import NO_POINT, PASS
 
 CAPTURE, SAVE, PATTERN, SELF_ATARI, NAKADE = range(5)
-"""Places in the array of rollout probabilities, each in 1/256."""
+"""Indices of PROBABILITIES, the probabilities in 1/256 with which a heavy playout considers each kind of move."""
 PROBABILITIES = np.array([230, 230, 230, 20, 230], dtype=np.int64)
 _MAX_MOVES_PER_POINT = 3
 _BIG_SELF_ATARI = 6
-"""A self-atari of this many stones is never a nakade worth playing."""
+"""A self-atari of this many stones or more is never played: it is too large to be a nakade."""
 
 
 @kernel
 def random_bits(rng: NDArray[np.uint64]) -> int:
     """Step a xorshift64* generator (Vigna 2014), state rng[0] != 0; return 31 random bits."""
+    # Written out, because numba's own generator is one per thread: a playout must depend on its seed alone.
     x = rng[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -46,7 +47,7 @@ def random_bits(rng: NDArray[np.uint64]) -> int:
 
 @kernel
 def random_below(rng: NDArray[np.uint64], bound: int) -> int:
-    """Return a random integer in [0, bound)."""
+    """Return a random integer in [0, bound), by a multiplication instead of a slow division."""
     return (random_bits(rng) * bound) >> 31
 
 
@@ -63,10 +64,12 @@ def seed_generator(rng: NDArray[np.uint64], seed: np.uint64) -> None:
 def _random_move(
     board: Board, color: int, rng: NDArray[np.uint64], refuses_self_atari: bool, probabilities: NDArray[np.int64]
 ) -> int:
-    """Return a random legal move that fills no own eye, or PASS where there is none.
+    """Return a random legal move that does not fill an own eye, or PASS if there is none.
 
-    refuses_self_atari: pass over most moves that leave one liberty, so that sekis stand.
+    refuses_self_atari: skip most moves that leave one liberty, so that sekis survive.
     """
+    # A random start and a walk through the list of empty points takes one random number, however many are rejected. It
+    # prefers points that follow rejected ones in the list.
     count = board[HEADER, EMPTY_COUNT]
     if count == 0:
         return PASS
@@ -129,6 +132,7 @@ def _answer_last_move(
             continue
         if is_legal(board, point, color, False) and breathes_after(board, point, color):
             matches += 1
+            # Reservoir sampling: each of the matches is chosen with equal probability, without a list of them.
             if random_below(rng, matches) == 0:
                 chosen = point
     return chosen
@@ -136,7 +140,7 @@ def _answer_last_move(
 
 @kernel
 def count_area(board: Board) -> int:
-    """Return black minus white points of a played-out board: stones and empty points of one-colored surroundings."""
+    """Return black minus white points of a played-out board: stones, and empty points next to one color only."""
     stride, width, height = board[HEADER, STRIDE], board[HEADER, WIDTH], board[HEADER, HEIGHT]
     balance = 0
     for row in range(height):
@@ -148,7 +152,7 @@ def count_area(board: Board) -> int:
 
 @kernel
 def owner_sign(board: Board, point: int, stride: int) -> int:
-    """Return 1 for Black's, -1 for White's, 0 for nobody's point of a played-out board."""
+    """Return the owner of a point of a played-out board: 1 for Black, -1 for White, 0 for neither."""
     color = board[COLOR, point]
     if color == EMPTY:
         seen = 0
@@ -166,6 +170,7 @@ def owner_sign(board: Board, point: int, stride: int) -> int:
 def light_rollout(board: Board, color: int, rng: NDArray[np.uint64]) -> int:
     """Play uniformly random moves to the end and return black minus white points. Changes the board."""
     passes = 0
+    # Playouts check no superko, so a cycle is possible; the limit ends it.
     limit = _MAX_MOVES_PER_POINT * board[HEADER, WIDTH] * board[HEADER, HEIGHT]
     for _ in range(limit):
         point = _random_move(board, color, rng, False, PROBABILITIES)
@@ -191,10 +196,10 @@ def heavy_rollout(
     eye_space: NDArray[np.int16],
     first_play: NDArray[np.int8],
 ) -> int:
-    """Play tactical moves to the end; return the number of black less white stones played. Changes the board.
+    """Play tactical moves to the end; return the number of black minus white moves. Changes the board.
 
-    last: the vertex just played, PASS or NO_POINT if none.
-    eye_space: [NAKADE_POINTS] int16 working memory. first_play: [n] int8, set to the color that first plays each point.
+    last: the vertex just played, PASS, or NO_POINT. eye_space: [NAKADE_POINTS] int16 working memory.
+    first_play: [n] int8, receives for each point the color that first plays there, or EMPTY.
     """
     passes, balance = 0, 0
     first_play[:] = EMPTY
@@ -223,9 +228,9 @@ def heavy_rollout(
 
 @kernel
 def run_light_rollouts(board: Board, color: int, count: int, rng: NDArray[np.uint64], work: Board) -> int:
-    """Play `count` light rollouts from one position; return the sum of black minus white points.
+    """Play `count` light playouts from one position; return the sum of their black minus white points.
 
-    rng: seeded. work: a board of the same size that the rollouts may change.
+    rng: seeded. work: a board of the same size for the playouts to change.
     """
     total = 0
     for _ in range(count):

@@ -1,11 +1,11 @@
-"""From a network's raw outputs to an `Evaluation`: the only place where these numbers get their meaning.
+"""Turns a network's raw outputs into an `Evaluation`; the only place that interprets these numbers.
 
-Owns policy optimism and temperature, the masked softmax, the way back from a turned board, and the
-arithmetic of values and scores that `engine.nets.heads` names. Knows no framework. Kernels write rows
-`first`.. of an evaluation from rows 0.. of raw outputs; everything is said for the side to move.
+Applies policy optimism and temperature, the softmax over legal moves, the inverse of the board's symmetry, and the
+formulas for values and scores that `engine.nets.heads` names. Independent of the framework. Kernels write the rows from
+`first` on of an evaluation from the rows from 0 on of raw outputs; all values are for the side to move.
 
-A symmetry table [8, area + 1] int64 says for each symmetry where the network sees each point, in
-policy order. On a board that is not square the exchange of rows and columns is left out.
+A symmetry table [8, area + 1] int64 has, for each symmetry and each point in policy order, the index at which the
+network sees the point. On boards that are not square, symmetries do not exchange rows and columns.
 """
 
 import math
@@ -32,7 +32,7 @@ from engine.symmetry import COUNT, TRANSPOSE, map_planes
 Array: TypeAlias = NDArray[np.float32]
 
 TANH, SOFTMAX, TANH_BLACK = range(3)
-"""Kinds of result: of the side to move before tanh, logits, of Black before tanh."""
+"""Kinds of result: value before tanh; logits of win, loss and no result; value for Black before tanh."""
 MEAN, STDEV, LEAD, BOARD_MEAN, TIME, OF_VALUE, OF_SCORE = range(7)
 _ORDER = (
     Score.MEAN,
@@ -50,10 +50,10 @@ _SOFTPLUS_IS_LINEAR = 40.0
 
 
 class Meaning(NamedTuple):
-    """What a network's result and score outputs mean, in the form that kernels take.
+    """The interpretation of a network's result and score outputs, for kernels.
 
-    kind: of the result. columns: [7] int64, the score output of each meaning in `_ORDER`, -1 without.
-    scales: [7] float64 by the same order. form: how errors are computed.
+    kind: TANH, SOFTMAX or TANH_BLACK. columns: [7] int64, the score output of each meaning in `_ORDER`, -1 for none.
+    scales: [7] float64, factors in the same order. form: how errors are computed, LINEAR, ROOT or SQUARED.
     """
 
     kind: int
@@ -63,7 +63,7 @@ class Meaning(NamedTuple):
 
 
 def meaning_of(spec: NetSpec) -> Meaning:
-    """Return what the numbers of a network mean."""
+    """Return the interpretation of a network's outputs."""
     head, columns = spec.value, np.full(len(_ORDER), -1, dtype=np.int64)
     if isinstance(head, DenseValueHead):
         return Meaning(TANH_BLACK if head.black_view else TANH, columns, np.zeros(len(_ORDER)), SQUARED)
@@ -85,7 +85,10 @@ def meaning_of(spec: NetSpec) -> Meaning:
 
 
 class Reading(NamedTuple):
-    """How a network's numbers are read on boards of one size. table: see above. optimistic, temperature: see there."""
+    """The interpretation of a network's outputs on boards of one size.
+
+    table: the symmetry table. optimistic, temperature: see `write_policy`.
+    """
 
     meaning: Meaning
     table: NDArray[np.int64]
@@ -94,7 +97,7 @@ class Reading(NamedTuple):
 
 
 def counts_no_result(spec: NetSpec, rules: Rules) -> bool:
-    """True if the third value logit counts: a game under these rules can end in no result, or the network is old."""
+    """Return whether the third value logit is used: games can end without a result, or the network is old."""
     head = spec.value
     if not isinstance(head, ValueHead):
         return False
@@ -102,7 +105,7 @@ def counts_no_result(spec: NetSpec, rules: Rules) -> bool:
 
 
 def symmetry_table(width: int, height: int) -> NDArray[np.int64]:
-    """Return where the network sees each point: [8, area + 1] int64, pass last, where it is."""
+    """Return the symmetry table [8, area + 1] int64; the last entry is pass, which no symmetry moves."""
     area = width * height
     table = np.empty((COUNT, area + 1), dtype=np.int64)
     table[:, area] = area
@@ -117,9 +120,9 @@ def symmetry_table(width: int, height: int) -> NDArray[np.int64]:
 def turn_planes(
     planes: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, scratch: Array, count: int
 ) -> int:
-    """Turn planes [rows, planes, area] of rows 0..count-1 in place, as rows first.. of symmetry [B] say; return count.
+    """Apply the symmetries to planes [rows, planes, area] of rows 0..count-1, in place; return count.
 
-    scratch: [area].
+    Row i has the symmetry of row first + i of symmetry [B]. scratch: [area] working memory.
     """
     area = planes.shape[2]
     for row in range(count):
@@ -133,52 +136,47 @@ def turn_planes(
     return count
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def write_policy(
     logits: Array,
-    optimistic: int,
-    temperature: float,
+    reading: Reading,
     optimism: Array,
     legal: NDArray[np.bool_],
-    table: NDArray[np.int64],
     symmetry: NDArray[np.int8],
     first: int,
     count: int,
     policy: Array,
 ) -> bool:
-    """Write policy [B, area + 1]: softmax over the legal moves, exactly 0 elsewhere; return True if all are finite.
+    """Write policy [B, area + 1]: softmax over the legal moves, exactly 0 elsewhere; return whether all are finite.
 
-    logits: [rows, P, area + 1] as the network saw the board. optimistic: the channel that `optimism` [B]
-    mixes with channel 0 before the softmax, 0 for none. legal: [B, area + 1], in each row at least one True.
+    logits: [rows, P, area + 1] as the network saw the board. `reading.optimistic` is the channel that is mixed with
+    channel 0 before the softmax, by the weights `optimism` [B]; 0 for none. The logits are divided by
+    `reading.temperature`. legal: [B, area + 1], at least one True in each row.
     """
-    _legal_logits(logits, optimistic, temperature, optimism, legal, table, symmetry, first, count, policy)
+    _legal_logits(logits, reading, optimism, legal, symmetry, first, count, policy)
     for row in range(first, first + count):
         for move in range(policy.shape[1]):
             policy[row, move] = math.exp(policy[row, move])
     return _divide_by_sums(policy[first : first + count])
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def _legal_logits(
     logits: Array,
-    optimistic: int,
-    temperature: float,
+    reading: Reading,
     optimism: Array,
     legal: NDArray[np.bool_],
-    table: NDArray[np.int64],
     symmetry: NDArray[np.int8],
     first: int,
     count: int,
     policy: Array,
 ) -> None:
-    """Write the logits whose softmax is the policy, less the largest of them; minus infinity where illegal."""
-    moves, factor = policy.shape[1], np.float32(1.0 / temperature)
+    """Write the logits of the policy minus the largest one, so that exp cannot overflow; -inf for illegal moves."""
+    moves, factor = policy.shape[1], np.float32(1.0 / reading.temperature)
     for row in range(count):
-        target, seen = policy[first + row], table[symmetry[first + row]]
+        target, seen = policy[first + row], reading.table[symmetry[first + row]]
         allowed, weight = legal[first + row], optimism[first + row]
-        plain, hopeful = logits[row, 0], logits[row, optimistic]
+        plain, hopeful = logits[row, 0], logits[row, reading.optimistic]
         best = np.float32(-np.inf)
         for move in range(moves):
             target[move] = -np.inf
@@ -193,7 +191,7 @@ def _legal_logits(
 
 @kernel
 def _divide_by_sums(policy: Array) -> bool:
-    """Divide each row by its sum; return True if all sums are finite."""
+    """Divide each row by its sum; return whether all sums are finite."""
     finite = True
     for row in range(policy.shape[0]):
         total = 0.0
@@ -210,7 +208,7 @@ def _divide_by_sums(policy: Array) -> bool:
 def write_ownership(
     logits: Array, table: NDArray[np.int64], symmetry: NDArray[np.int8], first: int, count: int, ownership: Array
 ) -> None:
-    """Write ownership [B, area] of logits [rows, area] as the network saw the board."""
+    """Write ownership [B, area] from logits [rows, area] as the network saw the board."""
     for row in range(count):
         where = table[symmetry[first + row]]
         for point in range(ownership.shape[1]):
@@ -228,9 +226,9 @@ def write_values(
     value: Array,
     details: Array,
 ) -> bool:
-    """Write value [B] and the chance of no result, in details [B, DETAILS], of result [rows, 1..3].
+    """Write value [B], and the probability of no result into details [B, DETAILS], from result [rows, 1..3].
 
-    Returns True if all values are finite.
+    Returns whether all values are finite.
     """
     finite = True
     for row in range(count):
@@ -257,13 +255,13 @@ def write_values(
 
 @kernel
 def softplus(x: float) -> float:
-    """Return log(1 + e^x)."""
+    """Return log(1 + e^x); above 40 it is x to double precision, and e^x would overflow later."""
     return x if x > _SOFTPLUS_IS_LINEAR else math.log1p(math.exp(x))
 
 
 @kernel
 def short_term_error(x: float, scale: float, form: int, linear: float) -> float:
-    """Return a short-term error of a raw output, see `ErrorForm`; `linear` is the scale of the linear form."""
+    """Return the short-term error for a raw output x, see `ErrorForm`. linear: the scale of the form LINEAR."""
     if form == LINEAR:
         return softplus(x) * linear
     if form == ROOT:
@@ -271,24 +269,22 @@ def short_term_error(x: float, scale: float, form: int, linear: float) -> float:
     return softplus(0.5 * x) * math.sqrt(scale)
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
 @kernel
 def write_scores(
     raw: Array,
-    columns: NDArray[np.int64],
-    scales: NDArray[np.float64],
-    form: int,
+    meaning: Meaning,
     area: int,
     first: int,
     count: int,
     score: Array,
     details: Array,
 ) -> bool:
-    """Write score [B] and the details [B, DETAILS] of raw scores [rows, S], see `Meaning`.
+    """Write score [B] and details [B, DETAILS] from raw scores [rows, S]; return whether all scores are finite.
 
-    Reads the chances of no result, which `write_values` has written: such games count as 0 points.
-    Returns True if all scores are finite.
+    Call `write_values` before: games without a result count as 0 points, so the
+    probability of no result, which it writes, is read here.
     """
+    columns, scales, form = meaning.columns, meaning.scales, meaning.form
     finite = True
     for row in range(count):
         x, target = raw[row], details[first + row]
@@ -305,7 +301,7 @@ def write_scores(
             mean, certain = x[columns[BOARD_MEAN]] * 2.0 * math.sqrt(area), 1.0
         if not has_lead:
             lead = mean
-        # The variance of a margin that is 0 whenever there is no result.
+        # The variance of a margin that is 0 with probability 1 - certain: E[X^2] - E[X]^2 of the mixture.
         variance = certain * deviation * deviation + certain * (1.0 - certain) * mean * mean
         score[first + row] = lead * certain
         target[SCORE_MEAN] = mean * certain
@@ -320,7 +316,7 @@ def write_scores(
     return finite
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: a closure fixes all but `count` once, so their number costs nothing in a call.
 @kernel
 def write_evaluation(
     policy_logits: Array,
@@ -343,24 +339,13 @@ def write_evaluation(
 ) -> int:
     """Write rows first..first+count-1 of an `Evaluation` from the first rows of `RawOutputs`.
 
-    third: see `counts_no_result`. Returns count, or FAILED if not all numbers are finite.
+    third: the result of `counts_no_result`. Returns count, or FAILED if a number is not finite.
     """
-    meaning, table = reading.meaning, reading.table
-    finite = write_policy(
-        policy_logits,
-        reading.optimistic,
-        reading.temperature,
-        optimism,
-        legal,
-        table,
-        symmetry,
-        first,
-        count,
-        policy,
-    )
+    meaning = reading.meaning
+    finite = write_policy(policy_logits, reading, optimism, legal, symmetry, first, count, policy)
     finite &= write_values(result, meaning.kind, third, to_play, first, count, value, details)
     area = policy.shape[1] - 1
-    finite &= write_scores(raw_score, meaning.columns, meaning.scales, meaning.form, area, first, count, score, details)
+    finite &= write_scores(raw_score, meaning, area, first, count, score, details)
     if ownership_logits.shape[1] > 0:
-        write_ownership(ownership_logits, table, symmetry, first, count, ownership)
+        write_ownership(ownership_logits, reading.table, symmetry, first, count, ownership)
     return count if finite else FAILED

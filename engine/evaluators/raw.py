@@ -1,8 +1,4 @@
-"""What a network says of one position, White's side: unsearched, uncached, as KataGo's `kata-raw-nn` reports it.
-
-Owns the turn from the side to move to White, which reports by this name always have. Formatting is
-the reader's.
-"""
+"""Evaluates single positions with a network, without search or cache, from White's view, as KataGo's `kata-raw-nn`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,16 +15,16 @@ from engine.game import Game
 from engine.vertex import MAX_SIZE
 
 ROOT_OPTIMISM = 0.2
-"""Weight of the optimistic policy at the root of KataGo's search, and in its reports unless told otherwise."""
+"""Weight of the optimistic policy at the root of KataGo's search, and the default in its reports."""
 
 
 @dataclass(frozen=True)
 class NetworkFacts:
-    """What a session tells of the network in use.
+    """The description of a network that a session reports.
 
-    file: as the user named it. name: what the network calls itself. version: of its format.
-    precision: "fp32", "bf16", "fp16" or "int8". imitates: True for networks that must be told who plays.
-    board_sizes: (smallest, largest) side of the boards it knows.
+    file: its path. name: the name stored in the file. version: of the file format.
+    precision: "fp32", "bf16", "fp16" or "int8". imitates: True for human networks, which need a profile.
+    board_sizes: smallest and largest side of the boards that it supports.
     """
 
     file: str
@@ -42,12 +38,12 @@ class NetworkFacts:
 
 @dataclass(frozen=True, eq=False)
 class RawEvaluation:
-    """Points of view are White's.
+    """A network's evaluation of a position, from White's view.
 
-    white_win, white_loss, no_result: probabilities. white_lead, white_score, score_square: points, the
-    latter two mean and mean square of the final score; None for a network without a score.
-    variance_time, value_error, score_error: -1 where the network does not tell them.
-    policy: [area + 1], pass last, NaN where a move is illegal. ownership: [area] in [-1, 1], or None.
+    white_win, white_loss, no_result: probabilities. white_lead: points. white_score, score_square: mean and mean square
+    of the final score in points. All three are None for a network without a score.
+    variance_time, value_error, score_error: -1 if the network does not have them.
+    policy: [area + 1], pass last, NaN for illegal moves. ownership: [area] in [-1, 1], or None.
     """
 
     symmetry: int
@@ -65,9 +61,9 @@ class RawEvaluation:
 
 
 class RawNetwork:
-    """A network that answers for single positions, by the evaluator that a search may use, too.
+    """Evaluates single positions with a network. A search may use its evaluator at the same time.
 
-    prepare: begins to compile for a board of a width and height in the background, and returns at once.
+    prepare: starts compiling for a width and height in the background and returns at once.
     """
 
     def __init__(
@@ -78,20 +74,20 @@ class RawNetwork:
         self._prepare = prepare
 
     def knows(self, width: int, height: int) -> bool:
-        """True if it was made for boards of this size."""
+        """Return whether the network supports boards of this size."""
         smallest, largest = self.facts.board_sizes
         return smallest <= min(width, height) and max(width, height) <= largest
 
     def prepare(self, width: int, height: int) -> None:
-        """Get ready for a board in the background, if the network knows it at all."""
+        """Prepare for a board size in the background; does nothing if the network does not support it."""
         if self._prepare is not None and self.knows(width, height):
             self._prepare(width, height)
 
     def evaluate(self, game: Game, color: int, symmetry: int = 0, optimism: float = ROOT_OPTIMISM) -> RawEvaluation:
-        """Return what the network says of the present position, `color` to play.
+        """Evaluate the present position with `color` to play.
 
-        symmetry: 0..7, how it sees the board; answers are turned back. Raises WeightsError on a
-        board that the network does not know.
+        symmetry: 0..7, how the board is turned for the network; the result is turned back. Raises WeightsError if the
+        network does not support the board.
         """
         positions = PositionBatch(1, game.width, game.height)
         write_position(game, color, positions, 0)
@@ -105,7 +101,7 @@ class RawNetwork:
 def read_row(
     positions: PositionBatch, out: Evaluation, row: int, *, has_score: bool, has_ownership: bool
 ) -> RawEvaluation:
-    """Return one row of an evaluation with details from White's side."""
+    """Return one row of an evaluation from White's view."""
     to_play = int(positions.to_play[row])
     no_result, value = float(out.no_result[row]), -for_color(float(out.value[row]), to_play)
     mean, deviation = -for_color(float(out.score_mean[row]), to_play), float(out.score_stdev[row])

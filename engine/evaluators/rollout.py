@@ -1,7 +1,7 @@
-"""An evaluator without a network: tactical priors, and one rollout a position for everything else.
+"""An evaluator without a network: tactical priors, and one playout a position for value, score and ownership.
 
-Value, score and ownership of a single rollout are a coin toss; the search averages thousands. It
-also reports which side first played each point, from which the search draws all-moves-as-first values.
+A single playout is a coin toss; the search averages thousands. It also reports which side first played each point, from
+which the search computes all-moves-as-first values.
 """
 
 from queue import SimpleQueue
@@ -23,7 +23,7 @@ _BATCH = 16
 _MAX_BATCH = 1024
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: fields of a `PositionBatch` and of an `Evaluation`, Python objects that no kernel can take.
 @kernel
 def evaluate_rows(
     boards: NDArray[np.int16],
@@ -45,7 +45,7 @@ def evaluate_rows(
     ownership: NDArray[np.float32],
     first_play: NDArray[np.int8],
 ) -> None:
-    """Evaluate rows 0..count-1 of a batch with one heavy rollout each."""
+    """Evaluate rows 0..count-1 of a batch with one heavy playout each."""
     stride, width, height = boards[0, HEADER, STRIDE], boards[0, HEADER, WIDTH], boards[0, HEADER, HEIGHT]
     for row in range(count):
         color = to_play[row]
@@ -60,13 +60,14 @@ def evaluate_rows(
                 points += owner
                 ownership[row, index] = black_value(owner, color)
                 index += 1
+        # Under territory rules `white_bonus` has the moves before the playout; `balance` adds those of the playout.
         margin = points - white_bonus[row] - (0 if is_area else balance)
         score[row] = black_value(margin, color)
         value[row] = black_value(outcome_value(margin), color)
 
 
 class _Worker:
-    """What one rollout at a time works with, on boards of one shape."""
+    """Working memory of one call, for boards of one shape."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -76,9 +77,9 @@ class _Worker:
 
 
 class RolloutEvaluator:
-    """Evaluates by tactical priors and one heavy rollout a position.
+    """Evaluates by tactical priors and one heavy playout a position.
 
-    A call is computed in its own thread, `threads` calls at the same time; others wait for their turn.
+    A call runs in the caller's thread; at most `threads` calls run at the same time, others wait.
     """
 
     def __init__(self, threads: int = 1) -> None:
@@ -92,13 +93,13 @@ class RolloutEvaluator:
             has_score=True,
             has_ownership=True,
             has_first_play=True,
-            # A third call on two cores could only wait: it took a quarter of the visits a second on 9x9. At least two,
-            # so that the tree is the same with one thread.
+            # Not one more than threads: a third call on two cores could only wait, and cost a quarter of the visits/s
+            # on 9x9. At least two, so that the tree is the same with one thread.
             concurrent=max(2, threads),
         )
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write priors, and value, score, ownership and first plays of one rollout for each row."""
+        """Write priors, and value, score, ownership and first plays of one playout, for each row."""
         worker = self._workers.get()
         try:
             shape = positions.boards.shape[1:]

@@ -1,7 +1,6 @@
-"""Networks computed by torch: on a GPU where there is one, otherwise on the CPU.
+"""The torch backend: computes networks on a GPU if there is one, otherwise on the CPU.
 
-Owns the tensors between evaluator and network. On a CPU it is the reference that other backends are
-compared with, and computes in the thread that asks.
+On a CPU it is the reference that other backends are compared with, and computes in the caller's thread.
 """
 
 import logging
@@ -18,16 +17,16 @@ from engine.nets.torch_modules.model import Outputs, TorchModel
 
 _LOG = logging.getLogger(__name__)
 _PREFERRED = {"cpu": 16, "cuda": 128}
-"""Positions of a slot at which throughput levels off."""
+"""Positions of a slot from which on larger batches hardly raise throughput."""
 _MAX_BATCH = {"cpu": 64, "cuda": 1024}
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _GPU_SLOTS = 2
-"""So that the next positions are encoded while the device is busy."""
+"""Two, so that the next positions are encoded while the device is busy."""
 
 
 @dataclass(eq=False)
 class TorchSlot(Slot):
-    """A slot with the tensors whose memory it shows; on a GPU that memory is pinned, and `done` is its event."""
+    """A slot and the tensors that share its memory. On a GPU the memory is pinned; `done` marks the end of a call."""
 
     inputs: tuple[Tensor, Tensor]
     results: Outputs
@@ -35,11 +34,11 @@ class TorchSlot(Slot):
 
 
 class TorchBackend:
-    """Computes one network; see `engine.evaluators.network.Backend`. Buffers are made once a board size.
+    """Computes one network; see `engine.evaluators.network.Backend`. Buffers are allocated once for each board size.
 
-    device: "cpu", "cuda", or None for the best there is.
-    max_batch: most positions a call; None for a default by device.
-    threads: threads torch computes with, for the whole process; None leaves torch's setting.
+    device: "cpu", "cuda", or None for a GPU if there is one.
+    max_batch: most positions in a call; None for a default by device.
+    threads: torch's CPU threads, for the whole process; None leaves torch's setting.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class TorchBackend:
         _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
 
     def prepare(self, width: int, height: int) -> None:
-        """Nothing: torch compiles nothing."""
+        """Do nothing: torch compiles nothing in advance."""
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return the slots of a board size: one on a CPU."""
@@ -100,6 +99,7 @@ class TorchBackend:
         """Compute rows 0..count-1."""
         assert isinstance(slot, TorchSlot)
         planes, globals_ = (each[:count].to(self._device, non_blocking=True) for each in slot.inputs)
+        # The memory layout that torch recommends for convolutions.
         planes = planes.to(self._type, memory_format=torch.channels_last)
         for result, computed in zip(slot.results, self._model(planes, globals_), strict=True):
             result[:count].copy_(computed, non_blocking=True)

@@ -1,6 +1,6 @@
-"""The evaluator that knows nothing: every sensible point is equally likely, every result even.
+"""An evaluator without knowledge: all sensible points have the same prior, all positions the value 0.
 
-For testing a search and for measuring its speed without a network.
+For tests of the search, and for measuring its speed without a network.
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ from engine.evaluation.positions import PositionBatch
 from engine.native.jit import kernel
 
 PASS_PROBABILITY = 0.01
-"""Of a pass while there are points to play; it lets a search see that a game can end."""
+"""Prior of a pass while there are points to play; above 0, so that a search finds out that a game can end."""
 
 
 @kernel
 def is_own_eye(colors: NDArray[np.int16], point: int, color: int, stride: int) -> bool:
-    """True if an empty point is a single-point eye of a color that the enemy cannot make false now.
+    """Return whether an empty point is a one-point eye of a color and is not false.
 
-    All neighbors are own stones, and of the diagonals at most one is the enemy's, none at the edge.
+    All neighbors are own stones, and at most one diagonal point is the enemy's, at the edge none.
     colors: [n], the color of every vertex.
     """
     edge = 0
@@ -46,7 +46,7 @@ def uniform_policy(
     count: int,
     policy: NDArray[np.float32],
 ) -> None:
-    """Write policy [B, area + 1] of rows 0..count-1: equal over legal points that are no own eyes."""
+    """Write policy [B, area + 1] of rows 0..count-1: equal for all legal points that are not own eyes."""
     area = policy.shape[1] - 1
     for i in range(count):
         colors = boards[i, COLOR]

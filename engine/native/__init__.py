@@ -1,6 +1,6 @@
-"""Everything that touches numba's and llvmlite's inside: compiling, caching, checking and calling kernels.
+"""Compiles, caches, checks and calls kernels. The only package that uses private parts of numba and llvmlite.
 
-`jit.py` has the decorator that the other rooms use; docs/kernels.md explains the room.
+Other packages use the decorator in `jit.py`; docs/kernels.md describes the rest.
 """
 
 from engine.native.processor import choose_processor

@@ -1,4 +1,7 @@
-"""Single instructions between threads: atomic access to a lock, waiting, and the CPU's clock."""
+"""Intrinsics for threads that run kernels: atomic access to a lock, waiting, and the CPU's clock.
+
+Written as LLVM instructions, because numba has no atomic operations on the CPU.
+"""
 
 import sys
 from typing import Any
@@ -7,12 +10,12 @@ from engine.native.instructions import cgutils, intrinsic, ir, types
 from engine.native.processor import IS_X86
 
 WAITING = 1
-"""Index in a lock of the cell that is not 0 while a Python thread waits for the lock."""
+"""Index of the cell of a lock that is not 0 while a Python thread waits for the lock."""
 _INTEGER = ir.IntType(64)
 
 
 def _data_of(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-    """Return the pointer to the cells of the lock that is the only argument."""
+    """Return a pointer to the cells of a lock, the only argument."""
     return context.make_array(signature.args[0])(context, builder, given[0]).data
 
 
@@ -22,6 +25,8 @@ def try_take(typing_context: Any, lock: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         data = _data_of(context, builder, signature, given)
+        # "acquire" pairs with the "release" of `put_back`: what the last owner wrote is visible to the next one. A
+        # failed attempt reads nothing that the lock protects, so "monotonic" is enough there.
         before = builder.cmpxchg(data, _INTEGER(0), _INTEGER(1), "acquire", "monotonic")
         return builder.extract_value(before, 1)
 
@@ -30,7 +35,7 @@ def try_take(typing_context: Any, lock: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def put_back(typing_context: Any, lock: Any) -> Any:
-    """Set a lock free."""
+    """Release a lock."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.store_atomic(_INTEGER(0), _data_of(context, builder, signature, given), "release", 8)
@@ -51,14 +56,14 @@ def has_python_waiting(typing_context: Any, lock: Any) -> Any:
 
 
 def _without_arguments(builder: Any, name: str, returned: Any) -> Any:
-    """Return a call of a function that takes no arguments."""
+    """Write a call of a function that takes no arguments."""
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(returned, []), name)
     return builder.call(function, [])
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pause(typing_context: Any) -> Any:
-    """Wait some cycles, where the CPU has an instruction for it."""
+    """Wait a few cycles in a spinning loop; does nothing on CPUs other than x86."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         if IS_X86:
@@ -95,7 +100,7 @@ def sleep_millisecond(typing_context: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def ticks(typing_context: Any) -> Any:
-    """Return the CPU's clock, in its own unit."""
+    """Return the CPU's cycle counter. Only the ratio of two differences has a meaning."""
 
     def codegen(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return _without_arguments(builder, "llvm.readcyclecounter", _INTEGER)

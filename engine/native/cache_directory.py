@@ -1,10 +1,10 @@
-"""Where compiled kernels are kept: one directory for each state of the sources and each version of numba and Python.
+"""The directory of compiled kernels: one for each state of the sources and each version of numba and Python.
 
-Numba's own cache looks at the time stamp of one file, so a cached caller survives a change of a callee in another
-file, and a frozen program has no file to look at. Keima's directory is named after everything that the machine code
+Numba's own cache compares the time stamp of one file, so a cached caller survives a change of a callee in another file,
+and a frozen program has no source file. The name of Keima's directory depends on everything that the machine code
 depends on: the sources of all kernels and of the modules that they import, and the versions of numba and Python. A
-change of any of them starts a new directory, so nothing in a directory can be stale. With NUMBA_BOUNDSCHECK=1 kernels
-check every index and have a directory of their own.
+change of any of them starts a new directory, so no directory can be stale. With NUMBA_BOUNDSCHECK=1, kernels check
+every index and are kept in a separate directory.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _FROZEN_CACHE = "kernels"
 _KEY_FILE = "KEY"
 """File in that folder with the hash of the sources that the kernels were compiled from."""
 _KEPT = 4
-"""Cache directories that stay when a new one is begun: those of the versions that ran last."""
+"""Number of cache directories to keep, by last use: enough to switch between a few versions without compiling."""
 _OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
 _MODULE = rf"({re.escape(_ENGINE)}[\w.]*)"
 _IMPORT = re.compile(
@@ -46,9 +46,9 @@ def _frozen_directory() -> Path:
 
 
 def source_key(root: Path = _ROOT) -> str:
-    """Return a hash of the files with kernels below `root` and of all modules that these import.
+    """Return a hash of the files with kernels below `root` and of all modules that they import.
 
-    The frozen program has no sources: there, return the hash that was stored when it was built.
+    In the frozen program, which has no sources, return the hash that was stored when it was built.
     """
     if is_frozen():
         return (_frozen_directory() / _KEY_FILE).read_text().strip()
@@ -66,7 +66,8 @@ def source_key(root: Path = _ROOT) -> str:
 
 
 def _imported_files(source: bytes, top: Path) -> list[Path]:
-    """Return where the modules of `engine` that a source imports may be; not every path exists."""
+    """Return the possible paths of the modules of `engine` that a source imports; not every path exists."""
+    # By a regular expression, not `ast`: this runs at every start, before the cache can be used.
     modules: set[str] = set()
     for package, names, module in _IMPORT.findall(source):
         start = (package or module).decode()
@@ -79,9 +80,9 @@ KEY = source_key()
 
 
 def cache_directory() -> Path | None:
-    """Return the directory of compiled kernels for this program, whether it exists or not.
+    """Return the directory of compiled kernels for this program, which need not exist.
 
-    None: the user has no home and KEIMA_CACHE is not set, so nothing is kept.
+    None if the user has no home and KEIMA_CACHE is not set; then nothing is cached.
     """
     if is_frozen():
         return _frozen_directory()
@@ -92,9 +93,9 @@ def cache_directory() -> Path | None:
 
 
 def frozen_files(build: Path) -> list[tuple[str, str]]:
-    """Return the compiled kernels and their key as PyInstaller's (file, folder) pairs; write the key into `build`.
+    """Write the key into `build`; return compiled kernels and key as (file, folder) pairs for PyInstaller.
 
-    Raises FileNotFoundError if no kernels of these sources were compiled.
+    Raises FileNotFoundError if the kernels of these sources were not compiled.
     """
     directory = cache_directory()
     if directory is None or not directory.is_dir():
@@ -105,7 +106,7 @@ def frozen_files(build: Path) -> list[tuple[str, str]]:
 
 
 def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:
-    """Remove the neighbors of a cache directory that were not used for longest, so that `kept` are left with it."""
+    """Remove the least recently used cache directories beside `directory`, so that `kept` remain with it."""
     others = [path for path in directory.parent.glob("kernels-*") if path != directory and _OWN.fullmatch(path.name)]
     for path in sorted(others, key=_time_of_use, reverse=True)[kept - 1 :]:
         shutil.rmtree(path, ignore_errors=True)

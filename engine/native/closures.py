@@ -1,7 +1,7 @@
-"""Kernels that kernels call by their address, with all arguments but one fixed.
+"""Closures: kernels with all arguments but one fixed, which other kernels call by address.
 
-When Python calls a kernel, it converts hundreds of arguments that are the same in every call, such as the arrays of a
-tree, and keeps Python's global lock meanwhile. A `Closure` converts them once.
+A call from Python converts hundreds of arguments that are the same in every call, such as the arrays of a tree, and
+holds Python's global lock meanwhile. A `Closure` converts them once.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ from engine.native.instructions import typeof, types
 from engine.native.jit import code_address, has_private_means, kernel
 from engine.native.processor import IS_X86
 
-__all__ = ["FAILED", "Closure", "Held", "invoke", "runs_closures"]
+__all__ = ["FAILED", "Closure", "Fixed", "invoke", "runs_closures"]
 
 
 def runs_closures() -> bool:
-    """Return whether closures work here: kernels are compiled by private means, for a CPU whose clock can be read."""
+    """Return whether closures work here: numba's private parts do, and the CPU's clock can be read (x86-64)."""
     return has_private_means() and IS_X86
 
 
-class Held:
+class Fixed:
     """A number, an array or a tuple of these, written to memory for closures. Keeps its arrays alive."""
 
     def __init__(self, value: Any) -> None:
@@ -34,7 +34,7 @@ class Held:
 
 
 def _kind_of(value: Any) -> Any:
-    """Return what numba's type of a value depends on; asking numba for the type takes longer."""
+    """Return a key that determines numba's type of a value; asking numba for the type itself takes longer."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
@@ -42,24 +42,25 @@ def _kind_of(value: Any) -> Any:
 
 
 class Closure:
-    """A kernel with all its arguments but the last, an integer. Calling it returns an integer, or FAILED.
+    """A kernel with all its arguments fixed but the last, an integer. Calling it returns an integer, or FAILED.
 
-    fixed: the arguments, each a `Held` or the value of one. address: [2] int64, the argument of `invoke`.
+    fixed: the arguments, each a `Fixed` or a plain value. address: [2] int64, the argument of `invoke`. The closure
+    keeps the arrays alive, and must itself be kept alive as long as its address is used.
     """
 
     def __init__(self, function: Callable[..., int], *fixed: Any) -> None:
-        self._held = [each if isinstance(each, Held) else Held(each) for each in fixed]
-        self._frame = np.array([each.cells.ctypes.data for each in self._held], dtype=np.int64)
-        kinds = function, *(each.kind for each in self._held)
+        self._fixed = [each if isinstance(each, Fixed) else Fixed(each) for each in fixed]
+        self._frame = np.array([each.cells.ctypes.data for each in self._fixed], dtype=np.int64)
+        kinds = function, *(each.kind for each in self._fixed)
         if kinds not in _ENTRIES:
-            _ENTRIES[kinds] = _entry(function, tuple(typeof(each.value) for each in self._held))
+            _ENTRIES[kinds] = _entry(function, tuple(typeof(each.value) for each in self._fixed))
         code, _ = _ENTRIES[kinds]
         self.address = np.array([code, self._frame.ctypes.data], dtype=np.int64)
 
 
 _function: Any = None
 _arguments: Any = None
-"""The names that `_template` calls; each entry has other values for them."""
+"""Placeholders: `_entry` copies `_template` with other values for these two names."""
 
 
 def _template(frame: int, number: int) -> int:
@@ -67,15 +68,15 @@ def _template(frame: int, number: int) -> int:
 
 
 _ENTRIES: dict[Any, tuple[int, object]] = {}
-"""Address and owner of the entry for each kernel and types of fixed arguments."""
+"""Address of the entry code, and its owner, by kernel and types of the fixed arguments."""
 
 
 def _entry(function: Any, kinds: tuple[Any, ...]) -> tuple[int, object]:
-    """Return the code, and its owner, that calls a kernel with arguments of these types from a frame and an integer."""
+    """Compile code that reads arguments of these types from a frame and calls a kernel; return address and owner."""
     kind = hashlib.sha256(repr(kinds).encode()).hexdigest()[:16]
     python = function.py_func
     names = {"_function": function, "_arguments": arguments_of(kinds)}
-    # Named after the kernel and the types: this is the name of its file in the cache.
+    # The name of its file in the cache, so it must differ for each kernel and each combination of types.
     entry = FunctionType(_template.__code__, names, python.__name__)
     entry.__module__, entry.__qualname__ = python.__module__, f"{python.__qualname__}-{kind}"
     return code_address(entry, types.int64, types.int64)
@@ -83,5 +84,5 @@ def _entry(function: Any, kinds: tuple[Any, ...]) -> tuple[int, object]:
 
 @kernel
 def invoke(address: NDArray[np.int64], number: int) -> int:
-    """Call a closure."""
+    """Call the closure at `address` with `number`; return its result, or FAILED."""
     return int(call_address(address[0], address[1], number))

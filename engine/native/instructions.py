@@ -1,7 +1,4 @@
-"""The means that numba documents for functions written as instructions, and what llvmlite lacks of them.
-
-Others import numba's and llvmlite's names from here.
-"""
+"""Names of numba and llvmlite for functions written as LLVM instructions, and two things that llvmlite lacks."""
 
 from typing import Any
 
@@ -14,7 +11,7 @@ __all__ = ["Bfloat16", "cgutils", "compile_for", "intrinsic", "ir", "typeof", "t
 
 
 class Bfloat16(ir.Type):  # type: ignore[misc]
-    """LLVM's type of bf16, which llvmlite does not have."""
+    """LLVM's type `bfloat`, which llvmlite does not have."""
 
     def _to_string(self) -> str:
         return "bfloat"
@@ -28,5 +25,5 @@ class Bfloat16(ir.Type):  # type: ignore[misc]
 
 def compile_for(function: Any, features: str) -> None:
     """Let an LLVM function use instruction sets that its module is not compiled for, such as "+avx512f"."""
-    # The `add` of llvmlite's own attributes refuses those that have a value.
+    # `set.add`, because the `add` of llvmlite's attribute set rejects attributes with a value.
     set.add(function.attributes, f'"target-features"="{features}"')

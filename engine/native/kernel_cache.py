@@ -1,4 +1,4 @@
-"""Numba's cache on disk with other files: one for each overload of a kernel, in `cache_directory()`.
+"""A cache of compiled kernels on disk: numba's cache with one file for each overload, in `cache_directory()`.
 
 A file that cannot be read or written costs a compilation, never a failure.
 """
@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 
 @cache
 def _warn(message: str, *details: object) -> None:
-    """Warn once: what is wrong with the file of one kernel is usually wrong with all."""
+    """Log a warning once: if one kernel's file is unreadable, usually all are."""
     _log.warning(message, *details)
 
 
 class _KernelLocator(_CacheLocator):  # type: ignore[misc]
-    """Keeps a kernel in `cache_directory()`, valid as long as the directory has its name."""
+    """Puts a kernel into `cache_directory()`; it is valid as long as the directory has this name."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self._disambiguator = f"{py_func.__module__}-{py_func.__code__.co_firstlineno}"
@@ -50,8 +50,8 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
 class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
     """One file for each overload of a kernel, named by a hash of its signature and target.
 
-    Numba numbers the files and keeps an index of them: two processes that compile at the same time can use one number
-    twice, and then load each other's machine code for ever; a damaged index stops every start.
+    Numba numbers the files and keeps an index of them. Two processes that compile at the same time can use the same
+    number, and then load each other's machine code in every later run; a damaged index makes every start fail.
     """
 
     def save(self, key: object, data: Any) -> None:
@@ -81,15 +81,15 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # noqa: BLE001 - damaged bytes can raise anything
-            _warn("compiled kernels in %s cannot be read and are made again: %s", self.cache_path, type(error).__name__)
-            _log.debug("of %s", self._name, exc_info=True)
+            _warn("unreadable kernels in %s are compiled again: %s", self.cache_path, type(error).__name__)
+            _log.debug("cannot load %s", self._name, exc_info=True)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if is_frozen():
-            return
+            return  # the program's own folder may be read-only
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            _warn("compiled kernels cannot be kept in %s: %s", self.cache_path, error.strerror)
+            _warn("compiled kernels cannot be written to %s: %s", self.cache_path, error.strerror)
             self.disable()

@@ -1,4 +1,7 @@
-"""Locks between threads that run kernels and threads that run Python."""
+"""Spin locks shared by threads that run kernels and threads that run Python.
+
+Spin locks, because a kernel cannot call Python's locks without the global lock, and holds one for microseconds only.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -13,19 +16,20 @@ from engine.native.jit import has_private_means, kernel
 __all__ = ["acquire", "acquire_first", "holding", "new_lock", "pause", "release", "ticks"]
 
 _SPINS = 200
-"""Failed attempts to take a lock before the thread lets others have its core."""
+"""Failed attempts to take a lock between two calls of `yield_core`: the owner may need this core to go on."""
 _PYTHON_LOCK = threading.RLock()
-"""Replaces every lock where no kernel runs beside Python."""
+"""Replaces every lock if kernels cannot use locks, and so do not run beside Python."""
 
 
 def new_lock() -> NDArray[np.int64]:
-    """Return a free lock: [8] int64, a whole cache line, with whether it is taken and the cell `WAITING`."""
+    """Create a free lock: [8] int64, whether it is taken and the cell `WAITING`."""
+    # A whole cache line of 64 bytes, so that waiting threads do not slow down writes to neighboring data.
     return np.zeros(8, dtype=np.int64)
 
 
 @kernel
 def _spin(spins: int) -> None:
-    """Wait after failed attempt number `spins` to take a lock."""
+    """Wait after the failed attempt number `spins` to take a lock."""
     if spins % _SPINS == 0:
         yield_core()
     else:
@@ -34,7 +38,7 @@ def _spin(spins: int) -> None:
 
 @kernel
 def acquire(lock: NDArray[np.int64]) -> None:
-    """Wait for a lock and take it, after a Python thread that waits for it. No thread may take a lock twice."""
+    """Wait for a lock and take it; a waiting Python thread goes first. The lock is not reentrant."""
     spins = 0
     while has_python_waiting(lock) or not try_take(lock):
         spins += 1
@@ -43,7 +47,8 @@ def acquire(lock: NDArray[np.int64]) -> None:
 
 @kernel
 def acquire_first(lock: NDArray[np.int64]) -> None:
-    """Wait for a lock and take it before other threads: kernels that do hardly anything else would leave no gap."""
+    """Wait for a lock and take it before threads that use `acquire`."""
+    # Without this, kernels that take the lock again at once would leave a Python thread no chance.
     spins = 0
     lock[WAITING] = 1
     while not try_take(lock):
@@ -54,13 +59,13 @@ def acquire_first(lock: NDArray[np.int64]) -> None:
 
 @kernel
 def release(lock: NDArray[np.int64]) -> None:
-    """Let other threads take a lock."""
+    """Release a lock."""
     put_back(lock)
 
 
 @contextmanager
 def holding(lock: NDArray[np.int64]) -> Iterator[None]:
-    """Hold a lock, which kernels of other threads may wait for, in Python."""
+    """Hold a lock in Python during the block; kernels of other threads wait for it."""
     if not has_private_means():
         with _PYTHON_LOCK:
             yield

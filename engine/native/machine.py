@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""Describes the machine and the library versions, for reports of measurements."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ VERSIONS_OF = ("numpy", "numba", "llvmlite", "openvino", "torch")
 
 
 def machine() -> dict[str, Any]:
-    """Return the system, the processor and what it can do."""
+    """Return the operating system, the processor, its cores and instruction sets."""
     return {
         "system": platform.system(),
         "processor": platform.machine(),
@@ -22,7 +22,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Keima, of Python and of the libraries that speed depends on, those that are there."""
+    """Return the versions of Keima, Python and the installed libraries that speed depends on."""
     found = {"keima": __version__, "python": platform.python_version()}
     for name in VERSIONS_OF:
         try:

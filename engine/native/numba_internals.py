@@ -1,14 +1,14 @@
-"""The only file that imports numba's private names; each of them may change with any release of numba.
+"""The only file that imports numba's private names; any release of numba may change them.
 
-Nothing else in Keima imports this file but the code that runs behind the self-check (`engine.native.self_check`), so
-a name that is missing here leads to plain compilation, not to a failure. docs/kernels.md says what each is used for.
+It is imported only by code that runs after the self-check (`engine.native.self_check`), so a missing name leads to
+plain compilation, not to a failure. docs/kernels.md lists the use of each name.
 """
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.registry import CPUDispatcher
 
 PRIVATE_OPTIONS = {"no_cfunc_wrapper": True, "_nrt": False}
-"""Options of `numba.njit` that its documentation does not have: no entry for C, no counting of references."""
+"""Undocumented options of `numba.njit`: no entry for C, no reference counting."""
 WITHOUT_PYTHON_ENTRY = {"no_cpython_wrapper": True}
 
 __all__ = [

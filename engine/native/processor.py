@@ -1,7 +1,7 @@
-"""The processor: which instruction sets it has, and which of them kernels are compiled for.
+"""The instruction sets of the processor, and those that kernels are compiled for.
 
-On x86-64 with AVX2, kernels are compiled for the x86-64-v3 level instead of for this processor, so that the binary
-ships one set of kernels for every recent computer.
+On x86-64 with AVX2, kernels are compiled for the level x86-64-v3 and not for the processor at hand, so that one set of
+compiled kernels in the binary serves every recent computer.
 """
 
 import os
@@ -11,9 +11,9 @@ from llvmlite import binding
 
 IS_X86 = machine().lower() in ("x86_64", "amd64")
 BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
-"""Instruction sets that multiply bytes and add the products; a backend needs one of them."""
+"""Instruction sets that multiply bytes and add the products; int8 inference needs one of them."""
 TILES = "amx-bf16"
-"""The instruction set that multiplies matrices of bf16."""
+"""The instruction set that multiplies matrices of bf16 (AMX)."""
 _REPORTED = ("avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "avx512bf16", "amx-tile", "amx-bf16", "neon", "sve")
 _V3_NEEDS = ("avx2", "bmi2", "fma", "lzcnt", "movbe")
 _V3_FEATURES = (
@@ -23,9 +23,9 @@ _V3_FEATURES = (
 
 
 def choose_processor() -> None:
-    """Set numba's target to x86-64-v3 where this machine has it, unless the user chose another.
+    """Set numba's target to x86-64-v3 if this machine supports it, unless the user chose one.
 
-    Has no effect once numba is imported.
+    Must be called before numba is imported.
     """
     if "NUMBA_CPU_NAME" in os.environ:
         return
@@ -36,6 +36,6 @@ def choose_processor() -> None:
 
 
 def instruction_sets() -> list[str]:
-    """Return the processor's instruction sets that decide how fast networks are computed."""
+    """Return those instruction sets of the processor that matter for the speed of networks."""
     features = binding.get_host_cpu_features()
     return [name for name in _REPORTED if features.get(name)]

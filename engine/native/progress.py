@@ -1,4 +1,4 @@
-"""Counts compilations and reports on stderr, in one line, that kernels are being compiled."""
+"""Counts compilations, and reports on one line of stderr that kernels are being compiled."""
 
 import logging
 import sys
@@ -14,12 +14,12 @@ _log = logging.getLogger(__name__)
 
 
 def compilations() -> int:
-    """Return how many kernels this process has compiled; kernels loaded from disk do not count."""
+    """Return the number of kernels that this process has compiled, without those loaded from disk."""
     return _PROGRESS.compilations
 
 
 def say(text: str) -> None:
-    """Write to stderr if there is one; a controller may have closed it."""
+    """Write to stderr; ignore the error if a controller has closed it."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -55,7 +55,7 @@ class _Progress(event.Listener):  # type: ignore[misc]
 
     def on_end(self, event: Any) -> None:
         if _is_terminal():
-            # Ends at the start of the line, so that the next text on stderr replaces it.
+            # The carriage return lets the next text on stderr overwrite this line.
             say(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")
 
 

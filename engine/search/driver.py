@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluator import Evaluator, program_of
-from engine.native.closures import FAILED, Closure, Held, invoke, runs_closures
+from engine.native.closures import FAILED, Closure, Fixed, invoke, runs_closures
 from engine.native.locks import holding, new_lock
 from engine.search.advance import (
     CONTROL,
@@ -298,7 +298,7 @@ _Step = Callable[[int], int]
 
 def _argument(value: Any) -> Any:
     """Return arrays as kernels take them for every step: in memory for closures, or as they are."""
-    return Held(value) if runs_closures() else value
+    return Fixed(value) if runs_closures() else value
 
 
 def _step(function: Callable[..., int], *fixed: Any) -> _Step:

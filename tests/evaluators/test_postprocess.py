@@ -14,6 +14,7 @@ from engine.color import BLACK, WHITE
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluators.postprocess import (
     Meaning,
+    Reading,
     counts_no_result,
     meaning_of,
     symmetry_table,
@@ -34,6 +35,7 @@ WIDTH, HEIGHT = 4, 3
 AREA = WIDTH * HEIGHT
 TABLE = symmetry_table(WIDTH, HEIGHT)
 UNTURNED = np.zeros(1, np.int8)
+MEANING = meaning_of(EXAMPLES["plain tanh"])
 
 
 def probabilities(logits: np.ndarray, legal: np.ndarray, optimism: float = 0.0, temperature: float = 1.0) -> np.ndarray:
@@ -41,7 +43,8 @@ def probabilities(logits: np.ndarray, legal: np.ndarray, optimism: float = 0.0, 
     out = np.full((1, len(legal)), np.nan, np.float32)
     table = np.tile(np.arange(len(legal)), (COUNT, 1))
     mix, raw = np.array([optimism], np.float32), logits[None].astype(np.float32)
-    assert write_policy(raw, len(logits) - 1, temperature, mix, legal[None], table, UNTURNED, 0, 1, out)
+    reading = Reading(MEANING, table, len(logits) - 1, temperature)
+    assert write_policy(raw, reading, mix, legal[None], UNTURNED, 0, 1, out)
     return out[0]
 
 
@@ -85,11 +88,12 @@ def test_the_policy_is_a_softmax_of_the_mixed_logits(
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_policy_that_is_not_finite_is_told(bad: float) -> None:
+def test_a_policy_that_is_not_finite_is_reported(bad: float) -> None:
     logits, out = np.zeros((1, 1, AREA + 1), np.float32), np.zeros((1, AREA + 1), np.float32)
     logits[0, 0, 3] = bad
     legal = np.ones((1, AREA + 1), np.bool_)
-    assert not write_policy(logits, 0, 1.0, np.zeros(1, np.float32), legal, TABLE, UNTURNED, 0, 1, out)
+    reading = Reading(MEANING, TABLE, 0, 1.0)
+    assert not write_policy(logits, reading, np.zeros(1, np.float32), legal, UNTURNED, 0, 1, out)
 
 
 def numbers(spec: NetSpec, raw: dict[str, np.ndarray], to_play: int, no_result: bool) -> Evaluation:
@@ -98,7 +102,7 @@ def numbers(spec: NetSpec, raw: dict[str, np.ndarray], to_play: int, no_result: 
     result, score = (raw[name][None].astype(np.float32) for name in ("result", "score"))
     color = np.array([to_play], np.int8)
     assert write_values(result, meaning.kind, no_result, color, 0, 1, out.value, out.details)
-    assert write_scores(score, meaning.columns, meaning.scales, meaning.form, AREA, 0, 1, out.score, out.details)
+    assert write_scores(score, meaning, AREA, 0, 1, out.score, out.details)
     return out
 
 
@@ -134,7 +138,7 @@ def test_values_and_scores_equal_the_definitions(name: str, color: int) -> None:
             assert out.score_stdev[0] == pytest.approx(expected.score_stdev, rel=1e-4, abs=2e-3)
 
 
-def test_numbers_that_are_not_finite_are_told() -> None:
+def test_numbers_that_are_not_finite_are_reported() -> None:
     spec = EXAMPLES["transformer"]
     out, meaning = Evaluation(1, WIDTH, HEIGHT), meaning_of(spec)
     result, score = np.full((1, 3), np.nan, np.float32), np.zeros((1, len(ALL_SCORES)), np.float32)
@@ -146,8 +150,7 @@ def test_numbers_that_are_not_finite_are_told() -> None:
 
 
 def _scores(score: np.ndarray, meaning: Meaning, out: Evaluation) -> bool:
-    columns, scales, form = meaning.columns, meaning.scales, meaning.form
-    return write_scores(score, columns, scales, form, AREA, 0, 1, out.score, out.details)
+    return write_scores(score, meaning, AREA, 0, 1, out.score, out.details)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.native.closures import FAILED, Closure, Held, invoke, runs_closures
+from engine.native.closures import FAILED, Closure, Fixed, invoke, runs_closures
 from engine.native.jit import kernel
 
 pytestmark = pytest.mark.skipif(not runs_closures(), reason="needs compiled kernels on x86-64")
@@ -81,7 +81,7 @@ def test_a_closure_has_every_argument_as_the_kernel_called_by_python(is_on: bool
 
 def test_arguments_live_as_long_as_the_closure_and_are_seen_as_they_are_now() -> None:
     numbers = np.ones((50, 50), dtype=np.float32)
-    closure = Closure(read_all, numbers, Held(outer(is_on=True)), 0.0, (np.zeros(1, dtype=np.int64), 0))
+    closure = Closure(read_all, numbers, Fixed(outer(is_on=True)), 0.0, (np.zeros(1, dtype=np.int64), 0))
     before = call(closure.address, 0)
     numbers += 1
     del numbers

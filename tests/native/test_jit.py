@@ -34,7 +34,7 @@ def test_what_allocates_is_no_kernel() -> None:
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python here")
 def test_python_cannot_call_what_only_kernels_call() -> None:
-    with pytest.raises(TypeError, match="only kernels call _double"):
+    with pytest.raises(TypeError, match="only kernels can call _double"):
         _double(3)
 
 
