@@ -81,7 +81,7 @@ def _has_plain_cache() -> bool:
         (directory / _PLAIN).mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=directory / _PLAIN).close()
     except OSError as error:
-        _log.warning("compiled kernels cannot be kept in %s: %s", directory, error.strerror)
+        _log.warning("compiled kernels cannot be written to %s: %s", directory, error.strerror)
         return False
     numba.config.CACHE_DIR = str(directory / _PLAIN)
     return True

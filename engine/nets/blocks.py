@@ -9,7 +9,7 @@ from typing import TypeAlias
 from engine.nets.layers import Activation, Array, Conv, Linear, Norm, RmsNorm, WeightsError, expect_shape
 
 POOLS = 3
-"""Values that a pool over the points makes of one channel, see `engine.nets.spec`."""
+"""Numbers that pooling over the points computes for each channel, see `engine.nets.spec`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +84,11 @@ class NestedBottleneckBlock:
 class AttentionBlock:
     """h = norm(t); t += output(attention of h), every point attending to every point (Vaswani et al. 2017).
 
-    heads of queries share kv_heads of keys and values in equal groups, in order. Scores are
+    `heads` query heads share `kv_heads` heads of keys and values, in equal groups and in order. Scores are
     q . k / sqrt(query width); the softmax is over all points of the board.
-    rope: [kv_heads, query width / 2, 2] radians a column and a row (x, y from the top left corner), or None:
-        before the product, the channel pair (2p, 2p + 1) of queries and keys is turned by
-        x * rope[p, 0] + y * rope[p, 1] (rotary embedding, Su et al. 2021).
+    rope: [kv_heads, query width / 2, 2], radians per column and per row, or None. Before the product, the channel pair
+        (2p, 2p + 1) of queries and keys is rotated by x * rope[p, 0] + y * rope[p, 1], with column x and row y counted
+        from the top left corner (rotary embedding, Su et al. 2021).
     """
 
     norm: RmsNorm
@@ -132,7 +132,7 @@ class AttentionBlock:
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardBlock:
-    """h = norm(t); t += contract(act(expand(h)) * gate(h)), point by point; without a gate the factor is 1.
+    """h = norm(t); t += contract(act(expand(h)) * gate(h)) at each point; without a gate the factor is 1.
 
     With silu and a gate this is SwiGLU (Shazeer 2020).
     """
@@ -177,7 +177,7 @@ Block: TypeAlias = (
 
 
 def attends(blocks: "tuple[Block, ...]") -> bool:
-    """Return whether any of the blocks, or of those nested in them, is attention."""
+    """Return whether one of the blocks, nested ones included, is an attention block."""
     return any(
         isinstance(block, AttentionBlock) or (isinstance(block, NestedBottleneckBlock) and attends(block.blocks))
         for block in blocks

@@ -1,7 +1,7 @@
-"""A network as a picture: inputs, trunk and heads from top to bottom, written as SVG.
+"""Draws the architecture of a network as SVG: inputs, trunk and heads from top to bottom.
 
-Parts that repeat are drawn once with how often they follow each other; blocks inside a block stand
-inside its box. The text says what the colors say, so that the picture reads in black and white.
+Repeated parts are drawn once, with their number; inner blocks are drawn inside the box of their block. The text repeats
+what the colors show, so that the drawing can be read in black and white.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ _GAP = 20
 _LINE = 17
 _PAD = 10
 _BADGE = 52
-"""Room at the right of parts that repeat, for how often."""
+"""Room at the right of repeated parts for their number."""
 _SIZE, _SMALL = 13, 11.5
 _LETTER = 0.56
-"""Width of a letter of the sans-serif fonts in use, on average, as a part of the font's size."""
+"""Average width of a letter in usual sans-serif fonts, as a fraction of the font size."""
 _COLORS = {
     "input": "#eceff1",
     "stem": "#d6e4f0",
@@ -38,10 +38,7 @@ _HEAD_COLOR = "#f8d9d4"
 
 
 def svg(spec: NetSpec, inputs: Sequence[str]) -> str:
-    """Return the drawing of a network as one SVG document.
-
-    inputs: what the network is given, a line each.
-    """
+    """Return the drawing of a network as an SVG document. inputs: lines of text that describe its inputs."""
     canvas = _Canvas()
     full = _WIDTH - 2 * _MARGIN
     canvas.text(_MARGIN, _MARGIN + 6, spec.name, bold=True, size=17, width=full)
@@ -56,7 +53,7 @@ def svg(spec: NetSpec, inputs: Sequence[str]) -> str:
 
 
 def largest_board(spec: NetSpec) -> tuple[int, int]:
-    """Return the usual board that a network is described on: 19x19, or the nearest that it knows."""
+    """Return the board size for a network's description: 19x19, or the nearest size that it supports."""
     smallest, largest = spec.board_sizes
     side = min(max(19, smallest), largest)
     return side, side
@@ -74,9 +71,9 @@ def _subtitle(spec: NetSpec) -> str:
     return f"{spec.format} {spec.version}, {parameters(spec):,} parameters, {work}"
 
 
-def _heads(canvas: "_Canvas", top: float, heads: tuple[Part, Part], said: list[Output]) -> float:
-    """Draw the two heads side by side, what each says below it; return the lower end."""
-    is_policy = [output.size.endswith("+ 1") or output.size.endswith("+ 1)") for output in said]
+def _heads(canvas: "_Canvas", top: float, heads: tuple[Part, Part], results: list[Output]) -> float:
+    """Draw the two heads side by side, with their outputs below; return the lower end."""
+    is_policy = [output.size.endswith("+ 1") or output.size.endswith("+ 1)") for output in results]
     half = (_WIDTH - 2 * _MARGIN - _GAP) / 2
     ends = []
     for index, head in enumerate(heads):
@@ -85,7 +82,7 @@ def _heads(canvas: "_Canvas", top: float, heads: tuple[Part, Part], said: list[O
         y = canvas.box(x, top + _GAP, half, head.kind, f"{head.path} head", _lines(head.text))
         lines = [
             f"{output.name} [{output.size}]"
-            for output, of_policy in zip(said, is_policy, strict=True)
+            for output, of_policy in zip(results, is_policy, strict=True)
             if of_policy == (index == 0)
         ]
         canvas.arrow(x + half / 2, y, y + _GAP)
@@ -104,7 +101,7 @@ class _Canvas:
         self._elements: list[str] = []
 
     def run(self, run: Run, x: float, y: float, width: float) -> float:
-        """Draw parts that repeat and return the lower end."""
+        """Draw repeated parts once and return the lower end."""
         is_pattern = len(run.parts) > 1
         inner = width if run.count == 1 else width - _BADGE
         left, top = (x + _PAD, y + _PAD) if is_pattern else (x, y)
@@ -130,7 +127,7 @@ class _Canvas:
         return y
 
     def part(self, part: Part, x: float, y: float, width: float) -> float:
-        """Draw one part with those inside it and return the lower end."""
+        """Draw a part with the parts inside it and return the lower end."""
         if not part.children:
             return self.box(x, y, width, part.kind, part.kind, [part.text.replace("->", "→")])
         before, after, *rest = _lines(part.text)
@@ -150,7 +147,7 @@ class _Canvas:
         return bottom
 
     def _caption(self, x: float, y: float, width: float, title: str, lines: list[str]) -> float:
-        """Write a title, one line beside it at the right or several below it; return the lower end."""
+        """Write a title, with a single line beside it or several lines below it; return the lower end."""
         room = width - 2 * _PAD
         baseline = y + _LINE + 2
         if title:
@@ -178,7 +175,7 @@ class _Canvas:
         anchor: str = "start",
         width: float | None = None,
     ) -> None:
-        """Write one line, made narrower if it would exceed a width."""
+        """Write a line of text, condensed if it would exceed `width`."""
         style = ' font-weight="bold"' if bold else ""
         if anchor != "start":
             style += f' text-anchor="{anchor}"'
@@ -200,7 +197,7 @@ class _Canvas:
         return f'<rect {place} fill={quoteattr(fill)} stroke="#888888"{style}/>'
 
     def document(self, height: float) -> str:
-        """Return everything that was drawn."""
+        """Return the SVG document."""
         size = f'width="{_WIDTH}" height="{height:g}" viewBox="0 0 {_WIDTH} {height:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="Helvetica, Arial, sans-serif">'
         background = f'<rect width="{_WIDTH}" height="{height:g}" fill="#ffffff"/>'
@@ -212,5 +209,5 @@ def _color(kind: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a text without the characters that XML forbids."""
+    """Replace the characters that XML forbids by question marks; names in network files may have any."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

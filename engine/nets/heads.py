@@ -1,7 +1,7 @@
-"""The two heads of a network: where the trunk becomes numbers, and what each of these numbers means.
+"""The policy and value heads of a network, and the meaning of their outputs.
 
-KataGo's convolutional heads fit every board size, the dense ones of AlphaGo Zero and Leela Zero one.
-The arithmetic on the numbers afterwards is `engine.evaluators.postprocess`'s.
+KataGo's convolutional heads fit every board size, the dense heads of AlphaGo Zero and Leela Zero only one.
+`engine.evaluators.postprocess` computes evaluations from the outputs.
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from engine.nets.layers import Activation, Conv, Linear, Norm, WeightsError
 
 
 class ValueKind(StrEnum):
-    """What the value head's result means.
+    """The meaning of the value head's result.
 
-    TANH: one number, the expected result after tanh.
+    TANH: one number, whose tanh is the expected result.
     SOFTMAX: logits of win, loss and, if there are three, no result; value = P(win) - P(loss).
     """
 
@@ -23,14 +23,14 @@ class ValueKind(StrEnum):
 
 
 class Score(StrEnum):
-    """What one number x of the score output means, from the view of the side to move.
+    """The meaning of one number x of the score output, from the view of the side to move.
 
-    MEAN, STDEV: of the final score under self-play, x * scale and softplus(x) * scale, in points.
-    LEAD: the points that would make the game even, x * scale; a network without it leads by its mean.
-    BOARD_MEAN: mean and lead at once, x * 2 * sqrt(area), whatever the chance of no result.
-    VARIANCE_TIME: about how many turns the outcome stays open, softplus(x) * scale.
-    VALUE_ERROR, SCORE_ERROR: how far value and score are expected to be off in the short term, see `ErrorForm`.
-    UNUSED: nothing.
+    MEAN, STDEV: mean and deviation of the final score under self-play, x * scale and softplus(x) * scale, in points.
+    LEAD: the points that would make the game even, x * scale; without this output the mean is used.
+    BOARD_MEAN: mean and lead in one, x * 2 * sqrt(area), not reduced by the probability of no result.
+    VARIANCE_TIME: the approximate number of turns for which the outcome stays open, softplus(x) * scale.
+    VALUE_ERROR, SCORE_ERROR: the expected short-term error of value and score, see `ErrorForm`.
+    UNUSED: not read.
     """
 
     MEAN = "mean"
@@ -44,7 +44,7 @@ class Score(StrEnum):
 
 
 class ErrorForm(StrEnum):
-    """How a short-term error is computed of a number x with scale s.
+    """The formula of a short-term error for a number x with scale s.
 
     LINEAR: softplus(x) for the value, 10 * softplus(x) for the score.
     ROOT: sqrt(softplus(x) * s). SQUARED: sqrt(softplus(x / 2)^2 * s).
@@ -72,8 +72,8 @@ class PolicyHead:
     """g = global_pool(pool_act(pool_norm(pool_conv(t)))); logits = conv2(act(norm(conv1(t) + g . pool_bias)));
     pass logit = pass_hidden, pass_activation and pass_linear of g (no hidden layer: pass_linear of g).
 
-    Output channel 0 is the policy. optimistic: the channel of the policy for a side that is ahead of what
-    it expects, 0 if there is none. Further channels are not read.
+    Output channel 0 is the policy. optimistic: the channel of the policy for a side that does better than it expected;
+    0 if there is none. Other channels are not read.
     """
 
     conv1: Conv
@@ -115,8 +115,8 @@ class ValueHead:
     """v = act(norm(conv(t))); h = hidden_act(hidden(value_pool(v))); result, score = linear(h);
     ownership = tanh(ownership conv of v).
 
-    scores: what each score output means. no_result_always: the chance of no result counts even
-    under rules that know none.
+    scores: the meaning of each score output. no_result_always: use the probability of no result even under rules that
+    have no such end.
     """
 
     meaning: ValueKind
@@ -157,9 +157,9 @@ class ValueHead:
 
 @dataclass(frozen=True, eq=False)
 class DensePolicyHead:
-    """logits [area + 1] = linear of the points of act(norm(conv(t))), channel by channel; for one board size.
+    """logits [area + 1] = linear(x), x the points of act(norm(conv(t))), channel by channel; for one board size.
 
-    hidden: a layer before the linear one, hidden_act(hidden(points)); None in most networks.
+    hidden: a layer before the linear one, hidden_act(hidden(x)); None in most networks.
     """
 
     conv: Conv
@@ -176,7 +176,7 @@ class DensePolicyHead:
 
     @property
     def optimistic(self) -> int:
-        """No optimistic policy."""
+        """0: there is no optimistic policy."""
         return 0
 
     def check(self, path: str, channels: int, area: int) -> None:

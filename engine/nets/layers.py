@@ -1,6 +1,6 @@
-"""The layers that networks are made of, as frozen dataclasses of float32 arrays, with the checks on their shapes.
+"""The layers of networks as frozen dataclasses of float32 arrays, with checks of their shapes.
 
-Owns `WeightsError`, the one error of everything that has to do with networks.
+Also defines `WeightsError`, the error of everything that reads or checks networks.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Array: TypeAlias = NDArray[np.float32]
 
 
 class WeightsError(ValueError):
-    """A network that cannot be used, and where it went wrong. The text is one line."""
+    """A network that cannot be used, with the place of the error. The message is one line."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class WeightsError(ValueError):
         return " ".join(text.split())
 
     def in_file(self, file: str) -> "WeightsError":
-        """Return the same error with the file named."""
+        """Return the same error with the name of the file."""
         return WeightsError(
             self.message, file=file, layer=self.layer, offset=self.offset, expected=self.expected, got=self.got
         )
 
 
 class Activation(StrEnum):
-    """relu max(x, 0); mish x * tanh(log(1 + e^x)); silu x / (1 + e^-x)."""
+    """Activation functions: relu max(x, 0); mish x * tanh(log(1 + e^x)); silu x / (1 + e^-x)."""
 
     IDENTITY = "identity"
     RELU = "relu"
@@ -66,11 +66,11 @@ class Conv:
 
     @property
     def outputs(self) -> int:
-        """Channels out."""
+        """Number of output channels."""
         return int(self.weight.shape[0])
 
     def check(self, path: str, inputs: int, outputs: int | None = None) -> int:
-        """Raise WeightsError unless the shapes fit; return the channels out."""
+        """Raise WeightsError unless the shapes fit; return the number of output channels."""
         shape = self.weight.shape
         if len(shape) != 4 or shape[2] % 2 == 0 or shape[3] % 2 == 0 or min(shape) < 1:
             raise WeightsError("bad shape", layer=f"{path}.weight", expected="[out, in, odd, odd]", got=list(shape))
@@ -89,11 +89,11 @@ class Linear:
 
     @property
     def outputs(self) -> int:
-        """Numbers out."""
+        """Number of outputs."""
         return int(self.weight.shape[-1])
 
     def check(self, path: str, inputs: int, outputs: int | None = None) -> int:
-        """Raise WeightsError unless the shapes fit; return the numbers out."""
+        """Raise WeightsError unless the shapes fit; return the number of outputs."""
         if self.weight.ndim != 2 or min(self.weight.shape) < 1:
             raise WeightsError("bad shape", layer=f"{path}.weight", expected="[in, out]", got=list(self.weight.shape))
         expect_shape(f"{path}.weight", self.weight, (inputs, self.outputs if outputs is None else outputs))
@@ -121,7 +121,7 @@ class Norm:
             raise WeightsError("negative variance", layer=f"{path}.variance", got=float(self.variance.min()))
 
     def affine(self) -> tuple[Array, Array]:
-        """Return (k, b) such that the layer is k * x + b; computed in double."""
+        """Return (k, b) such that the layer is k * x + b; computed in float64."""
         k = 1.0 / np.sqrt(self.variance.astype(np.float64) + self.epsilon)
         if self.scale is not None:
             k = k * self.scale
@@ -152,6 +152,6 @@ class RmsNorm:
 
 
 def expect_shape(path: str, array: Array | None, shape: tuple[int, ...]) -> None:
-    """Raise WeightsError if there is an array and it has another shape."""
+    """Raise WeightsError if the array is not None and has another shape."""
     if array is not None and array.shape != shape:
         raise WeightsError("wrong shape", layer=path, expected=list(shape), got=list(array.shape))

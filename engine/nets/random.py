@@ -1,4 +1,4 @@
-"""Networks with random weights, to start training from and to test with."""
+"""Creates networks with random weights, to start training from and for tests."""
 
 from typing import Protocol
 
@@ -33,11 +33,11 @@ from engine.nets.spec import (
 _HEAD_WIDTH = 32
 """Channels of an attention head."""
 _ROPE_BASE = 100.0
-"""How many times slower than the fastest the slowest pair of channels would turn, were there one more."""
+"""Ratio of the fastest rotation to that of the pair after the slowest one, the base of the geometric series."""
 
 
 class InputFormat(Protocol):
-    """What a network must know of its encoder."""
+    """The attributes of an encoder that determine a network's inputs."""
 
     @property
     def name(self) -> str:
@@ -68,17 +68,16 @@ def random_spec(
     head_channels: int = 32,
     board_sizes: tuple[int, int] = (1, 25),
 ) -> NetSpec:
-    """Return a network of Keima's default architecture, or a transformer, the same for the same arguments.
+    """Return a network of Keima's default architecture, or a transformer; the same arguments give the same network.
 
-    pool_every: every so many blocks one is a global pooling block; 0 for none.
-    transformer: blocks are pairs of attention and SwiGLU (Shazeer 2020) instead, each after a root mean square norm,
-        and none pools. Heads are 32 channels wide, or of all channels if 32 does not divide them. Queries and keys are
-        turned by their point's row in one half of their channels and by its column in the other (axial rotary
-        embedding, Heo et al. 2024), so no board size is special.
-    Raises WeightsError where an attention head has an odd number of channels.
-    Weights keep the variance of activations (He); the last convolution of a block is smaller by
-    sqrt(blocks), and the heads' last layers are small, so that an untrained network is nearly
-    uniform and its value nearly 0.
+    pool_every: each block number `pool_every` is a global pooling block; 0 for none.
+    transformer: blocks are pairs of attention and SwiGLU (Shazeer 2020), each after a root mean square norm, without
+        pooling. Attention heads have 32 channels, or all channels if these are no multiple of 32. Queries and keys are
+        rotated by the row of their point in one half of their channels and by its column in the other (axial rotary
+        embedding, Heo et al. 2024), so any board size can be used.
+    Weights keep the variance of activations (He et al. 2015). The last convolution of a block is smaller by
+    sqrt(blocks), and the last layers of the heads are small, so that the untrained policy is nearly uniform and the
+    value nearly 0. Raises WeightsError if an attention head has an odd number of channels.
     """
     layers = _Layers(np.random.default_rng(seed), activation)
     trunk: list[Block] = []
@@ -107,7 +106,7 @@ def random_spec(
 def random_agz_spec(blocks: int, channels: int, encoder: InputFormat, seed: int, size: int) -> NetSpec:
     """Return a network as in AlphaGo Zero for boards of one size: post-activation blocks, dense heads, tanh.
 
-    Silver et al. 2017, Methods: 2 and 1 channels before the heads, 256 hidden units of the value.
+    Sizes are from Silver et al. 2017, Methods: 2 and 1 channels before the heads, 256 hidden units of the value.
     """
     layers = _Layers(np.random.default_rng(seed), Activation.RELU)
     relu, area = Activation.RELU, size * size
@@ -131,12 +130,12 @@ def random_agz_spec(blocks: int, channels: int, encoder: InputFormat, seed: int,
 
 
 def random_policy_head(channels: int, width: int, seed: int) -> PolicyHead:
-    """Return a policy head for a trunk of `channels`, nearly uniform."""
+    """Return a policy head for a trunk of `channels` whose policy is nearly uniform."""
     return _Layers(np.random.default_rng(seed), Activation.RELU).policy(channels, width)
 
 
 class _Layers:
-    """Draws layers from one stream of random numbers."""
+    """Creates layers with weights from one random generator."""
 
     def __init__(self, generator: np.random.Generator, activation: Activation) -> None:
         self.generator, self.activation = generator, activation
@@ -183,7 +182,7 @@ class _Layers:
         )
 
     def feed_forward(self, channels: int, blocks: int) -> FeedForwardBlock:
-        # Two thirds of the four times as many channels that a block without a gate has: as many weights.
+        # Two thirds of the 4 * channels of a block without a gate: with the gate the number of weights is the same.
         width = round(8 * channels / 3)
         return FeedForwardBlock(
             norm=self.rms_norm(channels),
@@ -250,7 +249,7 @@ class _Layers:
 
 
 def _axial_rope(heads: int, pairs: int) -> Array:
-    """Return turns [heads, pairs, 2] by column and row; the first half of the pairs turn by row, others by column."""
+    """Return rotations [heads, pairs, 2] per column and row; the first half of the pairs rotate by row only."""
     half = (pairs + 1) // 2
     speeds = _ROPE_BASE ** -(np.arange(pairs) % half / half)
     by_row = np.arange(pairs) < half

@@ -1,11 +1,11 @@
-"""A network as data: its layers as frozen dataclasses of numpy arrays, and the checks on them.
+"""A network as data: its layers as frozen dataclasses of numpy arrays, with checks.
 
-Knows no framework and no file format. A loader turns a file into a `NetSpec`, a backend compiles a
-`NetSpec`. A new kind of block or head is a new dataclass in `engine.nets.blocks` or `engine.nets.heads`,
-listed in `KINDS`, with its own `check`; `weights.native` stores it without knowing it.
+Independent of frameworks and file formats: a loader turns a file into a `NetSpec`, a backend compiles a `NetSpec`. A
+new kind of block or head is a new dataclass in `engine.nets.blocks` or `engine.nets.heads` with a `check` method,
+listed in `KINDS`; `weights.native` stores it without changes.
 
-The default architecture is KataGo's. All arrays are float32. Points come in policy order. A pooled
-vector of c channels over a board of `area` points, s = sqrt(area), is
+The default architecture is KataGo's. All arrays are float32. Points are in policy order. A pooled vector of c channels
+over a board of `area` points, with s = sqrt(area), is
 
     global pool (policy, blocks): [mean, mean * (s - 14) / 10, max]                             3c
     value pool:                   [mean, mean * (s - 14) / 10, mean * ((s - 14)^2 / 100 - 0.1)] 3c
@@ -81,7 +81,7 @@ MAX_SIDE = 25
 
 @dataclass(frozen=True, eq=False)
 class MetadataEncoder:
-    """m = linear3(act2(linear2(act1(linear1(metadata))))): who plays, for networks that imitate people."""
+    """m = linear3(act2(linear2(act1(linear1(metadata))))): input about the players, for human networks."""
 
     linear1: Linear
     linear2: Linear
@@ -100,7 +100,7 @@ class MetadataEncoder:
 class Stem:
     """t = activation(norm(conv(planes) + globals + metadata)), the latter two broadcast over the points.
 
-    Without a norm there is no activation either.
+    Without a norm the activation must be the identity.
     """
 
     conv: Conv
@@ -135,11 +135,11 @@ class Tip:
 class NetSpec:
     """One network.
 
-    encoder: name in `engine.encoders.ENCODERS` of the inputs it was trained on.
-    board_sizes: (smallest, largest) side of the boards it may be asked about.
-    tip: None where the trunk ends with its last block.
-    format, version: where the numbers come from and which revision of that format's meaning.
-    provenance: free text by key: how the network came to be.
+    encoder: its input format, a name in `engine.encoders.ENCODERS`.
+    board_sizes: smallest and largest side of the boards that it supports.
+    tip: None if the trunk ends with its last block.
+    format, version: the file format that it comes from, and the version of that format.
+    provenance: free text by key about the origin of the network.
     """
 
     name: str
@@ -167,7 +167,7 @@ class NetSpec:
 
     @property
     def metadata(self) -> int:
-        """Inputs about the players, after the global ones."""
+        """Number of inputs about the players, which follow the global inputs."""
         layer = self.stem.metadata
         return int(layer.linear1.weight.shape[0]) if layer is not None and layer.linear1.weight.ndim == 2 else 0
 
@@ -178,12 +178,12 @@ class NetSpec:
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """What each score output means; empty for a network without a score."""
+        """The meaning of each score output; empty for a network without a score."""
         return self.value.scores if isinstance(self.value, ValueHead) else ()
 
     @property
     def has_ownership(self) -> bool:
-        """True if it says who will own each point."""
+        """True if the network has an ownership output."""
         return isinstance(self.value, ValueHead) and self.value.ownership is not None
 
 
@@ -227,7 +227,7 @@ KINDS: Mapping[str, type[Node]] = MappingProxyType(
         "dense_value": DenseValueHead,
     }
 )
-"""Every kind of node by the name it has in files. A name, once written, keeps its meaning."""
+"""Every kind of node by its name in files. A name keeps its meaning once files with it exist."""
 
 
 def tensors(node: object, path: str = "") -> Iterator[tuple[str, Array]]:
@@ -243,17 +243,17 @@ def tensors(node: object, path: str = "") -> Iterator[tuple[str, Array]]:
 
 
 def describe(spec: NetSpec) -> list[tuple[str, tuple[int, ...], int]]:
-    """Return one row an array: (layer, shape, parameters)."""
+    """Return (layer, shape, parameters) for each array."""
     return [(path, tuple(array.shape), int(array.size)) for path, array in tensors(spec)]
 
 
 def parameters(spec: NetSpec) -> int:
-    """Return the number of stored numbers."""
+    """Return the total number of weights."""
     return sum(size for _, _, size in describe(spec))
 
 
 def validate(spec: NetSpec) -> NetSpec:
-    """Return the spec itself. Raises WeightsError that names the first layer which does not fit."""
+    """Check a network and return it. Raises WeightsError, naming the first layer with an error."""
     smallest, largest = spec.board_sizes
     if not 1 <= smallest <= largest <= MAX_SIDE:
         raise WeightsError("bad board_sizes", expected=f"1 <= smallest <= largest <= {MAX_SIDE}", got=spec.board_sizes)

@@ -35,7 +35,7 @@ from engine.nets.spec import (
 
 _NAMES = {kind: name.replace("_", " ") for name, kind in KINDS.items()}
 _LONGEST_PATTERN = 6
-"""Parts that may repeat together: the sixth block of a pattern is still seen as one."""
+"""Longest pattern of parts that is recognized as repeating."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Run:
-    """Parts that follow each other `count` times in equal shape; the first ones stand for all."""
+    """Parts that are repeated `count` times with equal shapes; `parts` are the first ones."""
 
     parts: tuple[Part, ...]
     count: int
@@ -69,7 +69,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Output:
-    """One thing a network says. size: numbers a position."""
+    """One output of a network. size: numbers for each position."""
 
     name: str
     size: str
@@ -87,7 +87,7 @@ def parts(spec: NetSpec, width: int, height: int) -> list[Part]:
 
 
 def multiply_adds(spec: NetSpec, width: int, height: int) -> int:
-    """Return the work of one evaluation."""
+    """Return the multiply-adds of one evaluation."""
     return sum(part.multiply_adds for part in parts(spec, width, height))
 
 
@@ -97,7 +97,7 @@ def gflop(spec: NetSpec, width: int, height: int) -> float:
 
 
 def folded(row: Sequence[Part]) -> list[Run]:
-    """Return parts with those that repeat, alone or as a pattern of a few, drawn together."""
+    """Group parts into runs: repeated single parts, or repeated patterns of a few parts."""
     shapes = [part.shape for part in row]
     runs: list[Run] = []
     start = 0
@@ -113,7 +113,7 @@ def folded(row: Sequence[Part]) -> list[Run]:
 
 
 def _repeats(shapes: list[tuple[object, ...]], length: int) -> int:
-    """Return how often the first `length` shapes follow each other from the start."""
+    """Return how many times the first `length` shapes are repeated at the start."""
     count = 1
     while shapes[count * length : (count + 1) * length] == shapes[:length]:
         count += 1
@@ -121,7 +121,7 @@ def _repeats(shapes: list[tuple[object, ...]], length: int) -> int:
 
 
 def outputs(spec: NetSpec) -> list[Output]:
-    """Return what the network says, from the view of the side to move unless the meaning tells otherwise."""
+    """Return the outputs of a network; they are from the view of the side to move unless stated otherwise."""
     heads = [*_policy_outputs(spec.policy), _result_output(spec.value)]
     if isinstance(spec.value, ValueHead):
         heads += [Output(each.value, "1", _score_meaning(each, spec.value)) for each in spec.value.scores]
@@ -192,7 +192,7 @@ def _linear(layer: Linear | None, name: str = "") -> str:
 
 
 def _acts(*activations: Activation) -> str:
-    """Return the activations' names, each once."""
+    """Return the names of the activations, each one once."""
     return "/".join(dict.fromkeys(each.value for each in activations))
 
 

@@ -119,7 +119,7 @@ def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.Mon
 
 
 def test_transformers_are_refused_at_once() -> None:
-    with pytest.raises(GoError, match="the numba backend computes no transformers"):
+    with pytest.raises(GoError, match="the numba backend does not support transformers"):
         NumbaBackend(EXAMPLES["transformer"])
 
 

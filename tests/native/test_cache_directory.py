@@ -70,7 +70,7 @@ def test_an_unwritable_cache_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory can be made below a file, not even by root")
     result = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "file" / "cache"))
     assert result.stdout.startswith("3 1 ")
-    assert result.stderr.count("compiled kernels cannot be kept") == 1
+    assert result.stderr.count("compiled kernels cannot be written") == 1
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="kernels are plain Python here")

@@ -1,1 +1,1 @@
-"""Networks computed by kernels of Keima's own."""
+"""Computes networks on the CPU by Keima's own kernels."""

@@ -1,8 +1,8 @@
-"""Writes LLVM instructions on vectors, once for several kinds of CPU.
+"""Writes LLVM instructions on vectors, for several kinds of CPU.
 
-Numba's own code does not keep a tile of a matrix product in registers, and it is compiled for AVX2 (x86-64-v3). The
-functions written here are compiled for AVX2, AVX-512 and AMX, and kernels choose one of them at run time: one set of
-compiled kernels serves every computer.
+Code that numba compiles does not keep a tile of a matrix product in registers, and it is compiled for AVX2 (x86-64-v3)
+only. Functions written with `Code` are compiled for AVX2, AVX-512 and AMX, and kernels choose one of them at run time,
+so that one set of compiled kernels serves every computer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,20 +21,20 @@ Value: TypeAlias = Any
 """An LLVM value; llvmlite has no annotations."""
 
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
-"""Instruction sets of functions by the lanes of their vectors, in addition to those of all kernels."""
+"""Instruction sets of functions by the lanes (floats in a vector) that they use, beyond those of all kernels."""
 ACTIVATIONS = tuple(Activation)
-"""Kernels know an activation by its index here."""
+"""Kernels identify an activation by its index in this tuple."""
 INTEGER, FLOAT = ir.IntType(64), ir.FloatType()
 FLOAT_BYTES = 4
 _MEMORY, _WEIGHTS = "memory", "weights"
 InMemory: TypeAlias = Annotated[int, _MEMORY]
-"""Field of an intrinsic's arguments: an index in `memory`; the instructions get a pointer to that number."""
+"""A field of an intrinsic's arguments that is an index into `memory`; the instructions get it as a pointer."""
 InWeights: TypeAlias = Annotated[int, _WEIGHTS]
-"""The same in `weights`."""
+"""The same for an index into `weights`."""
 
 
 def lanes_here() -> int:
-    """Return the floats in the longest vectors of this CPU, 0 if no functions are written for it."""
+    """Return the number of floats in the longest vectors of this CPU; 0 if the kernels do not support it."""
     found = set(instruction_sets()) if has_private_means() else set()
     if "avx512f" in found:
         return 16
@@ -42,7 +42,7 @@ def lanes_here() -> int:
 
 
 class Code:
-    """Writes instructions on vectors of `lanes` floats, at the place where `builder` stands."""
+    """Writes instructions on vectors of `lanes` floats at the current position of `builder`."""
 
     def __init__(self, builder: Any, lanes: int) -> None:
         self.builder, self.lanes = builder, lanes
@@ -50,17 +50,17 @@ class Code:
         self._integers = ir.VectorType(ir.IntType(32), lanes)
 
     def number(self, value: float) -> Value:
-        """Return a vector of one constant."""
+        """Return a vector with the same constant in all lanes."""
         return ir.Constant(self._type, [float(value)] * self.lanes)
 
     def spread(self, pointer: Value) -> Value:
-        """Return a vector of the one float at a pointer."""
+        """Return a vector with the float at `pointer` in all lanes."""
         undefined = ir.Constant(self._type, ir.Undefined)
         single = self.builder.insert_element(undefined, self.builder.load(pointer), ir.IntType(32)(0))
         return self.builder.shuffle_vector(single, undefined, ir.Constant(self._integers, [0] * self.lanes))
 
     def at(self, pointer: Value, *places: Value) -> Value:
-        """Return a pointer moved on by the sum of `places`, in floats."""
+        """Return `pointer` moved by the sum of `places`, in floats."""
         for place in places:
             pointer = self.builder.gep(pointer, [place])
         return pointer
@@ -95,7 +95,7 @@ class Code:
 
     def variable(self, value: Value) -> Value:
         """Return a pointer to a new local variable that holds a vector."""
-        # LLVM turns it into a register: loops written by `loop` pass on no values other than their index.
+        # In memory here, because the loops of `loop` carry no value but their index; LLVM turns it into a register.
         pointer = cgutils.alloca_once(self.builder, self._type)
         self.builder.store(value, pointer)
         return pointer
@@ -107,25 +107,25 @@ class Code:
         return pointer
 
     def load_whole(self, pointer: Value) -> Value:
-        """Return the int32 that is stored in the place of a float."""
+        """Return the int32 that is stored at a pointer to float."""
         kind = ir.IntType(32)
         return self.builder.sext(self.builder.load(self.builder.bitcast(pointer, kind.as_pointer())), INTEGER)
 
     @contextmanager
     def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
-        """Write a loop over 0, step, ... below `count` around the instructions in the context; yields the index."""
+        """Loop over the indices 0, step, ... below `count`: the instructions in the block are its body."""
         with cgutils.for_range_slice(self.builder, INTEGER(0), count, INTEGER(step), INTEGER) as (index, _):
             yield index
 
     @contextmanager
     def loop_between(self, start: Value, end: Value) -> Iterator[Value]:
-        """Write a loop over start, start + 1, ... below `end`, as `loop` does."""
+        """Loop over the indices start, start + 1, ... below `end`, as `loop` does."""
         with cgutils.for_range_slice(self.builder, start, end, INTEGER(1), INTEGER) as (index, _):
             yield index
 
     @contextmanager
     def when_equal(self, value: Value, number: int) -> Iterator[None]:
-        """Run the instructions in the context only if an integer equals `number`."""
+        """Run the instructions in the block only if `value` equals `number`."""
         with self.builder.if_then(self.builder.icmp_signed("==", value, INTEGER(number))):
             yield
 
@@ -138,10 +138,11 @@ class Code:
         return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
 
     def exp(self, x: Value) -> Value:
-        """Return e^x to about float32's precision for x of -87 to 88; beyond, the result at that end.
+        """Return e^x to about the precision of float32; x is clipped to [-87, 88].
 
-        e^x = 2^n * e^r, with n the integer next to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
+        e^x = 2^n * e^r with n the integer nearest to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
         """
+        # LLVM's own exp would be a call of a function for each lane.
         builder, shift = self.builder, self.number(1.5 * 2**23)  # adding it leaves n in the lowest bits
         x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
         shifted = self.fma(x, self.number(1.0 / np.log(2.0)), shift)
@@ -202,7 +203,7 @@ class Code:
 
 
 def _function(module: Any, operands: Sequence[Value], lanes: int, features: str, write: Callable[..., None]) -> Any:
-    """Return the function of a module on vectors of `lanes` floats, writing it when it is first needed."""
+    """Return the function of a module for vectors of `lanes` floats; write it at the first call."""
     name = f"keima.{write.__name__}.{lanes}"
     found = module.globals.get(name)
     if found is not None:
@@ -219,11 +220,11 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, features: str,
 def vector_intrinsic(
     write: Callable[[Code, Any], None], features: Mapping[int, str] = _FEATURES
 ) -> Callable[..., None]:
-    """Return an intrinsic that kernels call with (lanes, memory, weights, arguments), arrays of float32.
+    """Return an intrinsic that kernels call with (lanes, memory, weights, arguments); both arrays are float32.
 
-    write: writes the instructions. Its second parameter is annotated with the NamedTuple of the arguments: fields that
-    are `InMemory` or `InWeights` reach it as pointers, all others as integers. features: the instruction sets to
-    compile for, by the lanes that the intrinsic can be called with.
+    write: writes the instructions. Its second parameter is annotated with the NamedTuple of the arguments; fields of
+    type `InMemory` or `InWeights` are passed to it as pointers, all others as integers. features: the instruction sets
+    to compile for, by the number of lanes that the intrinsic can be called with.
     """
     arguments: Any = list(get_type_hints(write).values())[1]
     hints = get_type_hints(arguments, include_extras=True).values()
@@ -246,7 +247,7 @@ def vector_intrinsic(
         for index, (kind, array) in enumerate(zip(signature.args[3].types, arrays, strict=True)):
             value = context.cast(builder, builder.extract_value(values[3], index), kind, types.int64)
             operands.append(builder.gep(data[array], [value]) if array else value)
-        # A function of its own for each width: only a function can be compiled for other instruction sets.
+        # A separate function for each width: instruction sets are an attribute of a whole function.
         for lanes, enabled in features.items():
             with builder.if_then(builder.icmp_signed("==", values[0], INTEGER(lanes))):
                 builder.call(_function(builder.module, operands, lanes, enabled, write_unpacked), operands)

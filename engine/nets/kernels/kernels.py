@@ -1,6 +1,6 @@
-"""The kernels that compute a network, step by step as `engine.nets.kernels.model` has planned it.
+"""The kernels that compute a network by the steps of its plan.
 
-Each step reads and writes the one array `memory`; see `engine.nets.kernels.plan` for what is where.
+Each step reads and writes one array, `memory`; `engine.nets.kernels.plan` describes its layout.
 """
 
 from typing import NamedTuple
@@ -38,10 +38,10 @@ from engine.nets.spec import Array
 
 
 class _Row(NamedTuple):
-    """A row of points before it is finished.
+    """A row of points to be finished, see `vectors.FinishedRow`.
 
-    points, stride: index of its first point, and floats from each to the next. position: the position that it belongs
-    to. place: index of its first point among the points of all boards. columns: points in it.
+    points, stride: index of the first point in memory, and floats from one point to the next. position: the position
+    that it belongs to. place: number of the first point among the points of all boards. columns: number of points.
     """
 
     points: int
@@ -55,8 +55,9 @@ class _Row(NamedTuple):
 def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None:
     """Compute a network for the positions first..first+count-1 of `rows`.
 
-    memory: flat float32, written by nobody else meanwhile, with zeros where the borders of boards are.
+    memory: flat float32, used by this call only, with zeros at the borders of boards (`Model.new_memory`).
     """
+    # A loop over steps instead of code for each network: no network has to be compiled when it is loaded.
     layout, weights = plan.layout, plan.weights
     for index in range(len(plan.steps)):
         step = plan.steps[index]
@@ -85,7 +86,7 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
 
 @kernel
 def infer_rows(plan: Plan, memory: Array, rows: Rows, together: int, count: int) -> int:
-    """Compute a network for the positions 0..count-1, at most `together` of them at a time; return their number."""
+    """Compute a network for the positions 0..count-1, at most `together` of them at a time; return count."""
     for first in range(0, count, together):
         infer(plan, memory, rows, first, min(together, count - first))
     return count
@@ -93,7 +94,9 @@ def infer_rows(plan: Plan, memory: Array, rows: Rows, together: int, count: int)
 
 @kernel
 def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Convolve row by row: each row of a kernel is one product with points that lie side by side."""
+    """Convolve row by row: each row of the convolution's kernel is one matrix product with neighboring points."""
+    # Points are stored channel by channel, so the points under a row of the kernel are consecutive in memory, and are
+    # multiplied as one row of kernel_width * channels numbers without copying them.
     lanes, channels, stride = layout.lanes, step.channels, step.source.stride
     positions, height, width = count, layout.height, layout.width
     if step.is_vector:
@@ -124,10 +127,10 @@ def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: 
 
 @kernel
 def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Convolve by tiles of all positions at once, see `engine.nets.kernels.winograd`."""
+    """Convolve by Winograd's algorithm, with the tiles of all positions together; see `winograd`."""
     side = step.side
     tiles = count * ((layout.width + side - 1) // side) * ((layout.height + side - 1) // side)
-    # A vector more keeps the numbers of one tile out of one set of the cache.
+    # One vector more than needed: with a power of two, all numbers of a tile would lie in the same set of the cache.
     tiles_stride = tiles * step.source.stride + layout.lanes
     products_stride = tiles * step.channels + layout.lanes
     _transform_tiles(layout, step, weights, memory, count, tiles_stride)
@@ -137,7 +140,7 @@ def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Ar
 
 @kernel
 def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, tiles_stride: int) -> None:
-    """Write the transforms of the tiles of all positions, number i of each at i * tiles_stride."""
+    """Write the transforms of the tiles of all positions; number i of each is at i * tiles_stride."""
     side, border, stride = step.side, step.kernel_height // 2, step.source.stride
     across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
     tile = 0
@@ -160,7 +163,7 @@ def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, 
 
 @kernel
 def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
-    """Multiply the transforms: one product of matrices for each of their numbers."""
+    """Multiply the transforms by the weights: one matrix product for each number of a tile."""
     lanes, channels, stride = layout.lanes, step.channels, step.source.stride
     tile_side = step.side + step.kernel_height - 1
     vectors, panels = channels // lanes, step.panels
@@ -184,7 +187,8 @@ def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, t
 
 @kernel
 def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, products_stride: int) -> None:
-    """Write the outputs of the products, and finish them, by rows of tiles."""
+    """Transform the products back into points, and finish them, by rows of tiles."""
+    # By rows of tiles, so that the points are still in the cache when they are finished.
     side, channels = step.side, step.channels
     across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
     row_stride = across * side * channels
@@ -212,10 +216,9 @@ def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, cou
 
 @kernel
 def _convolve_by_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Convolve POINTS points at a time, in the order in which they lie in memory, those of the border with them.
-
-    One border, not two, lies between the rows of a board, so that few products are wasted.
-    """
+    """Convolve in bf16, POINTS points at a time in memory order, border points included."""
+    # A tile has 16 points, which rows of a board do not fill; consecutive points in memory do. The right border of a
+    # row is the left border of the next one, so that few products are wasted on borders.
     columns, stride = step.columns, step.source.stride
     corner = (step.kernel_height // 2 * columns + step.kernel_width // 2) * stride
     groups = ((layout.height - 1) * columns + layout.width + POINTS - 1) // POINTS
@@ -249,7 +252,7 @@ def _convolve_by_tiles(layout: Layout, step: Step, weights: Array, memory: Array
 
 @kernel
 def _normalize(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Finish points that were not made by the step before."""
+    """Apply norm and activation to points that were not computed by the step before."""
     for position in range(count):
         for y in range(layout.height):
             place, stride = (position * layout.rows + y) * layout.columns, step.source.stride
@@ -259,7 +262,7 @@ def _normalize(layout: Layout, step: Step, weights: Array, memory: Array, count:
 
 @kernel
 def _finish(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
-    """Write the old, raw and post of a step for a row of points."""
+    """Write raw and post of a step for a row of points, see `vectors.FinishedRow`."""
     post, post_stride = step.post.first + row.place * step.post.stride, step.post.stride
     if step.rounded:
         post, post_stride = layout.row, step.channels
@@ -285,7 +288,7 @@ def _finish(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row
 
 @kernel
 def _round(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
-    """Write the row of points at `layout.row` in bf16 to its place in the post of a step."""
+    """Round the row of points at `layout.row` to bf16 and write it to the post of a step."""
     post, stride = step.post.first + row.place * step.post.stride, step.post.stride
     rounded = RoundedRow(layout.row, step.channels, row.columns, step.channels, post, stride)
     round_row(layout.lanes, memory, weights, rounded)
@@ -293,7 +296,7 @@ def _round(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row)
 
 @kernel
 def _pool(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Write the sum and the maximum of each channel."""
+    """Write the sum and the maximum of each channel over all points."""
     stride = step.source.stride
     for position in range(count):
         pool = Pool(

@@ -1,4 +1,4 @@
-"""Where the points, vectors and weights of a network lie in the two arrays that its kernels read and write."""
+"""Allocates the points, vectors and weights of a network in the two arrays that its kernels use."""
 
 from collections import defaultdict
 from typing import NamedTuple
@@ -9,14 +9,13 @@ from engine.nets.kernels.tiles import POINTS
 from engine.nets.spec import Array
 
 _LINE = 16
-"""Floats of a line of the cache, where every piece of memory begins."""
+"""Floats in a cache line of 64 bytes; every piece of memory begins at one."""
 
 
 class Grid(NamedTuple):
-    """How boards lie in memory, with zeros around them.
+    """The layout of boards in memory, with zeros around them.
 
-    rows, columns: of a board with its border. border: points from the first one of a board's memory down, and from
-    there to the right, to the first one that is on the board.
+    rows, columns: size of a board with its border. border: rows above, and columns to the left of, the first point.
     """
 
     rows: int
@@ -25,7 +24,7 @@ class Grid(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Where points lie: the place of the first one, and how many floats further the next one lies.
+    """Points in memory. first: index of the first one on the first board. stride: floats from one to the next.
 
     rounded: whether they are bf16, two numbers in the place of a float.
     """
@@ -37,17 +36,17 @@ class Points(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """Where the vectors of all positions lie: the place of the first one, and how far away the next one."""
+    """Vectors of all positions in memory. first: index of the first one. stride: floats from one to the next."""
 
     first: int
     stride: int
 
 
 class Memory:
-    """The memory to compute in, of so many positions at a time.
+    """Allocates the memory for computing `positions` positions at a time.
 
-    grid: of all points that have no other. shares_borders: whether the border on the right of a row is that on the left
-    of the next one, as tiles see it.
+    grid: the default layout of points. shares_borders: whether the right border of a row is the left border of the next
+    one, as in products by tiles.
     """
 
     def __init__(self, positions: int, grid: Grid, *, shares_borders: bool) -> None:
@@ -57,25 +56,24 @@ class Memory:
 
     @property
     def spare(self) -> int:
-        """Return the last point of the memory of any points, counted from the first one on the first board."""
+        """Return the number of the last point in the memory of any points, counted from the first point on a board."""
         return self._points(self.grid) - 1 - self.grid.border * (self.grid.columns + 1)
 
     def _points(self, grid: Grid) -> int:
-        """Return how many points there are in the memory of points.
-
-        Where borders are shared, products see points beyond the last board, as for any row, and one more is the spare
-        one, to which they write what belongs on no board.
-        """
+        """Return the number of points to allocate for points in this layout."""
+        # With shared borders, products also read and write in groups of POINTS beyond the last board; one point more is
+        # the spare one, which receives the results for points that are on no board.
         beyond = POINTS + 2 * grid.border + 1 if self._shares_borders else 0
         return self.positions * grid.rows * grid.columns + beyond
 
     def points(
         self, channels: int, *, rounded: bool = False, grid: Grid | None = None, besides: int | None = None
     ) -> Points:
-        """Return memory for points, with zeros around every board, where nothing is ever written.
+        """Allocate points with zeros around every board; kernels never write there.
 
-        besides: where they must not begin. Memory that was released is given out again.
+        besides: a first index that must not be used. Reuses memory that was released.
         """
+        # Reused memory keeps its zeros only with the same stride and grid, because its borders are the same then.
         stride = channels // 2 if rounded else channels
         grid = self.grid if grid is None else grid
         for free in self._free[stride]:
@@ -86,36 +84,36 @@ class Memory:
         return Points(place + grid.border * (grid.columns + 1) * stride, stride, grid, rounded)
 
     def release(self, points: Points) -> None:
-        """Let later points have the memory of these."""
+        """Allow later points to reuse the memory of these."""
         self._free[points.stride].append(points)
 
     def vectors(self, length: int) -> Vectors:
-        """Return memory for a vector of each position."""
+        """Allocate a vector for each position."""
         return Vectors(self.room(self.positions * length), length)
 
     def room(self, floats: int) -> int:
-        """Return the place of new memory."""
+        """Allocate `floats` numbers and return the index of the first."""
         place = self.floats
         self.floats += whole(floats, _LINE)
         return place
 
 
 class Weights:
-    """The weights of a network, one piece after the other in the order in which they came."""
+    """Collects the weights of a network, one piece after the other."""
 
     def __init__(self) -> None:
         self._pieces: list[Array] = []
         self._end = 0
 
     def keep(self, piece: Array) -> int:
-        """Return the place of new weights; what they are is read by `array`."""
+        """Add weights and return their index. They may be changed until `array` copies them."""
         place = self._end
         self._pieces.append(piece)
         self._end += whole(piece.size, _LINE)
         return place
 
     def array(self) -> Array:
-        """Return all weights."""
+        """Return all weights as one flat array."""
         weights, end = aligned(self._end), 0
         for each in self._pieces:
             weights[end : end + each.size] = each.ravel()
@@ -124,12 +122,12 @@ class Weights:
 
 
 def whole(number: int, step: int) -> int:
-    """Return the next multiple of a step."""
+    """Round a number up to a multiple of `step`."""
     return -(-number // step) * step
 
 
 def aligned(floats: int) -> Array:
-    """Return zeros that begin at a line of the cache."""
+    """Return an array of zeros that begins at a cache line."""
     zeros = np.zeros(floats + _LINE, dtype=np.float32)
     start = -(zeros.ctypes.data // zeros.itemsize) % _LINE
     return zeros[start : start + floats]

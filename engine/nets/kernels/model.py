@@ -1,7 +1,6 @@
-"""Turns a `NetSpec` into steps for `engine.nets.kernels.kernels`, for boards of one size.
+"""Turns a `NetSpec` into the steps that `engine.nets.kernels.kernels` computes, for boards of one size.
 
-Owns stem, blocks, tip and heads; knows no encoder, no legality and no rules. The points are those of the board, so
-that nothing is masked.
+Each board size has a model of exactly that size, so no points have to be masked.
 """
 
 from types import UnionType
@@ -30,27 +29,27 @@ from engine.nets.spec import (
 )
 
 _POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
-"""The outputs, in the order of `RawOutputs`."""
+"""Indices of the outputs, in the order of `RawOutputs`."""
 
 
 def computes(spec: NetSpec) -> bool:
-    """Return whether there are steps for all layers of a network; there are none for transformers."""
+    """Return whether the kernels support all layers of a network; they do not support transformers."""
     is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
     return is_normal and not _contains(spec.blocks, AttentionBlock | FeedForwardBlock)
 
 
 def computes_rounded(spec: NetSpec) -> bool:
-    """Return whether the steps can compute a network in bf16, too.
+    """Return whether the kernels can compute a network in bf16.
 
-    Not if a block adds to activations: these would have to be kept both in float32 and in bf16.
+    They cannot if a block adds to activations: these would be needed both in float32 and in bf16.
     """
     return computes(spec) and not _contains(spec.blocks, PostActivationBlock)
 
 
 def refuse_transformers(spec: NetSpec) -> None:
-    """Raise GoError for a network that has layers without steps."""
+    """Raise GoError if the kernels do not support a network."""
     if not computes(spec):
-        raise GoError(f"the numba backend computes no transformers, such as {spec.name}: choose openvino or torch")
+        raise GoError(f"the numba backend does not support transformers such as {spec.name}: choose openvino or torch")
 
 
 def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
@@ -61,9 +60,9 @@ def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
 
 
 def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
-    """Return a network for boards of width x height and at most `positions` positions at a time, see `Steps`.
+    """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    rounded: in bf16, for which see `computes_rounded`. Raises GoError for a transformer.
+    lanes: see `Steps`. rounded: compute in bf16, see `computes_rounded`. Raises GoError for a transformer.
     """
     refuse_transformers(spec)
     stem = spec.stem.conv.weight
@@ -91,7 +90,7 @@ def _stem(steps: Steps, spec: NetSpec) -> Points:
 
 
 def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
-    """Return the vectors that globals and metadata add to the stem's points, if there are any."""
+    """Return the vectors that globals and metadata add to the stem's points, or None."""
     stem: Stem = spec.stem
     if stem.globals is None and stem.metadata is None:
         return None
@@ -107,7 +106,7 @@ def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
 
 
 def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
-    """Change the points of a trunk by a block."""
+    """Add the steps of a block, which changes the points of the trunk in place."""
     if isinstance(block, PostActivationBlock):
         inner = steps.activated(trunk, block.conv1, block.norm1, block.activation1)
         steps.activate_sum(trunk, inner, folded(block.conv2, block.norm2), block.activation2)
@@ -141,7 +140,7 @@ def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
 
 
 def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) -> None:
-    """Write the logits [policies, area + 1]."""
+    """Add the steps of the policy head, which write logits [policies, area + 1]."""
     if isinstance(head, DensePolicyHead):
         inner = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
         vector = steps.flat(inner, head.conv.outputs)
@@ -165,7 +164,7 @@ def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) ->
 
 
 def _value(steps: Steps, points: Points, head: ValueHead | DenseValueHead) -> None:
-    """Write the outputs other than the policy."""
+    """Add the steps of the value head, which write the other outputs."""
     points = steps.activated(points, head.conv, head.norm, head.activation, exact=True)
     if isinstance(head, DenseValueHead):
         hidden = steps.multiplied(steps.flat(points, head.conv.outputs), head.hidden, head.hidden_activation)

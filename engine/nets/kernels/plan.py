@@ -1,8 +1,9 @@
-"""What the kernels compute a network from: its steps, where everything is in memory, and the rows to compute.
+"""The plan of a network for kernels: its steps, the layout of the memory, and the rows to compute.
 
-Indices and strides count floats. Points are stored as [position, row, column, channel], with a border of zeros around
-every board; vectors as [position, number]. To multiply vectors by a matrix is to convolve one row of points. Points
-that are multiplied by tiles are bf16, two numbers in the place of a float; everything else is float32.
+Indices and strides are in floats. Points are stored as [position, row, column, channel] with a border of zeros around
+every board, so that convolutions need no conditions at the edge; vectors as [position, number]. The product of vectors
+and a matrix is computed as the convolution of one row of points. Points that are multiplied by tiles are bf16, two
+numbers in the place of a float; everything else is float32.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -27,7 +28,7 @@ from engine.nets.spec import Array
 """Kinds of a step."""
 
 PLACE = np.dtype([("first", np.int64), ("stride", np.int64)])
-"""Points or vectors: the index of the first (of points: on the first board), and floats from each to the next."""
+"""Points or vectors: index of the first one (of points: on the first board), and floats from one to the next."""
 STEP = np.dtype(
     [
         ("kind", np.int64),
@@ -63,11 +64,11 @@ Step: TypeAlias = Any
 
 
 class Layout(NamedTuple):
-    """What all steps share.
+    """Values that all steps share.
 
-    lanes: floats in a vector. rows, columns: of a board with its border, in memory, unless a step has others.
-    tiles, products, row: indices of memory for Winograd's tiles, for their products, and for rows of points before
-    they are finished. spare: a point in the memory of all points, counted from the first one, that nobody reads.
+    lanes: floats in a vector. rows, columns: size of a board with its border in memory, unless a step has its own.
+    tiles, products, row: indices of working memory for Winograd's tiles, their products, and rows of points that are
+    not finished. spare: number of a point that is never read, in the memory of any points.
     """
 
     lanes: int

@@ -1,7 +1,7 @@
-"""Collects the steps of a network for boards of one size, as `engine.nets.kernels.plan` describes them.
+"""Collects the steps of a network for boards of one size into a plan (`engine.nets.kernels.plan`).
 
-Owns the order of the steps, the precision and the algorithm of each convolution, and which norm is computed together
-with the convolution before it. `engine.nets.kernels.memory` owns where everything is in memory.
+Decides the order of the steps, the precision and algorithm of each convolution, and which norms are computed together
+with the convolution before them. `engine.nets.kernels.memory` allocates the memory.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ from engine.nets.spec import Activation, Array, Conv, Linear, Norm
 
 @dataclass(frozen=True)
 class Model:
-    """A network, ready to compute. memory: floats that computing needs. positions: the most at a time."""
+    """A network that is ready to compute. memory: size of its working memory in floats. positions: most at a time."""
 
     plan: Plan
     memory: int
@@ -47,11 +47,11 @@ class Model:
 
 
 class Steps:
-    """The steps so far, for boards of width x height.
+    """Builds the steps of a network for boards of width x height.
 
-    lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: the most at a time.
-    stem, kernels: height and width of the kernel that planes are convolved with, and of all others.
-    rounded: compute convolutions in bf16, by tiles, which needs 16 lanes; otherwise in fp32.
+    lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
+    stem, kernels: height and width of the stem's convolution kernel, and of all others; they determine the border.
+    rounded: compute convolutions in bf16 by AMX tiles, which needs 16 lanes; otherwise in fp32.
     """
 
     def __init__(
@@ -85,7 +85,8 @@ class Steps:
         sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
         zeros, unread, tiles, products, row = (self._memory.room(size) for size in sizes)
         steps = np.array(self._steps)
-        # A stride of 0 reads zeros, or writes where nobody reads: the kernels need no condition.
+        # Absent places get a stride of 0: they are read from zeros, and written where nobody reads. This way the
+        # kernels need no condition in their inner loops.
         for name, instead in (("vector", zeros), ("old", zeros), ("raw", unread), ("post", unread)):
             steps[name]["first"][steps[name]["stride"] == 0] = instead
         board = self.width, self.height, *self._memory.grid[:2]
@@ -93,7 +94,7 @@ class Steps:
         return Model(Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions)
 
     def planes(self, count: int) -> Points:
-        """Return the input planes."""
+        """Add the step that reads the input planes; return them as points."""
         channels = self._filled(count) if self._rounded or self._side(*self._stem) else count
         grid = self._tight_grid(max(self._stem) // 2) if self._rounded else None
         points = self._memory.points(channels, rounded=self._rounded, grid=grid)
@@ -103,13 +104,13 @@ class Steps:
         return points
 
     def globals(self, count: int) -> Vectors:
-        """Return the global inputs."""
+        """Add the step that reads the global inputs; return them as vectors."""
         vectors = self._memory.vectors(count)
         self._add(READ_GLOBALS, inner=count, post=vectors)
         return vectors
 
     def convolved(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
-        """Return new points: a convolution, with `vector` added to all points of its position."""
+        """Add a convolution; return new points. vector: added to all points of its position."""
         raw = self._memory.points(self._filled(conv.outputs))
         self._convolve(source, conv, vector=vector, raw=raw)
         return raw
@@ -124,26 +125,26 @@ class Steps:
         vector: Vectors | None = None,
         exact: bool = False,
     ) -> Points:
-        """Return new points: the activation of the norm of `convolved`.
+        """Add a convolution with norm and activation; return new points.
 
-        exact: in float32 in any case, for a step that is no convolution by tiles.
+        exact: write float32 in any case, for a next step that is not a convolution by tiles.
         """
         post = self._memory.points(self._filled(conv.outputs), rounded=self._rounded and not exact)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
 
     def add_convolved(self, points: Points, source: Points, conv: Conv) -> None:
-        """Add a convolution to points."""
+        """Add the result of a convolution to `points`, in place."""
         self._convolve(source, conv, old=points, raw=points)
 
     def activate_sum(self, points: Points, source: Points, conv: Conv, activation: Activation) -> None:
-        """Replace points by the activation of the sum of them and a convolution."""
+        """Replace `points` by the activation of points + convolution."""
         self._convolve(source, conv, old=points, post=points, activation=activation)
 
     def normalized(self, points: Points, norm: Norm, activation: Activation) -> Points:
-        """Return new points: the activation of the norm of points, by the last step if that made the points."""
+        """Apply norm and activation to points; return new points. Done by the last step if that wrote the points."""
         step, factors = self._steps[-1], self._factors
-        # Not where the source is: a row is written before the rows below it are convolved, which read it again.
+        # Not in the memory of the source: a row is written before the rows below it, which read it, are convolved.
         post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step["source"]["first"]))
         is_convolution = step["kind"] in (CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_TILES)
         made_them = is_convolution and step["raw"]["first"] == points.first and step["raw"]["stride"] != 0
@@ -165,7 +166,7 @@ class Steps:
         *,
         added: Vectors | None = None,
     ) -> Vectors:
-        """Return new vectors: the activation of the sum of a layer and, if given, of `added`."""
+        """Add a linear layer with activation; return new vectors. added: added before the activation."""
         inputs, outputs = layer.weight.shape
         channels = self._filled(outputs)
         post = self._memory.vectors(channels)
@@ -178,7 +179,7 @@ class Steps:
         return post
 
     def pooled(self, points: Points) -> Vectors:
-        """Return vectors of the sums of the channels, followed, at `points.stride`, by their maxima."""
+        """Add pooling; return vectors with the sums of the channels and, from `points.stride` on, their maxima."""
         post = self._memory.vectors(2 * points.stride)
         self._add(POOL, source=points, channels=points.stride, post=post)
         return post
@@ -186,26 +187,26 @@ class Steps:
     def multiplied_pooled(
         self, source: Vectors, channels: int, layer: Linear, activation: Activation = Activation.IDENTITY
     ) -> Vectors:
-        """Return the activation of a layer of the means, or means and maxima, of `channels` `pooled` channels."""
+        """Add a linear layer of the means, or means and maxima, of `channels` channels that `pooled` returned."""
         gap = np.zeros((self._filled(channels) - channels, layer.outputs), dtype=np.float32)
         means, maxima = layer.weight[:channels] / np.float32(self.area), layer.weight[channels:]
         weight = np.concatenate([means, gap, maxima] if len(maxima) else [means])
         return self.multiplied(source, Linear(weight, layer.bias), activation)
 
     def flat(self, points: Points, channels: int) -> Vectors:
-        """Return the first channels of points as vectors, channel by channel."""
+        """Add the step that turns the first channels of points into vectors, channel by channel."""
         post = self._memory.vectors(channels * self.area)
         self._add(FLATTEN, source=points, inner=channels, post=post)
         return post
 
     def write(self, source: Points | Vectors, count: int, output: int, *, first: int = 0, stride: int = 1) -> None:
-        """Write `count` channels or numbers to an output, number i of them from first + i * stride on."""
+        """Add the step that writes `count` channels or numbers to an output; number i begins at first + i * stride."""
         kind = WRITE_POINTS if isinstance(source, Points) else WRITE_VECTOR
         step = self._add(kind, source=source, inner=count)
         step["output"], step["output_place"] = output, (first, stride)
 
     def release(self, points: Points) -> None:
-        """Let later steps use the memory of points."""
+        """Allow later steps to reuse the memory of points."""
         self._memory.release(points)
 
     def _convolve(
@@ -240,14 +241,14 @@ class Steps:
 
     @staticmethod
     def _in_rows(conv: Conv, read: int, channels: int) -> Array:
-        """Return a kernel as [rows, columns * read, channels]: numbers that fill it up are 0."""
+        """Return the weights of a convolution as [rows, columns * read, channels], padded with zeros."""
         outputs, inputs, height, width = conv.weight.shape
         spaced = np.zeros((height, width, read, channels), dtype=np.float32)
         spaced[:, :, :inputs, :outputs] = conv.weight.transpose(2, 3, 1, 0)
         return spaced.reshape(height, width * read, channels)
 
     def _reserve_for_winograd(self, numbers: int, side: int, inner: int, channels: int) -> None:
-        """Make the common memory large enough for tiles of `numbers` numbers, their products and rows of outputs."""
+        """Enlarge the shared working memory for tiles of `numbers` numbers, their products and rows of outputs."""
         across, down = -(-self.width // side), -(-self.height // side)
         tiles = self._memory.positions * across * down
         self._tiles = max(self._tiles, numbers * (tiles * inner + self._lanes))
@@ -257,7 +258,7 @@ class Steps:
     def _add(
         self, kind: int, *, inner: int = 0, channels: int = 0, **places: Points | Vectors | None
     ) -> NDArray[np.void]:
-        """Add a step and return it, for the caller to complete; places: fields of STEP."""
+        """Add a step and return it for the caller to complete. places: fields of STEP by name."""
         step = np.zeros((), dtype=STEP)
         step["kind"], step["inner"], step["channels"] = kind, inner, channels
         for name, place in places.items():
@@ -270,7 +271,7 @@ class Steps:
         return step
 
     def _set_matrix(self, step: NDArray[np.void], matrix: Array) -> None:
-        """Keep the weights [parts, inner, out] of a step, in the order in which its kind reads them."""
+        """Store the weights [parts, inner, out] of a step in the order in which its kernel reads them."""
         if step["kind"] == CONVOLVE_BY_TILES:
             step["weights"] = self._weights.keep(in_tiles(matrix))
             return
@@ -281,14 +282,16 @@ class Steps:
         step["weights"] = self._weights.keep(self._in_panels(matrix, channels, panels, by_part))
 
     def _set_factors(self, step: NDArray[np.void], factors: Array) -> None:
-        """Keep the bias, scale and shift of a step; `normalized` may change them later."""
+        """Store bias, scale and shift of a step; `normalized` may change them later."""
         step["norm"], self._factors = self._weights.keep(factors), factors
 
     def _in_panels(self, matrix: Array, channels: int, panels: int, by_part: bool) -> Array:
-        """Return a matrix [parts, inner, out] in the order in which it is read, filled up to `channels` with zeros.
+        """Return a matrix [parts, inner, out] in the order in which it is read, padded to `channels` with zeros.
 
-        Panel by panel [parts, inner, width]; by part: part by part and then panel by panel [inner, width].
+        The order is panel by panel, each [parts, inner, width] or, with `by_part`, part by part, and in each part panel
+        by panel, each [inner, width].
         """
+        # The inner loop of a product then reads weights that are consecutive in memory.
         parts, inner, outputs = matrix.shape
         filled = np.zeros((parts, inner, channels), dtype=np.float32)
         filled[:, :, :outputs] = matrix
@@ -300,11 +303,11 @@ class Steps:
         return np.concatenate([piece.ravel() for piece in pieces])
 
     def _side(self, height: int, width: int) -> int:
-        """Return Winograd's m for a kernel, 0 if rows of the kernel are multiplied."""
+        """Return Winograd's m for a kernel, 0 if it is computed row by row."""
         return outputs_at_once(height, self.width, self.height) if height == width else 0
 
     def _filled(self, channels: int) -> int:
-        """Return a number of channels rounded up to whole vectors, or to whole tiles."""
+        """Round a number of channels up to whole vectors or, in bf16, to whole tiles."""
         return whole(channels, DEPTH if self._rounded else self._lanes)
 
     def _tight_grid(self, border: int) -> Grid:

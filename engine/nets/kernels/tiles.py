@@ -1,8 +1,9 @@
-"""Products of matrices of bf16 by AMX: tiles are registers that hold a matrix, and one instruction multiplies two.
+"""Matrix products of bf16 by AMX: a tile is a register that holds a matrix, and one instruction multiplies two tiles.
 
-A tile has 16 rows of 64 bytes. One instruction multiplies 32 channels of 16 points by their weights for 16 channels of
-the result and adds the 8,192 products to sums in float32 (Intel Architecture Instruction Set Extensions Programming
-Reference, chapter 3).
+A tile has 16 rows of 64 bytes. One instruction multiplies 32 channels of 16 points by their weights for 16 output
+channels and adds the 8,192 products to sums in float32 (Intel Architecture Instruction Set Extensions Programming
+Reference, chapter 3). g170-b6c96 on one core of a Granite Rapids takes 469 us a position on 19x19 at batch 2, where
+OpenVINO's bf16 takes 540 at batch 8.
 """
 
 import ctypes
@@ -30,15 +31,15 @@ from engine.nets.kernels.code import (
 from engine.nets.spec import Activation, Array
 
 TILE_ROWS = 16
-"""Points of a tile of points, and channels of a tile of the result."""
+"""Points in a tile of points, and channels in a tile of the result."""
 TOGETHER = 2
-"""Tiles of points, and of channels, in one product. Its results take four of the eight registers, its operands four."""
+"""Tiles of points, and of channels, in one product: 2 x 2 results and 2 + 2 operands fill the eight registers."""
 POINTS = TOGETHER * TILE_ROWS
 """Points in one product."""
 DEPTH = 32
 """Channels in a tile of points, and in the results of one product."""
 SUMS = 2 * POINTS * DEPTH
-"""Floats in the results of the last product and of the one before it."""
+"""Floats of two products: the one that is computed and the one before it, which is finished meanwhile."""
 _TILE_FLOATS = 256
 """Size of a tile in memory, in float32."""
 _LINE_BYTES = 64
@@ -50,7 +51,7 @@ _ARCH_PRCTL = 158
 
 @cache
 def tiles_here() -> bool:
-    """Return whether this CPU has AMX and the system lets this process use it. Only Linux is asked."""
+    """Return whether this CPU has AMX and the system allows this process to use it; False except on Linux."""
     if lanes_here() != TILE_ROWS or TILES not in instruction_sets() or sys.platform != "linux":
         return False
     call = ctypes.CDLL(None).syscall
@@ -85,7 +86,7 @@ class _Tiles:
 
     def configure(self) -> None:
         """Give all tiles 16 rows of 64 bytes."""
-        # The settings are a constant of the module, because the instruction reads them from memory.
+        # A constant of the module, because the instruction reads its configuration from memory.
         module, name = self._code.builder.module, "keima.tiles"
         settings = module.globals.get(name)
         if settings is None:
@@ -97,7 +98,7 @@ class _Tiles:
         self._call("ldtilecfg", self._bytes_at(settings))
 
     def release(self) -> None:
-        """Clear all tiles: the system then does not save them when it switches threads."""
+        """Clear all tiles, so that the system need not save them when it switches threads."""
         self._call("tilerelease")
 
     def zero(self, tile: int) -> None:
@@ -127,12 +128,13 @@ class _Tiles:
 
 
 class TiledConvolution(NamedTuple):
-    """For points p: sum over parts q of left[p + q] . right[q], finished as by `vectors.FinishedRow`.
+    """For each point p: sum over parts q of left[p + q] . right[q], finished as in `vectors.FinishedRow`.
 
-    For `groups` groups of POINTS points. left: point p of part q, in bf16, begins at p * left_stride + q * part_stride
-    and has depth * DEPTH numbers. right: as `in_tiles` returns it, with pairs * DEPTH numbers a point. places: int32;
-    the results of point p belong to point places[p] of old, raw and post, or, where that is negative, to the point
-    `spare`, which nobody reads. sums: SUMS floats. rounded: 1 to write `post` in bf16, else 0.
+    groups: number of groups of POINTS points. left: point p of part q, in bf16, begins at p * left_stride +
+    q * part_stride and has depth * DEPTH numbers. right: the result of `in_tiles`, with pairs * DEPTH numbers a point.
+    places: int32; the results of point p are written to point places[p] of old, raw and post or, if that is negative
+    (a border point), to the point `spare`, which nobody reads. sums: SUMS floats of working memory. rounded: 1 to write
+    `post` in bf16, else 0.
     """
 
     activation: int
@@ -172,8 +174,8 @@ def _convolve_points(code: Code, convolution: TiledConvolution) -> None:
 class _ConvolutionWriter:
     """Writes the loops of a `TiledConvolution`.
 
-    The CPU multiplies tiles and computes on vectors at the same time. So the results of a product are finished between
-    the instructions that multiply the next one: after each step of that, `at_once` points of the product before.
+    A CPU multiplies tiles and computes on vectors at the same time. So the results of a product are finished between
+    the instructions that multiply the next one: `at_once` points of the previous product after each step.
     """
 
     def __init__(self, code: Code, given: TiledConvolution) -> None:
@@ -185,7 +187,7 @@ class _ConvolutionWriter:
         self._below = code.times(given.left_stride, TILE_ROWS)
 
     def write(self, kind: Activation, is_rounded: bool) -> None:
-        """Write all for an activation."""
+        """Write the loops for one activation and precision of `post`."""
         code, builder, given = self._code, self._code.builder, self._given
         # The last product: its first point and channel, how many of its points are to be finished, and how many are.
         first, channel, waiting, done = (code.whole(0) for _ in range(4))

@@ -1,6 +1,6 @@
-"""The inner loops of a network in fp32 as vector instructions, for kernels to call; see `engine.nets.kernels.code`.
+"""The inner loops of a network in fp32 as vector instructions that kernels call; see `engine.nets.kernels.code`.
 
-Each loop has a NamedTuple of its arguments; indices, strides and lengths are in floats.
+The arguments of each loop are a NamedTuple; indices, strides and lengths are in floats.
 """
 
 from typing import NamedTuple
@@ -11,16 +11,17 @@ from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWei
 from engine.nets.kernels.winograd import OUTPUTS, TILES, matrices
 
 _ROWS = 4
-"""Rows of a tile of a matrix product."""
+"""Rows of a matrix product whose sums are in registers at the same time."""
 WIDEST_PANEL = {8: 3, 16: 6}
-"""Most vectors in a row of such a tile, by lanes: with _ROWS rows and the operands, they fill the registers."""
+"""Most vectors in each of these rows, by lanes: 4 x 3 sums and the operands fill AVX2's 16 registers, 4 x 6 AVX-512's
+32."""
 
 
 class Product(NamedTuple):
     """out[r] = sum over parts p of left[r + p] . right[p], for each of `rows` rows r.
 
-    Matrices by rows: left row r of part p begins at r * left_stride + p * part_stride and has k numbers; right
-    [parts, k, panel * lanes], panel 1 to WIDEST_PANEL[lanes]; out row r begins at r * out_stride.
+    Row r of part p of left begins at r * left_stride + p * part_stride and has k numbers; right is
+    [parts, k, panel * lanes] with panel from 1 to WIDEST_PANEL[lanes]; row r of out begins at r * out_stride.
     """
 
     panel: int
@@ -42,7 +43,7 @@ def _multiply_rows(code: Code, product: Product) -> None:
     whole = code.builder.sub(product.rows, rest)
 
     def multiply(row: Value, count: int, vectors: int) -> None:
-        """Write the product of `count` rows from `row` on, with all its sums in registers."""
+        """Write the product of `count` rows from `row` on, with all sums in registers."""
         first = code.at(product.left, code.times(row, left_stride))
         sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(count)]
         with code.loop(parts) as part:
@@ -62,8 +63,8 @@ def _multiply_rows(code: Code, product: Product) -> None:
                 place = code.at(result, code.times(out_stride, line), INTEGER(v * code.lanes))
                 code.store(code.builder.load(each), place)
 
-    # One loop for each width of a panel and each rest of rows: rows that are left of a product are multiplied as rows,
-    # not filled up to _ROWS.
+    # A separate loop for each width of a panel and each remainder of rows: the number of sums must be a constant for
+    # them to stay in registers, and a remainder is not padded to _ROWS rows.
     for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
         with code.when_equal(product.panel, vectors):
             with code.loop(whole, _ROWS) as row:
@@ -74,7 +75,7 @@ def _multiply_rows(code: Code, product: Product) -> None:
 
 
 class TileInputs(NamedTuple):
-    """BT d B of a tile d of side x side points, for all channels; number i of the result at i * out_stride."""
+    """BT d B for a tile d of side x side points, for all channels; number i of the result is at i * out_stride."""
 
     side: int
     points: InMemory
@@ -86,7 +87,7 @@ class TileInputs(NamedTuple):
 
 
 def _transform_tile(code: Code, tile: TileInputs) -> None:
-    """Write the instructions of `TileInputs`, once for each side: the transforms are constants in the instructions."""
+    """Write the instructions of `TileInputs`, once for each side: the transform is a constant in the instructions."""
     for side in TILES:
         matrix = matrices(side - 2, 3).inputs
         with code.when_equal(tile.side, side), code.loop(tile.channels, code.lanes) as channel:
@@ -104,7 +105,7 @@ def _transform_tile(code: Code, tile: TileInputs) -> None:
 
 
 class TileOutputs(NamedTuple):
-    """AT m A of the products m of a tile, side x side outputs of a kernel, for all channels; see `winograd`."""
+    """AT m A for the products m of a tile: side x side outputs of a convolution, for all channels; see `winograd`."""
 
     kernel: int
     side: int
@@ -140,7 +141,7 @@ def _outputs_of_tile(code: Code, tile: TileOutputs) -> None:
 class FinishedRow(NamedTuple):
     """raw = points + vector + bias + old, post = activation(raw * scale + shift), for a row of points.
 
-    norm: bias, scale and shift, `channels` numbers each. What is not wanted has a stride of 0.
+    norm: bias, scale and shift, `channels` numbers each. Arrays that are not needed have a stride of 0.
     """
 
     activation: int
@@ -175,7 +176,7 @@ def _finish_row(code: Code, row: FinishedRow) -> None:
 
 
 class Pool(NamedTuple):
-    """The sums over all points, and `channels` further the largest numbers."""
+    """The sum of each channel over all points, and, `channels` further, its maximum."""
 
     points: InMemory
     row_stride: int

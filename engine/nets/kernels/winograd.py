@@ -1,9 +1,9 @@
-"""Winograd's convolution: fewer products for outputs that lie side by side.
+"""The matrices of Winograd's convolution, which needs fewer products for neighboring outputs.
 
-m x m outputs of an r x r kernel are AT ((G g GT) * (BT d B)) A, with g the kernel, d the tile of n x n inputs that
-the outputs see, n = m + r - 1, and * product by product: n * n products a channel pair instead of (m * r)^2 (Lavin
-and Gray 2016, "Fast Algorithms for Convolutional Neural Networks"). The matrices are Toom and Cook's: the outputs are
-a product of polynomials, computed from its values at n - 1 points and infinity.
+m x m outputs of an r x r kernel are AT ((G g GT) * (BT d B)) A, with g the kernel, d the tile of n x n inputs of these
+outputs, n = m + r - 1, and * the element-wise product: n * n products for each pair of channels instead of (m * r)^2
+(Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks"). The matrices are Toom and Cook's: the
+outputs are a product of polynomials, computed from its values at n - 1 points and infinity.
 """
 
 import math
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from engine.nets.spec import Array
 
 _POINTS = (0, 1, -1, 2, -2)
-"""Where polynomials are evaluated; the more and the larger, the more digits of float32 are lost."""
+"""Where the polynomials are evaluated. More and larger points would lose more digits of float32."""
 OUTPUTS = {3: (3, 4), 5: (2,)}
-"""The sides m of the outputs computed at once by the side r of a kernel: a tile's side is 5 or 6."""
+"""Sides m of the outputs that are computed together, by the side r of the kernel."""
 TILES = (5, 6)
-"""The sides n of tiles."""
+"""Sides n of tiles that result from OUTPUTS."""
 
 
 class Matrices(NamedTuple):
@@ -31,7 +31,7 @@ class Matrices(NamedTuple):
 
 
 def matrices(outputs: int, side: int) -> Matrices:
-    """Return BT, G and AT for `outputs` outputs in a row of a kernel with that side."""
+    """Return BT, G and AT for `outputs` outputs in a row and a kernel of this side."""
     tile = outputs + side - 1
     points = np.array(_POINTS[: tile - 1], dtype=np.float64)
     inputs, kernel, results = np.zeros((tile, tile)), np.zeros((tile, side)), np.zeros((outputs, tile))
@@ -46,7 +46,7 @@ def matrices(outputs: int, side: int) -> Matrices:
 
 
 def outputs_at_once(side: int, width: int, height: int) -> int:
-    """Return m for square kernels of a side on such boards, the one with the fewest products; 0 if there is none."""
+    """Return the m with the fewest products for square kernels of a side on boards of this size; 0 if there is none."""
     choices = OUTPUTS.get(side, ())
     return min(choices, key=lambda m: math.ceil(width / m) * math.ceil(height / m) * (m + side - 1) ** 2, default=0)
 

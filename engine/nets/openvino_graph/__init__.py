@@ -1,1 +1,1 @@
-"""Networks as graphs of OpenVINO's."""
+"""Builds OpenVINO graphs from networks."""

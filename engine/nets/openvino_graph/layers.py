@@ -1,7 +1,6 @@
-"""The layers of a network as nodes of OpenVINO's graph.
+"""The layers of a network as nodes of an OpenVINO graph, in a form that its CPU plugin computes fast.
 
-Owns how a layer is written so that OpenVINO's CPU plugin computes it fast. Points come as [B, channels, H, W],
-rows as [B, H * W, channels], vectors as [B, channels].
+Points are [B, channels, H, W], rows [B, H * W, channels], vectors [B, channels].
 """
 
 import numpy as np
@@ -47,13 +46,13 @@ def _per_channel(array: Array) -> Node:
 
 
 def normalize_rows(rows: Node, norm: RmsNorm) -> Node:
-    """Return the norm of rows, written the way that OpenVINO finds one kernel for."""
+    """Return the norm of rows, in the form that OpenVINO fuses into one kernel."""
     result = ops.multiply(unit_rows(rows, norm), constant(norm.weight))
     return result if norm.bias is None else ops.add(result, constant(norm.bias))
 
 
 def unit_rows(rows: Node, norm: RmsNorm) -> Node:
-    """Return the norm of rows without its factors and bias, for layers that `after_norm` made."""
+    """Return the norm of rows without its factors and bias, for layers that `after_norm` returned."""
     axes = integers(1, 2) if norm.spatial else integers(-1)
     square = ops.reduce_mean(ops.power(rows, constant(np.array(2.0))), axes, True)
     root = ops.sqrt(ops.add(square, constant(np.array(norm.epsilon))))
@@ -80,11 +79,9 @@ def activate(node: Node, kind: Activation) -> Node:
 
 
 def activate_vector(vectors: Node, kind: Activation) -> Node:
-    """Return the activation of vectors or rows.
-
-    Mish is spelled out: OpenVINO takes a chain of such layers for one kernel from batch 4 on, and then fails
-    to compile it with Mish as an operation of its own.
-    """
+    """Return the activation of vectors or rows."""
+    # Mish is written out: from batch 4 on OpenVINO fuses a chain of such layers into one kernel, and fails to compile
+    # it with its own operation for Mish.
     if kind is not Activation.MISH:
         return activate(vectors, kind)
     power = ops.exp(ops.minimum(vectors, constant(np.array(_MISH_LINEAR))))
@@ -98,13 +95,13 @@ def add_vector(points: Node, vector: Node) -> Node:
 
 
 def points_as_rows(points: Node, width: int, height: int) -> Node:
-    """Return [B, area, c] of [B, c, height, width]."""
+    """Turn [B, c, height, width] into [B, area, c]."""
     channels_last = ops.transpose(points, integers(0, 2, 3, 1))
     return ops.reshape(channels_last, integers(0, height * width, -1), True)
 
 
 def rows_as_points(rows: Node, width: int, height: int) -> Node:
-    """Return [B, c, height, width] of [B, area, c]."""
+    """Turn [B, area, c] into [B, c, height, width]."""
     channels_last = ops.reshape(rows, integers(0, height, width, channels_of(rows)), True)
     return ops.transpose(channels_last, integers(0, 3, 1, 2))
 
@@ -115,11 +112,11 @@ def channels_of(rows: Node) -> int:
 
 
 def global_pool(points: Node) -> Node:
-    """Return [B, 2c] of points, [mean, max], for a layer that `global_pooled` made."""
+    """Return [mean, max] of points, [B, 2c], for a layer that `global_pooled` returned."""
     axes = integers(*_POINT_AXES)
     return ops.concat([ops.reduce_mean(points, axes, False), ops.reduce_max(points, axes, False)], 1)
 
 
 def value_pool(points: Node) -> Node:
-    """Return [B, c] of points, the mean, for a layer that `value_pooled` made."""
+    """Return the mean of points, [B, c], for a layer that `value_pooled` returned."""
     return ops.reduce_mean(points, integers(*_POINT_AXES), False)

@@ -1,7 +1,6 @@
-"""A `NetSpec` as a model of OpenVINO's, for one board size and one batch, to compile for inference.
+"""Builds an OpenVINO model from a `NetSpec`, for one board size and one batch.
 
-Owns stem, tip, heads and the names of inputs and outputs; knows no encoder, no legality and no rules.
-A board fills its model exactly, so that nothing is masked.
+Each board size has a model of exactly that size, so no points have to be masked.
 """
 
 from engine.nets.folding import folded, global_pooled, scaled, value_pooled
@@ -34,7 +33,7 @@ from engine.nets.spec import (
 
 PLANES, GLOBALS, TRUNK = "planes", "globals", "trunk"
 OUTPUTS = ("policy", "result", "score", "ownership")
-"""Names of a model's inputs, of what the heads see, and of its outputs: these in the order of `RawOutputs`."""
+"""Names of a model's inputs, of the heads' input, and of its outputs, these in the order of `RawOutputs`."""
 
 
 def build_model(spec: NetSpec, batch: int, width: int, height: int) -> "openvino.Model":
@@ -68,7 +67,7 @@ def build_model(spec: NetSpec, batch: int, width: int, height: int) -> "openvino
 
 
 def _stem(planes: Node, vector: Node, spec: NetSpec) -> Node:
-    """Return the points that enter the first block; `vector` holds globals and metadata, if there are any."""
+    """Return the input of the first block. vector: globals and metadata, not read if the network has neither."""
     stem: Stem = spec.stem
     points = convolve(planes, folded(stem.conv, stem.norm))
     globals_ = metadata = vector
@@ -85,14 +84,14 @@ def _stem(planes: Node, vector: Node, spec: NetSpec) -> Node:
 
 
 def _metadata(vector: Node, encoder: MetadataEncoder, norm: Norm | None) -> Node:
-    """Return what the metadata add to the stem's points."""
+    """Return the vector that the metadata add to the stem's points."""
     hidden = activate_vector(multiply(vector, encoder.linear1), encoder.activation1)
     hidden = activate_vector(multiply(hidden, encoder.linear2), encoder.activation2)
     return multiply(hidden, scaled(encoder.linear3, norm))
 
 
 def _tip(trunk: Trunk, tip: Tip) -> Node:
-    """Return the points that the heads see."""
+    """Return the input of the heads."""
     if isinstance(tip.norm, Norm):
         return activate(normalize(trunk.points(), tip.norm), tip.activation)
     rows = activate(normalize_rows(trunk.rows(), tip.norm), tip.activation)
@@ -136,5 +135,5 @@ def _value(points: Node, head: ValueHead | DenseValueHead, board: Board) -> dict
 
 
 def _flat(points: Node) -> Node:
-    """Return [B, c * area] of [B, c, H, W]."""
+    """Turn [B, c, H, W] into [B, c * area]."""
     return ops.reshape(points, integers(0, -1), True)

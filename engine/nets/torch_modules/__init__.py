@@ -1,1 +1,1 @@
-"""Networks as modules of torch's."""
+"""Builds torch modules from networks."""

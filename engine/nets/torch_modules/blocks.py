@@ -139,7 +139,7 @@ class _Attention(Fusible):
         return trunk + _as_points(self.output(mixed), trunk)
 
     def fuse(self) -> None:
-        """Nothing follows a convolution."""
+        """Do nothing: there is no norm after a convolution."""
 
 
 class _FeedForward(Fusible):
@@ -157,7 +157,7 @@ class _FeedForward(Fusible):
         return trunk + _as_points(self.contract(inner), trunk)
 
     def fuse(self) -> None:
-        """Nothing follows a convolution."""
+        """Do nothing: there is no norm after a convolution."""
 
 
 def _as_vectors(points: Tensor) -> Tensor:
@@ -171,14 +171,14 @@ def _as_points(vectors: Tensor, like: Tensor) -> Tensor:
 
 
 def _angles(rope: Tensor, height: int, width: int) -> Tensor:
-    """Return by how much each channel pair is turned at each point: [area, kv_heads, pairs] float32."""
+    """Return the rotation of each channel pair at each point, in radians: [area, kv_heads, pairs] float32."""
     rows = torch.arange(height, device=rope.device, dtype=torch.float32).repeat_interleave(width)
     columns = torch.arange(width, device=rope.device, dtype=torch.float32).repeat(height)
     return columns[:, None, None] * rope[..., 0] + rows[:, None, None] * rope[..., 1]
 
 
 def _turned(vectors: Tensor, angles: Tensor) -> Tensor:
-    """Turn the channel pairs of [B, area, heads, 2 * pairs] by angles [area, heads, pairs], in float32."""
+    """Rotate the channel pairs of [B, area, heads, 2 * pairs] by angles [area, heads, pairs], in float32."""
     first, second = vectors.float().reshape(*vectors.shape[:3], -1, 2).unbind(4)
     cosine, sine = angles.cos(), angles.sin()
     turned = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=4)

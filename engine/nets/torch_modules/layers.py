@@ -1,7 +1,7 @@
-"""The layers of a `NetSpec` as torch modules, and how a norm is folded into the convolution before it.
+"""The layers of a `NetSpec` as torch modules, and the folding of norms into the convolutions before them.
 
-Modules hold copies of the spec's arrays. Points are [B, channels, H, W]. Convolutions and what follows them
-point by point compute in the precision of their weights; what is computed of a vector is always float32.
+Modules have copies of the spec's arrays. Points are [B, channels, H, W]. Convolutions and point-wise layers compute in
+the precision of their weights; layers on vectors always compute in float32.
 """
 
 from typing import cast
@@ -15,15 +15,15 @@ from engine.nets.spec import Activation, Conv, Linear, MetadataEncoder, Norm, Rm
 
 
 class Fusible(nn.Module):
-    """A part of a network that can be made ready for inference."""
+    """A part of a network whose norms can be folded for inference."""
 
     def fuse(self) -> None:
-        """Fold norms into the convolutions before them; the part can no longer be trained."""
+        """Fold norms into the convolutions before them. The part cannot be trained afterwards."""
         raise NotImplementedError
 
 
 class VectorLinear(nn.Linear):
-    """A linear layer on a vector, computed in float32 where autocast would do it in bfloat16, too."""
+    """A linear layer on a vector, computed in float32 even under autocast."""
 
     def forward(self, vector: Tensor) -> Tensor:
         """Return [B, outputs] of [B, inputs]."""
@@ -34,11 +34,11 @@ class VectorLinear(nn.Linear):
 
 
 class PointLinear(nn.Linear):
-    """A linear layer that is computed for every point, in the precision of convolutions."""
+    """A linear layer on every point, computed in the precision of the convolutions."""
 
 
 class TorchRmsNorm(nn.Module):
-    """An `RmsNorm`, computed in float32 whatever it is given."""
+    """An `RmsNorm`, computed in float32 for inputs of any precision."""
 
     def __init__(self, layer: RmsNorm) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class TorchMetadataEncoder(nn.Module):
         self.linear3 = linear(layer.linear3)
 
     def forward(self, metadata: Tensor) -> Tensor:
-        """Compute what is added to every point of the trunk."""
+        """Return the vector that is added to every point of the trunk."""
         inner = self.activation2(self.linear2(self.activation1(self.linear1(metadata))))
         return cast(Tensor, self.linear3(inner))
 
@@ -150,12 +150,12 @@ def broadcast(vector: Tensor, points: Tensor) -> Tensor:
 
 
 def fused(convolution: nn.Module, batch_norm: nn.Module) -> tuple[nn.Module, nn.Module]:
-    """Return a convolution that does what both do, and what is left of the norm: nothing."""
+    """Return one convolution for both, and an identity in place of the norm."""
     return fuse_conv_bn_eval(cast(nn.Conv2d, convolution), cast(nn.BatchNorm2d, batch_norm)), nn.Identity()
 
 
 def scale(layer: nn.Module, batch_norm: nn.Module) -> None:
-    """Multiply a linear layer whose result is added before a norm by the norm's factor, so that this can be folded."""
+    """Scale a linear layer whose result is added before a norm by the norm's factor, so that the norm can be folded."""
     added, following = cast(nn.Linear, layer), cast(nn.BatchNorm2d, batch_norm)
     factor = following.weight / torch.sqrt(cast(Tensor, following.running_var) + following.eps)
     with torch.no_grad():

@@ -1,7 +1,6 @@
-"""A `NetSpec` as a torch module, to compute with and to train.
+"""A `NetSpec` as a torch module, for inference and training.
 
-Owns the heads and the order of things; layers and blocks have files of their own. Knows no
-encoder, no legality and no rules. Module names follow the spec's paths. Planes come in NCHW.
+Module names follow the paths of the spec. Planes are [B, planes, H, W].
 """
 
 from typing import NamedTuple, cast
@@ -31,8 +30,8 @@ class Outputs(NamedTuple):
     """Raw outputs for B positions from the view of the side to move; all float32.
 
     policy: [B, policies, area + 1] logits, pass last. result: [B, 1..3] before tanh or softmax.
-    score: [B, scores]. ownership: [B, area] before tanh. The last two are empty [B, 0] when the
-    network has no such head.
+    score: [B, scores]. ownership: [B, area] before tanh. The last two are empty, [B, 0], if the network does not have
+    them.
     """
 
     policy: Tensor
@@ -42,7 +41,7 @@ class Outputs(NamedTuple):
 
 
 class TorchModel(nn.Module):
-    """The network; weights are copies of the spec's."""
+    """The network, with copies of the spec's weights."""
 
     def __init__(self, spec: NetSpec) -> None:
         super().__init__()
@@ -62,17 +61,17 @@ class TorchModel(nn.Module):
         return Outputs(self.policy(trunk), *self.value(trunk))
 
     def trunk(self, planes: Tensor, globals_: Tensor) -> Tensor:
-        """Return what the heads read: [B, channels, H, W]. Takes the same as `forward`."""
+        """Return the input of the heads, [B, channels, H, W]. Arguments are those of `forward`."""
         trunk = self.stem(planes, globals_)
         for block in self.blocks:
             trunk = block(trunk)
         return trunk if self.tip is None else cast(Tensor, self.tip(trunk))
 
     def fused(self, dtype: torch.dtype) -> "TorchModel":
-        """Prepare for inference and return self: norms that follow a convolution are folded into it.
+        """Prepare for inference and return self: fold norms into the convolutions before them.
 
-        What is computed point by point is then computed in `dtype`; pooled vectors, what follows them,
-        and all outputs stay float32. The model can no longer be trained.
+        Convolutions and point-wise layers then compute in `dtype`; pooled vectors, the layers on them, and all outputs
+        stay float32. The model cannot be trained afterwards.
         """
         self.eval()
         for part in (self.stem, *self.blocks, self.policy, self.value):
@@ -142,7 +141,7 @@ class TorchPolicy(Fusible):
         return torch.cat([points, self.pass_linear(pooled).unsqueeze(2)], dim=2)
 
     def fuse(self) -> None:
-        """Fold its norms."""
+        """Fold norms into the convolutions before them."""
         self.pool_conv, self.pool_norm = fused(self.pool_conv, self.pool_norm)
         scale(self.pool_bias, self.norm)
         self.conv1, self.norm = fused(self.conv1, self.norm)

@@ -151,7 +151,7 @@ def test_an_answer_does_not_depend_on_what_was_computed_before_or_beside(lanes: 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - CONVOLUTIONS.keys()))
 def test_transformers_are_refused(name: str) -> None:
-    with pytest.raises(GoError, match=r"computes no transformers, such as .*: choose openvino or torch"):
+    with pytest.raises(GoError, match=r"does not support transformers such as .*: choose openvino or torch"):
         build_model(EXAMPLES[name], 5, 5, 8, 4)
 
 
