@@ -1,9 +1,9 @@
-"""The step that every search consists of: back up a finished batch, collect the next one. For one tree or many.
+"""The step of every search, of one tree or many: back up an evaluated batch and collect the next one.
 
-Arrays of trees, of root positions and of parameters have one more axis in front, that of the trees: one call serves
-hundreds of trees; handed over one by one, the arrays of a tree would cost more than a walk. A worker is a thread with a
-batch. Where the evaluator can be called by kernels, `run_worker` searches without Python; only
-there closures and the CPU's clock are used, which not every machine has.
+Arrays of trees, root positions and parameters have one more axis in front, that of the trees: one call serves hundreds
+of trees, because passing the arrays of each tree would cost more than a walk. A worker is a thread with a batch. If
+kernels can call the evaluator, `run_worker` searches without Python; only there closures and the CPU's clock are used,
+which not every machine supports.
 """
 
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ from engine.search.tree import IS_FULL, ROOT, Tree, playouts_without_evaluation
 from engine.search.walk import collect
 
 GOING, REACHED, STUCK, FULL = range(4)
-"""What a tree is after leaves were collected: searched on; at its visits, those under evaluation included; without
-anything to evaluate; in want of room."""
+"""State of a tree after leaves were collected: continues; has its visits, those in flight included; has nothing to
+evaluate now; has no room for more nodes."""
 WALKING, EVALUATING, GIVEN_UP, HAS_FAILED, IS_BROKEN = range(5)
-"""What a worker does. The last two: its evaluation failed, or a kernel of the search reached beyond an array."""
+"""States of a worker. In the last two, its evaluation failed, or a search kernel raised an error."""
 WAIT, OVER, GO_ON = 0, -2, -3
-"""What a worker is to do where a kernel has no rows for it: wait for others, end, or go on with the next step."""
+"""Results for a worker instead of a number of rows: wait for other workers, end, or continue with the next step."""
 FINISH, START, EVALUATE = range(3)
-"""Steps of a worker; those that evaluate come last."""
+"""Indices of a worker's steps; the steps of the evaluation are EVALUATE and all after it."""
 CONTROL = np.dtype(
     [
         ("stop", np.int64),
@@ -41,9 +41,9 @@ CONTROL = np.dtype(
     ],
     align=True,
 )
-"""What the workers of a search share. stop: whether to end. workers: those that may work. batch: leaves of a batch.
-is_in_turn, turn: whether they advance one after another, and the number of the next one. answers, rows_answered:
-batches that were backed up so far, and their rows."""
+"""Values that the workers of a search share. stop: not 0 to end. workers: number of workers that may run. batch: leaves
+of a batch. is_in_turn, turn: whether they take turns, and the number of the next one. answers, rows_answered: batches
+that were backed up, and their rows."""
 WORKER = np.dtype(
     [
         ("number", np.int64),
@@ -53,18 +53,18 @@ WORKER = np.dtype(
     ],
     align=True,
 )
-"""One worker, a cache line of its own, so that no two write to one. rows: of its batch."""
+"""One worker. Padded to a cache line of 64 bytes, so that no two workers write to the same line. rows: of its batch."""
 _MOST_ENDED = 256
-"""Playouts in a row that the rules end, after which others have their turn."""
+"""Consecutive playouts without evaluation after which a worker releases the lock for others."""
 _PAUSES = 64
-"""Pauses of a worker that has to wait, before it looks again."""
+"""CPU pauses of a waiting worker before it tries again."""
 
 
 class WorkerArrays(NamedTuple):
-    """What a worker works with.
+    """The arrays of a worker.
 
-    state: [1] WORKER. owners: [rows] the tree of each row. chosen, status: [G], the trees to collect from, and what
-    each is afterwards; `count` of them count.
+    state: [1] WORKER. owners: [rows], the tree of each row. chosen, status: [trees], the trees to collect from and the
+    state of each afterwards; only the first `count` of `collect_rows` are used.
     """
 
     batch: Batch
@@ -77,7 +77,7 @@ class WorkerArrays(NamedTuple):
 
 @kernel
 def tree_at(trees: Any, tree: int) -> Tree:
-    """Return the view of one tree. trees: a `Tree` of arrays with one more axis."""
+    """Return a view of one tree. trees: a `Tree` of arrays with one more axis."""
     return Tree(
         counters=trees.counters[tree],
         nodes=trees.nodes[tree],
@@ -135,7 +135,7 @@ def root_at(roots: Any, tree: int) -> Root:
 
 @kernel
 def _batch_from(batch: Batch, row: int) -> Batch:
-    """Return the rows of a batch from one on."""
+    """Return a view of a batch from `row` on."""
     return Batch(
         boards=batch.boards[row:],
         colors=batch.colors[row:],
@@ -159,7 +159,7 @@ def _batch_from(batch: Batch, row: int) -> Batch:
 
 @kernel
 def _answers_from(answers: Answers, row: int) -> Answers:
-    """Return the rows of answers from one on."""
+    """Return a view of answers from `row` on."""
     return Answers(
         policy=answers.policy[row:],
         value=answers.value[row:],
@@ -173,7 +173,7 @@ def _answers_from(answers: Answers, row: int) -> Answers:
 
 @kernel
 def _rows_of_one_tree(owners: NDArray[np.int64], row: int, rows: int) -> int:
-    """Return the end of the rows from `row` on that belong to one tree."""
+    """Return the end of the consecutive rows from `row` on that belong to the same tree."""
     end = row + 1
     while end < rows and owners[end] == owners[row]:
         end += 1
@@ -191,9 +191,9 @@ def collect_rows(
     worker: WorkerArrays,
     count: int,
 ) -> int:
-    """Append up to `leaves` leaves of each of `count` chosen trees to a worker's batch; return how many were added.
+    """Append up to `leaves` leaves of each of `count` chosen trees to a worker's batch; return the number added.
 
-    The batch must have room for them. Playouts that the rules end are made until a leaf is found.
+    The batch must have room for them. Playouts that need no evaluation are made until a leaf is found.
     """
     own = worker.state[0]
     first = own.rows
@@ -235,7 +235,7 @@ def back_up_rows(
     score_table: NDArray[np.float32],
     worker: WorkerArrays,
 ) -> None:
-    """Bring the evaluations of a worker's batch into the trees that its rows are of, and empty it."""
+    """Back up the evaluations of a worker's batch into the trees of its rows, and empty the batch."""
     row, own = 0, worker.state[0]
     while row < own.rows:
         number = worker.owners[row]
@@ -256,7 +256,7 @@ def back_up_rows(
 
 @kernel
 def reopen_rows(trees: Any, params: NDArray[np.void], worker: WorkerArrays) -> None:
-    """Take back a worker's batch that will not be evaluated: its leaves are new again."""
+    """Take back a worker's batch that will not be evaluated: its leaves become NEW again."""
     row, own = 0, worker.state[0]
     while row < own.rows:
         number = worker.owners[row]
@@ -279,9 +279,8 @@ def finish_batch(
 ) -> int:
     """Back up a worker's batch; return GO_ON, WAIT if it is not the worker's turn, or OVER.
 
-    answered: FAILED if the evaluation of the batch failed. This and `start_batch` are to be called one after the other
-    while a lock is held that guards the trees. Workers in turn make the same tree in every run, however long their
-    evaluations take.
+    answered: FAILED if the evaluation of the batch failed. Call this and then `start_batch` while holding the lock of
+    the trees. Workers that take turns build the same tree in every run, however long their evaluations take.
     """
     shared, own = control[0], worker.state[0]
     if own.state == GIVEN_UP:
@@ -310,7 +309,7 @@ def start_batch(
     worker: WorkerArrays,
     _: int,
 ) -> int:
-    """Collect a worker's next batch; return its rows, WAIT, OVER, or GO_ON to try again."""
+    """Collect a worker's next batch; return its number of rows, WAIT, OVER, or GO_ON to try again."""
     shared, own = control[0], worker.state[0]
     rows = collect_rows(trees, roots, scratch, params, score_table, shared.batch, worker, 1)
     shared.turn = (own.number + 1) % shared.workers
@@ -323,7 +322,8 @@ def start_batch(
         return OVER
     if params[worker.chosen[0]].in_flight > 0:
         return WAIT
-    # Others would find nothing either, and a worker in turn must not wait for one that has ended.
+    # Nothing is in flight, so the other workers would find nothing either; and no worker may wait for the turn of one
+    # that has ended.
     shared.stop = 1
     return OVER
 
@@ -336,13 +336,14 @@ def run_worker(
     addresses: NDArray[np.int64],
     spent: NDArray[np.int64],
 ) -> None:
-    """Search until there is nothing more to do, without Python.
+    """Run a worker until it is over, without Python.
 
-    addresses: [steps, 2] of closures: of `finish_batch`, of `start_batch`, and of those that evaluate the batch.
-    spent: [steps], the time spent in each of them is added.
+    addresses: [steps, 2], of closures: `finish_batch`, `start_batch`, and those that evaluate the batch.
+    spent: [steps], the ticks of each step are added to it.
     """
     answered = 0
     while True:
+        # The lock covers both steps, so that no other worker chooses leaves between them; evaluation runs without it.
         acquire(lock)
         start = ticks()
         rows = invoke(addresses[FINISH], answered)
@@ -358,6 +359,7 @@ def run_worker(
         if rows in (FAILED, OVER):
             break
         if rows == WAIT:
+            # Without the lock, which the other workers need in order to get on.
             for _ in range(_PAUSES):
                 pause()
         if rows > 0:
@@ -372,5 +374,5 @@ def run_worker(
 
 @kernel
 def ticks_now() -> int:
-    """Return the CPU's clock in its own units."""
+    """Return the CPU's cycle counter."""
     return int(ticks())

@@ -1,7 +1,7 @@
-"""What a search holds at one moment as plain data: the root, its moves in order, their variations.
+"""A snapshot of a search as plain data: the root, its moves in order, and their principal variations.
 
-Reads a tree between two batches and changes nothing. Names and meanings are KataGo's; formatting is the
-reader's. The tree's Black-positive figures turn into a color's view in `for_color` alone.
+Reads a tree between two batches. Names and meanings are KataGo's. The Black-positive values of the tree are converted
+to the view of a color by `for_color` only.
 """
 
 import math
@@ -29,7 +29,7 @@ Ownership = NDArray[np.float64]
 
 
 class Searched(Protocol):
-    """What of a search an analysis reads. mirrored: root moves that it left out, with the move that each mirrors."""
+    """The parts of a search that an analysis reads. mirrored: root moves not searched, with the moves they mirror."""
 
     tree: Tree
     root: Root
@@ -39,11 +39,11 @@ class Searched(Protocol):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a reader of an analysis needs.
+    """The parts of an analysis that are wanted.
 
-    min_moves: tell at least so many legal moves, unvisited ones too. max_moves: tell no more; None for all.
+    min_moves: minimum number of legal moves to report, unvisited ones included. max_moves: maximum; None for all.
     pv_length: most moves of a variation after its first one.
-    ownership, moves_ownership: mean and deviation of each point's owner at the root, or after each move.
+    ownership, moves_ownership: mean and deviation of each point's owner at the root, and after each move.
     """
 
     min_moves: int = 0
@@ -55,15 +55,16 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class MoveInfo:
-    """One move at the root, seen from the analysis's color.
+    """Statistics of one root move, from the view of the analysis's color.
 
-    visits: of the position after it, on whatever path; edge_visits: by this move. winrate in [0, 1]; lcb: its
-    lower bound for the side to move, which may leave [0, 1]. utility, utility_lcb: what the search maximizes.
-    lead: points that would make the game even; score_mean, score_stdev: of the final margin. weight: of its
-    playouts; edge_weight: of those by this move. play_selection: what the moves are ordered by. order: 0 for the
-    best. pv: vertices, the move first; pv_visits, pv_edge_visits: as above, after each. is_symmetry_of: the move
-    whose figures these are, turned; NO_POINT for a move searched itself.
-    ownership, ownership_stdev: [area] in policy order, 1 where the color will own the point; None unless asked for.
+    visits: of the position after it, by all paths. edge_visits: by this move only. winrate: in [0, 1]. lcb: its lower
+    bound for the side to move, which may be outside [0, 1]. utility, utility_lcb: the quantity that the search
+    maximizes. lead: points that would make the game even. score_mean, score_stdev: of the final score, in points.
+    weight: of its playouts. edge_weight: of those by this move. play_selection: weight that moves are ordered by.
+    order: 0 for the best. pv: vertices, this move first. pv_visits, pv_edge_visits: visits after each move of pv.
+    is_symmetry_of: the move that was searched, whose mirror image this is; NO_POINT for a move that was searched
+    itself.
+    ownership, ownership_stdev: [area] in policy order, 1 where the color will own the point; None unless wanted.
     """
 
     vertex: int
@@ -92,7 +93,7 @@ class MoveInfo:
 
 @dataclass(frozen=True, eq=False)
 class RootInfo:
-    """The position itself, seen from the analysis's color; fields as in `MoveInfo`."""
+    """Statistics of the position itself, from the view of the analysis's color; fields as in `MoveInfo`."""
 
     visits: int
     utility: float
@@ -107,14 +108,14 @@ class RootInfo:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A search at one moment. moves: best first."""
+    """A snapshot of a search. moves: best first."""
 
     root: RootInfo
     moves: tuple[MoveInfo, ...]
 
 
 def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
-    """Return what a search holds, seen by `color`; None as long as its root is not evaluated."""
+    """Return a snapshot of a search from the view of `color`; None if its root is not evaluated yet."""
     tree = search.tree
     if tree.nodes[ROOT]["visits"] == 0:
         return None
@@ -139,7 +140,7 @@ def _size(root: Root) -> tuple[int, int]:
 
 
 def _mirror_images(search: Searched) -> dict[int, list[tuple[int, int]]]:
-    """Return for a move those that were left out because they mirror it, each with the symmetry that leads to it."""
+    """Return for each move the moves that mirror it and were not searched, with the symmetry that maps to them."""
     images: dict[int, list[tuple[int, int]]] = {}
     if not search.mirrored:
         return images
@@ -158,7 +159,7 @@ def _keeps_stones(root: Root, symmetry: int, size: tuple[int, int]) -> bool:
 
 
 def _turned(move: MoveInfo, vertex: int, turn: int, size: tuple[int, int]) -> MoveInfo:
-    """Return the figures of a move for the one that a symmetry makes of it."""
+    """Return the statistics of a move for its image under a symmetry."""
     mean, stdev = (
         None if each is None else map_planes(each.reshape(size[::-1]), turn).flatten()
         for each in (move.ownership, move.ownership_stdev)
@@ -178,7 +179,7 @@ def _may_play(root: Root, vertex: int) -> bool:
 
 
 def of_single_move(vertex: int, winrate: float, lead: float, mover: int, color: int) -> Analysis:
-    """Return the analysis, seen by `color`, of a move that needed no search; winrate and lead are the mover's."""
+    """Return an analysis, from the view of `color`, of a move chosen without search. winrate, lead: the mover's."""
     value, lead = _of_mover(2.0 * winrate - 1.0, mover, color), _of_mover(lead, mover, color)
     root = RootInfo(
         visits=1, utility=value, winrate=(1.0 + value) / 2.0, lead=lead, score_mean=lead, score_stdev=0.0, weight=1.0
@@ -255,10 +256,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
 
 
 def _unvisited_moves(search: Searched, table: MoveTable, places: range, wanted: Wanted, color: int) -> list[MoveInfo]:
-    """Return moves without visits, most likely first, as many as there are places or legal moves.
-
-    Nothing is known of them but what is known of the root.
-    """
+    """Return unvisited moves by prior, as many as there are places or legal moves, with the root's statistics."""
     tree, node, mover = search.tree, search.tree.nodes[ROOT], int(search.tree.nodes[ROOT]["to_play"])
     vertices, priors = tree.edge_vertex[ROOT, : node["edges"]].astype(np.int64), root_priors(tree)
     fresh = [
@@ -296,7 +294,7 @@ def _unvisited_moves(search: Searched, table: MoveTable, places: range, wanted: 
 
 
 def _of_mover(figure: float, mover: int, color: int) -> float:
-    """Turn a figure in the view of the side to move into the view of a color."""
+    """Convert a value from the view of the side to move to the view of a color."""
     return for_color(for_color(figure, mover), color)
 
 
@@ -309,12 +307,12 @@ def _score_stdev(node: np.void) -> float:
 
 
 def _winrate_radius(radius: float, params: SearchParams) -> float:
-    """Return what a radius of utility would be if utility were all of winrates (KataGo's rule for its `lcb`)."""
+    """Convert a radius of utility to one of winrate, as if utility were winrate only (KataGo's rule for `lcb`)."""
     return radius / (2.0 * utility_radius(params))
 
 
 def _ownership(tree: Tree, node: int, wanted: bool, color: int) -> tuple[Ownership | None, Ownership | None]:
-    """Return (mean, deviation) of each point's owner, None where not wanted or not known."""
+    """Return mean and deviation of each point's owner, None if not wanted or not known."""
     if not wanted or tree.ownership.shape[1] == 0:
         return None, None
     mean, stdev = tree_ownership(tree, node)
@@ -323,9 +321,9 @@ def _ownership(tree: Tree, node: int, wanted: bool, color: int) -> tuple[Ownersh
 
 @kernel
 def follow_line(tree: Tree, node: int, line: NDArray[np.int64]) -> int:
-    """Continue a variation from a node by the most visited moves, the mover's better one of equals.
+    """Continue a variation from a node by the most visited moves (ties by utility); return its length.
 
-    line: [3, length] of vertices, visits and edge visits, the first of each written. Returns its length.
+    line: [3, length], vertices, visits and edge visits; the first column is already written.
     """
     length = 1
     while length < line.shape[1]:

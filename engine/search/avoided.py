@@ -1,4 +1,4 @@
-"""Moves that a search must not play, as the table that its kernels read."""
+"""Builds the table of moves that a search must not play."""
 
 from collections.abc import Mapping
 
@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DEEPEST = np.iinfo(np.int16).max
-"""No search gets as deep."""
+"""Larger than the depth of any search."""
 
 
 def avoid_table(avoided: Mapping[int, Mapping[int, int]], length: int) -> NDArray[np.int16] | None:
-    """Return the table of `Search.begin`, [3, length], None if there is nothing to avoid.
+    """Return the avoid table of `Search.begin`, [3, length] int16, or None if no move is to be avoided.
 
-    avoided: by color and vertex, the depth below which a move must not be played.
+    avoided: by color and vertex, the depth below which a move must not be played. length: number of vertices.
     """
     if not avoided:
         return None

@@ -1,4 +1,4 @@
-"""The way back up: a leaf gets its evaluation and its edges, and all above it are computed anew."""
+"""Backup: expands leaves with their evaluations and recomputes the statistics of all nodes above them."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from engine.vertex import PASS
 
 @kernel
 def _count_visit(tree: Tree, path: NDArray[np.int32], links: NDArray[np.int32], length: int) -> None:
-    """Turn a walk's pending visits into finished ones on every node above its end, which has its own."""
+    """Turn the pending visits of a walk into finished ones, except at its last node, whose visit is already counted."""
     tree.nodes[path[length]].pending -= 1
     for i in range(length):
         node = tree.nodes[path[i]]
@@ -46,7 +46,7 @@ def finish_walk(
     length: int,
     work: NDArray[np.float64],
 ) -> None:
-    """Count a visit on every node above the end of a walk, which has its own, and compute them anew."""
+    """Count a visit for every node above the end of a walk and recompute them; the last node is already up to date."""
     _count_visit(tree, path, links, length)
     for i in range(length - 1, -1, -1):
         recompute(params, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
@@ -54,10 +54,9 @@ def finish_walk(
 
 @kernel
 def _recompute_above(tree: Tree, params: Params, batch: Batch, rows: int, work: NDArray[np.float64]) -> None:
-    """Compute every node above the ends of a batch's walks anew, once, those below before those above.
-
-    A node is met at one depth only, whichever way it is reached.
-    """
+    """Recompute every node above the ends of a batch's walks once, from the deepest upwards."""
+    # Once for a batch and not once for each walk: the upper nodes are on all walks. A node has one depth on every path,
+    # because its key includes the number of moves, so going by depth updates children before their parents.
     nodes, length, deepest = batch.nodes, batch.length, 0
     for row in range(rows):
         deepest = max(deepest, length[row])
@@ -73,14 +72,14 @@ def _recompute_above(tree: Tree, params: Params, batch: Batch, rows: int, work: 
 
 @kernel
 def withdraw(tree: Tree, path: NDArray[np.int32], length: int) -> None:
-    """Take back the pending visit of a walk that led nowhere."""
+    """Take back the pending visits of a walk that found no leaf."""
     for i in range(length + 1):
         tree.nodes[path[i]].pending -= 1
 
 
 @kernel
 def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void: bool, weight: float) -> None:
-    """Give a node that ends the game one more visit."""
+    """Add a visit to a node that ends the game. margin: Black's, in points. weight: of a visit."""
     node = tree.nodes[number]
     if node.visits == 0:
         counts_points = params.numbers.static_score_factor != 0.0 or params.numbers.dynamic_score_factor != 0.0
@@ -99,9 +98,10 @@ def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void:
 def _update_rave(
     tree: Tree, path: NDArray[np.int32], last: NDArray[np.int16], length: int, value: float, amaf: NDArray[np.int8]
 ) -> None:
-    """Credit every edge of the path's nodes whose move its side played first below (Gelly and Silver 2007).
+    """Update the all-moves-as-first statistics of the nodes of a path (Gelly and Silver 2007).
 
-    last: [length] the moves of the walk.
+    For each node, the edges are updated whose move the node's side was the first to play, in the walk below the node or
+    in the playout. last: [length], the moves of the walk. amaf: the first plays of the playout; changed.
     """
     for i in range(length, -1, -1):
         number = path[i]
@@ -116,7 +116,7 @@ def _update_rave(
 
 
 class Answers(NamedTuple):
-    """The arrays of an `Evaluation`. has_details: whether the details are written."""
+    """The arrays of an `Evaluation`. has_details: whether the evaluator writes the details."""
 
     policy: NDArray[np.float32]
     value: NDArray[np.float32]
@@ -129,7 +129,7 @@ class Answers(NamedTuple):
 
 @kernel
 def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number: int) -> None:
-    """Make an evaluation the own one of its node."""
+    """Store the evaluation in `row` as the node's own evaluation."""
     node = tree.nodes[number]
     color = node.to_play
     lead = black_value(answers.score[row], color)
@@ -163,7 +163,7 @@ def back_up(
     scratch: Scratch,
     rows: int,
 ) -> None:
-    """Expand the leaves of a batch with their evaluations and bring these to all above them.
+    """Expand the leaves of a batch with their evaluations and update all nodes above them.
 
     Adds to `scratch.ownership_sum`: Black-positive sums over all evaluations; the last entry is their number.
     """
@@ -189,7 +189,7 @@ def back_up(
 
 @kernel
 def _move_of(tree: Tree, number: int, wanted: int) -> int:
-    """Return the move of a node's link."""
+    """Return the move of the link `wanted` of a node."""
     edge, link = 0, tree.nodes[number].first_link
     while link != wanted:
         link = tree.links[link].next
@@ -199,7 +199,7 @@ def _move_of(tree: Tree, number: int, wanted: int) -> int:
 
 @kernel
 def reopen(tree: Tree, batch: Batch, rows: int) -> None:
-    """Take back a collected batch that will not be evaluated: its leaves are new again."""
+    """Take back a batch that will not be evaluated: its leaves become NEW again."""
     for row in range(rows):
         path, length = batch.nodes[row], batch.length[row]
         tree.nodes[path[length]].stage = NEW

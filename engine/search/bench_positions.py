@@ -1,4 +1,4 @@
-"""The positions that are measured at: the same every time, and the same for other programs."""
+"""Positions for benchmarks: the same in every run, and the same for other programs."""
 
 from typing import NamedTuple
 
@@ -18,20 +18,20 @@ _GAMES = {
         "jijhihkgjgkhgphqhpgciqiihh"
     ),
 }
-"""Games of a small network against itself, moves drawn from its policy, as SGF letters, Black first."""
+"""Games of a small network against itself, with moves drawn from its policy, as SGF letters, Black first."""
 _PARTS = (0.0, 0.25, 0.5, 0.75)
-"""How much of a game has been played in each of the positions that are searched."""
+"""Shares of the game that have been played in the positions to search."""
 
 
 class Searched(NamedTuple):
-    """A position that is searched. game: its stones as set up, without history. reply: the move played there."""
+    """A position to search. game: its stones as setup, without history. reply: the move that was played there."""
 
     game: Game
     reply: int
 
 
 def searched_positions(width: int, height: int) -> list[Searched]:
-    """Return the empty board and middle games; of random moves on boards without a game in store."""
+    """Return the empty board and middle games; on sizes without a stored game, these are of random moves."""
     vertices, found = _recorded(width, height), []
     for part in _PARTS:
         before = Game(width, height)
@@ -46,7 +46,7 @@ def searched_positions(width: int, height: int) -> list[Searched]:
 
 
 def _recorded(width: int, height: int) -> list[int]:
-    """Return the moves of the game in store, or of a random one."""
+    """Return the moves of the stored game for a board size, or of a random one."""
     text = _GAMES.get((width, height))
     if text is None:
         game = middle_game(width, height, width * height // 2, np.random.default_rng(1))

@@ -1,8 +1,7 @@
-"""Local patterns, by which evaluations of one tree share what they got wrong.
+"""Keys of local patterns, by which the evaluations in a tree share their errors.
 
-Nodes that were reached by the same last two moves over the same 5x5 pattern share an entry of the tree's
-bias table ("subtree value bias correction", KataGo, docs/KataGoMethods.md). Which sums an entry holds is
-`engine.search.values`' to say.
+Nodes that were reached by the same last two moves over the same 5x5 pattern share an entry of the tree's bias table
+("subtree value bias correction", KataGo, docs/KataGoMethods.md). `engine.search.values` defines and uses the sums.
 """
 
 import numpy as np
@@ -22,14 +21,14 @@ _SHIFT = np.uint64(31)
 
 @kernel
 def mixed(key: np.uint64, part: np.uint64) -> np.uint64:
-    """Return a hash with one more part in it."""
+    """Mix one more part into a hash."""
     key = (key ^ part) * _MIX
     return key ^ (key >> _SHIFT)
 
 
 @kernel
 def pattern_key(board: Board, vertex: int, color: int, last_vertex: int) -> np.uint64:
-    """Return the key of a move that is about to be played after `last_vertex`; never 0."""
+    """Return the pattern key of a move that will be played after `last_vertex`; never 0, which marks a free slot."""
     key = mixed(np.uint64(color), np.uint64(vertex + 1))
     key = mixed(key, np.uint64(last_vertex + 1))
     key = mixed(key, np.uint64(board[HEADER, KO_POINT] + 1))
@@ -52,7 +51,7 @@ def pattern_key(board: Board, vertex: int, color: int, last_vertex: int) -> np.u
 
 @kernel
 def bias_slot(tree: Tree, key: np.uint64) -> int:
-    """Return the entry of a key in the bias table, a new one if need be; NO_SLOT when the table is full."""
+    """Return the entry of a key in the bias table, added if needed; NO_SLOT if the table is three quarters full."""
     keys = tree.bias_keys
     mask = keys.shape[0] - 1
     place = np.int64((key >> np.uint64(1)) & np.uint64(mask))

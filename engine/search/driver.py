@@ -1,10 +1,10 @@
-"""The driver of every search of one tree: workers that walk, evaluate and back up side by side.
+"""The driver of every search of one tree: workers that walk, evaluate and back up at the same time.
 
-Each worker has a batch. It backs up what was evaluated and collects its next leaves while it holds the lock, and
-evaluates them without it (see `engine.search.advance`). No thread has to be woken or waited for, and with one batch a
-worker fewer leaves are under evaluation than if one thread walked for all, so less is chosen in ignorance of what
-others find. An evaluator that kernels can call is called from a compiled loop without Python; with any other the same
-loop runs in a Python thread. Which worker comes first is a matter of chance, unless they work in turn.
+Each worker has a batch. It backs up its evaluated batch and collects the next one while it holds the lock, and
+evaluates without the lock (see `engine.search.advance`). No thread has to be woken or waited for, and fewer leaves are
+in flight than if one thread collected for all, so fewer moves are chosen without the results of others. An evaluator
+that kernels can call is called from a compiled loop without Python; with any other evaluator the same loop runs in a
+Python thread. The order of the workers depends on chance unless they work in turn.
 """
 
 import threading
@@ -44,25 +44,25 @@ from engine.search.worker import Worker
 
 _PARTS = ("select", "backup", "encode", "evaluate")
 _ANSWERS_TO_MEASURE, _SECONDS_TO_MEASURE = 24, 0.01
-"""What a measurement of the speed takes at least."""
+"""Minimum of batches for each worker, and of seconds, in a measurement of the speed."""
 _POLL_SECONDS = 0.004
-"""How often the caller of a search is asked whether it is over."""
+"""Interval at which the stoppers of a search are asked."""
 _IDLE_ROUNDS = 2
-"""Rounds in a row without progress after which no playout is possible, or the visits are reached."""
+"""Consecutive rounds without progress that end a search: no playout is possible, or the visits are reached."""
 _FULL = 0.9
-"""Share of the wanted rows that batches must have on average for their speed to count."""
+"""Minimum mean share of the wanted rows in batches whose speed is recorded."""
 
 
 def worker_count(evaluator: Evaluator) -> int:
-    """Return how many workers keep an evaluator busy."""
+    """Return the number of workers that keep an evaluator busy."""
     return evaluator.attributes.threads or evaluator.attributes.concurrent
 
 
 class Driver:
-    """Searches one tree with some workers. Not thread-safe.
+    """Searches one tree with several workers. Not thread-safe.
 
-    trees, params: arrays with one more axis in front, see `engine.search.advance`; of one tree.
-    seconds: spent by all workers together in each part; those in which they might have worked in "all".
+    trees, params: those of one tree, with one more axis in front, see `engine.search.advance`.
+    seconds: time of all workers together in each part of the work; "all" is the total time that they had.
     """
 
     def __init__(
@@ -99,23 +99,24 @@ class Driver:
 
     @property
     def answers(self) -> int:
-        """Batches that were backed up so far."""
+        """Number of batches that were backed up."""
         return int(self._control[0]["answers"])
 
     @property
     def rows(self) -> int:
-        """Leaves of these batches."""
+        """Number of leaves in these batches."""
         return int(self._control[0]["rows_answered"])
 
     def run(
         self, roots: Any, load: Callable[[], Load], is_over: Callable[[], bool], *, is_in_turn: bool = False
     ) -> bool:
-        """Search until it is over, the visits are reached, or nothing is found any more. Raises as `evaluate`.
+        """Search until `is_over`, until the visits are reached, or until no playout is possible.
 
-        roots: the position, as trees. load: asked now and then for the number of workers and the rows of a batch.
-        is_over: called every few milliseconds, with the lock held, in this thread or in one of a worker.
-        is_in_turn: make the same tree every time that the load is the same.
-        Returns whether `is_over` ended the search.
+        roots: the root position, with one more axis in front. load: called repeatedly; returns the number of workers
+        and the rows of a batch. is_over: called every few milliseconds, with the lock held, in this thread or a
+        worker's.
+        is_in_turn: let the workers take turns, so that the same load gives the same tree.
+        Returns whether `is_over` ended the search. Raises the errors of `evaluate`.
         """
         idle, control = 0, self._control[0]
         control["is_in_turn"] = is_in_turn
@@ -144,7 +145,7 @@ class Driver:
         return False
 
     def _works(self, roots: Any) -> list[Callable[[], None]]:
-        """Return what each worker is to do; what that needs stays alive as long as it does."""
+        """Return a function for each worker that runs it; the function keeps its arrays and closures alive."""
         trees, scratch, held_roots = self._held_trees, self._held_scratch, _argument(roots)
         works: list[Callable[[], None]] = []
         for number, (worker, arrays) in enumerate(zip(self._workers, self._arrays, strict=True)):
@@ -176,7 +177,7 @@ class Driver:
                         self._changed.wait()
                     self._changed.notify_all()
                 if rows == FAILED:
-                    raise IndexError("a kernel of the search reached beyond an array")
+                    raise IndexError("index out of range in a search kernel")
                 seconds = 0.0
                 if rows > 0:
                     begun = time.perf_counter()
@@ -189,8 +190,8 @@ class Driver:
             raise
 
     def _look(self) -> None:
-        """Ask whether the search is over, if that is due: a worker in Python need not wait until its caller does."""
-        # Once the caller has stopped the search, nobody must be called any more: an analysis may have been answered.
+        """Call `is_over` if that is due, so that a Python worker stops without waiting for the driver's thread."""
+        # Not after the search was stopped: the caller may already have answered an analysis.
         if self._control[0]["stop"]:
             return
         now = time.monotonic()
@@ -200,7 +201,7 @@ class Driver:
             self._control[0]["stop"] |= self._has_been_over
 
     def _advance(self, answered: int, finish: "_Step", start: "_Step") -> int:
-        """Make one step of a worker as `run_worker` does, with the lock held."""
+        """Run one step of a worker, as `run_worker` does, while the lock is held."""
         turn, begun = self._control[0]["turn"], time.perf_counter()
         rows = finish(answered)
         between = time.perf_counter()
@@ -213,7 +214,7 @@ class Driver:
         return rows
 
     def _progress(self) -> int:
-        """Return a number that grows by every playout."""
+        """Return a number that grows with every playout."""
         return self.answers + int(playouts_without_evaluation(self._tree.counters))
 
     def _set_load(self, load: Load) -> None:
@@ -222,7 +223,7 @@ class Driver:
         self._measured, self._since = (self.answers, self.rows), time.perf_counter()
 
     def _start(self, works: Sequence[Callable[[], None]]) -> None:
-        """Set the workers to work that the load asks for and that do not work yet."""
+        """Start those workers of the present load that are not running."""
         if not self._running:
             self._ticks, self._began = ticks_now() if self.is_native else 0, time.perf_counter()
         for number in range(self._load.calls):
@@ -234,7 +235,7 @@ class Driver:
                 worker.future = self._running[number] = self._threads.submit(works[number])
 
     def _has_ended(self, seconds: float) -> bool:
-        """Wait some seconds at most; return whether all workers have ended by themselves. Raises as `evaluate`."""
+        """Wait at most `seconds`; return whether all workers have ended. Raises the errors of `evaluate`."""
         if wait(self._running.values(), seconds).not_done:
             return False
         running, self._running = self._running, {}
@@ -244,14 +245,15 @@ class Driver:
         for worker in self._workers:
             state, rows = worker.state[0]["state"], worker.rows
             if state == IS_BROKEN:
-                raise IndexError("a kernel of the search reached beyond an array")
+                raise IndexError("index out of range in a search kernel")
             if state == HAS_FAILED:
+                # A program reports only that it failed; `evaluate` raises the error.
                 self._evaluator.evaluate(worker.positions, rows, worker.evaluation)
-                raise RuntimeError(f"{self._evaluator.attributes.name} failed in one way and not in the other")
+                raise RuntimeError(f"{self._evaluator.attributes.name} failed without Python, but not in Python")
         return True
 
     def _measure(self) -> None:
-        """Note the speed of the present load once enough is known of it."""
+        """Record the speed of the present load after enough batches."""
         answers, rows = self.answers - self._measured[0], self.rows - self._measured[1]
         seconds, (calls, batch) = time.perf_counter() - self._since, self._load
         if answers < _ANSWERS_TO_MEASURE * calls or seconds < _SECONDS_TO_MEASURE:
@@ -261,7 +263,7 @@ class Driver:
         self._measured, self._since = (self.answers, self.rows), time.perf_counter()
 
     def stop(self) -> None:
-        """Stop all workers and take back the leaves under evaluation, without waiting for it."""
+        """Stop all workers and take back the leaves in flight, without waiting for their evaluations."""
         with self.holding():
             self._control[0]["stop"] = 1
             for worker in self._workers:
@@ -273,7 +275,7 @@ class Driver:
             self._add_up()
 
     def _add_up(self) -> None:
-        """Add up the time since the start."""
+        """Add the time since the start of the workers to `seconds`."""
         elapsed = time.perf_counter() - self._began
         if self.is_native:
             second = max(1.0, float(ticks_now() - self._ticks)) / elapsed
@@ -284,12 +286,12 @@ class Driver:
         self.seconds["all"] += elapsed * self._load.calls
 
     def wait(self) -> None:
-        """Wait until no evaluation is under way that was given up."""
+        """Wait until all evaluations that were given up have ended."""
         for worker in self._workers:
             worker.wait()
 
     def close(self) -> None:
-        """Stop the threads for good."""
+        """Stop the threads. The driver cannot be used afterwards."""
         self._threads.shutdown()
 
 
@@ -297,17 +299,17 @@ _Step = Callable[[int], int]
 
 
 def _argument(value: Any) -> Any:
-    """Return arrays as kernels take them for every step: in memory for closures, or as they are."""
+    """Return arrays in the form that `_step` takes: converted once for closures, or unchanged."""
     return Fixed(value) if runs_closures() else value
 
 
 def _step(function: Callable[..., int], *fixed: Any) -> _Step:
-    """Return a kernel with all arguments but the last."""
+    """Return a kernel with all arguments fixed but the last."""
     return _Closure(function, *fixed) if runs_closures() else partial(function, *fixed)
 
 
 class _Closure(Closure):
-    """A closure that Python calls, too. To hand over all arguments each time would take longer than a walk."""
+    """A closure that Python can call. Converting all arguments at each call would take longer than a walk."""
 
     def __call__(self, number: int) -> int:
         return int(invoke(self.address, number))

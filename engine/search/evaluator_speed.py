@@ -1,4 +1,4 @@
-"""The raw speed of an evaluator, called as a search calls it but without any search."""
+"""Measures the speed of an evaluator, called as a search calls it but without a search."""
 
 import threading
 import time
@@ -14,14 +14,14 @@ from engine.search.bench_positions import positions_to_evaluate
 from engine.search.driver import worker_count
 
 BATCHES = (1, 8, 16, 32)
-"""Positions a call at which evaluators are measured, besides the batch that each prefers."""
+"""Batch sizes to measure, besides the preferred batch of the evaluator."""
 _AT_LEAST = 32
-"""Positions between two looks at the clock."""
+"""Minimum of positions between two reads of the clock."""
 
 
 @kernel
 def evaluate_again(program: NDArray[np.int64], count: int, times: int) -> None:
-    """Run a program so often. program: [steps, 2], the addresses of closures."""
+    """Run a program `times` times. program: [steps, 2], the addresses of its closures. count: rows."""
     for _ in range(times):
         rows = count
         for step in range(len(program)):
@@ -29,7 +29,7 @@ def evaluate_again(program: NDArray[np.int64], count: int, times: int) -> None:
 
 
 class Measured:
-    """One evaluator on one board size, called by as many threads as a search has workers."""
+    """An evaluator on one board size, called by as many threads as a search has workers."""
 
     def __init__(self, evaluator: Evaluator, width: int, height: int) -> None:
         self.evaluator = evaluator
@@ -46,11 +46,11 @@ class Measured:
             self.per_second(0.001, batch)  # compiles
 
     def nearest(self, batch: int) -> int:
-        """Return the batch that can be measured and is nearest to one."""
+        """Return the nearest batch size that can be measured."""
         return min(max(1, batch), max(self.batches))
 
     def per_second(self, seconds: float, batch: int) -> float:
-        """Return the positions evaluated a second in calls of `batch`, encoding included."""
+        """Return the positions evaluated per second in calls of `batch`, encoding included."""
         done, end = [0] * len(self._outs), time.perf_counter() + seconds
         threads = [threading.Thread(target=self._work, args=(place, batch, end, done)) for place in range(len(done))]
         start = time.perf_counter()
@@ -61,7 +61,7 @@ class Measured:
         return sum(done) / (time.perf_counter() - start)
 
     def _work(self, place: int, batch: int, end: float, done: list[int]) -> None:
-        """Evaluate batches until it is `end`, at least one; add their positions to `done`."""
+        """Evaluate batches until the time `end`, at least one; add the number of positions to `done`."""
         program, times = self._programs[place], -(-_AT_LEAST // batch)
         addresses = None if program is None else np.array([step.closure.address for step in program.steps])
         while True:

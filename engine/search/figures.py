@@ -1,4 +1,4 @@
-"""The figures of a running search, as stoppers and watchers see them."""
+"""Reads the statistics of a running search for stoppers and watchers."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ _VALUES = _BEST_VALUE, _SECOND_VALUE, _ROOT_VALUE, _PRIOR = range(4)
 
 @kernel
 def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float64]) -> None:
-    """Write the root's figures; where two moves have the same visits the earlier is the better."""
+    """Write the statistics of the root and its two most visited moves (ties: the earlier move)."""
+    # A kernel, because this runs every few milliseconds while the tree is locked.
     root = tree.nodes[ROOT]
     sign = black_value(1.0, root.to_play)
     counts[:] = 0
@@ -40,7 +41,7 @@ def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float
 
 
 class Figures:
-    """Reads a tree's figures; remembers since when its most visited move has been that."""
+    """Reads the statistics of a tree; remembers when its most visited move became that."""
 
     def __init__(self) -> None:
         self._leader, self._since = NO_POINT, 0
@@ -48,7 +49,7 @@ class Figures:
         self._values = np.zeros(len(_VALUES), dtype=np.float64)
 
     def of(self, tree: Tree, playouts: int, elapsed: float) -> SearchStats:
-        """Return the present figures. playouts: of this search. elapsed: seconds."""
+        """Return the present statistics. playouts: of this search. elapsed: seconds."""
         read_figures(tree, self._counts, self._values)
         best_visits, second_visits, leader, visits, moves = self._counts.tolist()
         best_value, second_value, root_value, prior = self._values.tolist()

@@ -1,4 +1,4 @@
-"""`SearchParams` as kernels read them: one record a tree."""
+"""`SearchParams` in the form that kernels read: one record for each tree."""
 
 import math
 from dataclasses import fields
@@ -16,7 +16,7 @@ _FLOATS = (
     *("value_weight_exponent", "noise_prune_scale", "subtree_value_bias_factor", "subtree_value_bias_exponent"),
     *("uncertainty_coefficient", "uncertainty_max_weight", "policy_optimism", "root_policy_optimism"),
 )
-"""Fields of `SearchParams` that kernels read as they are."""
+"""Fields of `SearchParams` that are copied to the records unchanged."""
 assert set(_FLOATS) <= {field.name for field in fields(SearchParams)}
 
 KERNEL_PARAMS = np.dtype(
@@ -38,29 +38,30 @@ KERNEL_PARAMS = np.dtype(
     ],
     align=True,
 )
-"""What one search goes by, besides the fields of `SearchParams`:
+"""The parameters and counters of one search. Besides the fields of `SearchParams`:
 
-utility_radius: the largest utility there is. root_of_area: sqrt(width * height). score_center: points around which the
+utility_radius: the largest possible utility. root_of_area: sqrt(width * height). score_center: points around which the
     dynamic part of the score utility is steepest, Black-positive.
-terminal_weight: weight of a finished game. doubt: points by which the count of a finished game may differ from what the
-    evaluator expected before the last pass; beyond, the evaluator is believed: by territory rules a count takes dead
-    stones that nobody bothered to capture for alive ones. 0 never doubts.
-visits: of the root at which the search ends, those of earlier searches included. in_flight: leaves under evaluation.
-evaluated: leaves of this search so far; with seed it makes the seed of each leaf, for evaluators that draw numbers.
-symmetries: of the board, one of which every leaf is evaluated under; 1 for the position as it is. symmetry_seed: with
-    the hash of the position it decides which. generator: state of the random numbers of walks, never 0.
+terminal_weight: weight of a finished game. doubt: points by which the score of a finished game may differ from the
+    evaluator's expectation before the last pass; with a larger difference the expectation is used: under territory
+    rules a score counts dead stones that were not captured as alive. 0 always uses the score.
+visits: number of root visits at which the search ends, those of earlier searches included. in_flight: leaves under
+    evaluation. evaluated: leaves of this search; with seed it determines the seed of each leaf, for evaluators that
+    draw random numbers.
+symmetries: number of symmetries of the board, one of which each leaf is evaluated under; 1 for none. symmetry_seed:
+    determines the symmetry, with the hash of the position. generator: state of the walks' random numbers, never 0.
 """
 NO_LIMIT = 1 << 62
-"""Of visits."""
+"""Number of visits that means no limit."""
 
 TABLE_MEANS, TABLE_DEVIATIONS = 513, 97
 STEPS = 8.0
-"""Steps of the table of expected score values for each unit of mean and deviation."""
+"""Entries of the table of expected score values for each unit of mean and of deviation."""
 _CENTER_PULL = 0.8
 
 
 class Params(NamedTuple):
-    """numbers: one record of KERNEL_PARAMS. score_table: see `score_table`; it is too large for each record."""
+    """numbers: one record of KERNEL_PARAMS. score_table: see `score_table`; too large to be stored in each record."""
 
     numbers: Any
     score_table: NDArray[np.float32]
@@ -86,7 +87,7 @@ SCORE_TABLE = score_table()
 
 
 def utility_radius(params: SearchParams) -> float:
-    """Return the largest utility there is."""
+    """Return the largest possible utility."""
     return 1.0 + params.static_score_factor + params.dynamic_score_factor
 
 
@@ -100,9 +101,9 @@ def new_records(count: int) -> NDArray[np.void]:
 def write_params(
     record: np.void, params: SearchParams, area: int, expected_score: float = 0.0, *, has_details: bool = False
 ) -> None:
-    """Write what follows from the parameters into a record of KERNEL_PARAMS; counters and seeds stay.
+    """Write the parameters into a record of KERNEL_PARAMS; counters and seeds are not changed.
 
-    expected_score: of the root in points, Black-positive. has_details: of the evaluator.
+    expected_score: the root's, in points, Black-positive. has_details: attribute of the evaluator.
     """
     for name in _FLOATS:
         record[name] = getattr(params, name)
@@ -117,13 +118,13 @@ def write_params(
 
 
 def params_of(params: SearchParams, area: int = 1, expected_score: float = 0.0, *, has_details: bool = False) -> Params:
-    """Return what kernels take, for a single call."""
+    """Return parameters for a single call of a kernel."""
     records = new_records(1)
     write_params(records[0], params, area, expected_score, has_details=has_details)
     return Params(records[0], SCORE_TABLE)
 
 
 def score_center(expected: float, root_of_area: float, scale: float) -> float:
-    """Return the center of the dynamic score utility for a root of this expected score."""
+    """Return the center of the dynamic score utility for a root with this expected score (KataGo)."""
     cap = root_of_area * scale
     return min(max(expected * _CENTER_PULL, expected - cap), expected + cap)

@@ -1,4 +1,4 @@
-"""What the search found about the root's moves, and which of them to play."""
+"""Statistics of the root's moves, and the choice of the move to play."""
 
 import math
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from engine.vertex import PASS
 
 Floats = NDArray[np.float64]
 _PRIOR_VISITS = 2.0
-"""Visits that the whole policy is worth when the most stable move is looked for."""
+"""Weight in visits of the whole policy in the search for the most stable move."""
 _MOST_FACTOR = 0.2
-"""A better bound multiplies a move's weight at most by 1 / this, squared."""
+"""A better bound multiplies the weight of a move by at most (1 / this)^2."""
 _LEAST_VARIANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class MoveTable:
-    """Figures of the root's visited moves, in the order of its links; utilities in the view of the side to move.
+    """Statistics of the root's visited moves, in the order of its links; utilities are those of the side to move.
 
-    vertex, child: int. visits: by the root's own link. weight: of these playouts. utility: mean. prior.
-    lcb, radius: lower confidence bound of the utility, and how far it lies below the mean.
-    play_weight: what chooses the move; 0 for moves that must not be played.
+    visits: along the root's link. weight: of these playouts. utility: mean. lcb: lower confidence bound of the utility.
+    radius: distance of the bound from the mean. play_weight: the largest is chosen; 0 for moves that must not be
+    played.
     """
 
     vertex: NDArray[np.int64]
@@ -44,7 +44,7 @@ class MoveTable:
 
 
 def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
-    """Return the figures of all visited root moves."""
+    """Return the statistics of all visited root moves."""
     links = links_of(tree, ROOT)
     count = len(links)
     each = tree.links[links]
@@ -67,7 +67,7 @@ def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
 def _confidence_bounds(
     weight: Floats, weight_sq: Floats, utility: Floats, utility_sq: Floats, params: SearchParams
 ) -> tuple[Floats, Floats]:
-    """Return (lower bound, radius) of mean utilities; with few playouts the variance is taken to be large (KataGo)."""
+    """Return lower confidence bounds of the mean utilities, and their radii; few playouts add variance (KataGo)."""
     largest = utility_radius(params)
     stdevs = params.lcb_stdevs or SearchParams.lcb_stdevs
     radius = np.full(len(weight), 2.0 * largest * stdevs)
@@ -92,7 +92,10 @@ def _weights_to_play(
     lcb: Floats,
     radius: Floats,
 ) -> Floats:
-    """Return selection weights: visits that a move would not get again taken off, the best bound raised (KataGo)."""
+    """Return the weights that choose the move (KataGo).
+
+    Removes visits that a move would not get again with its final value, and raises the move with the best bound.
+    """
     steady = play * np.maximum(visits - 1.0, 0.0) / np.maximum(visits, 1) + _PRIOR_VISITS * prior * (play > 0)
     best = int(np.argmax(steady))
     best_weight = play[best]
@@ -119,10 +122,10 @@ def _weights_to_play(
 def choose_vertex(
     tree: Tree, root: Root, params: SearchParams, temperature: float, generator: np.random.Generator
 ) -> int:
-    """Return the move to play: before any was visited the one with the best prior; a pass if none may be played.
+    """Return the move to play; PASS if none may be played. Before the first visit, priors choose.
 
-    Temperature 0 plays the move of the largest `play_weight`, the better value breaking ties; else a move is
-    drawn with probability proportional to weight ** (1 / temperature).
+    Temperature 0 chooses the largest `play_weight` (ties by value); a higher one draws a move with probability
+    proportional to weight ** (1 / temperature).
     """
     table = move_table(tree, root, params)
     if table.play_weight.any():

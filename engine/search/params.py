@@ -1,4 +1,4 @@
-"""Every number that shapes a search, in one frozen value. `--set name=value` reaches these fields."""
+"""The parameters of a search. `--set name=value` and KataGo's parameter names set these fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,36 +10,36 @@ from engine.settings.setting import BadValue, number, settings_of, truth
 
 @dataclass(frozen=True)
 class SearchParams:
-    """How a search selects, explores and decides: each field with its default, meaning, range and KataGo's name.
+    """The parameters of a search, each with its default, help, range and KataGo's name.
 
-    The ranges are KataGo's, widened where a value turns something off. PUCT: Silver et al., "Mastering the game of Go
+    Ranges are KataGo's, extended by values that turn something off. PUCT: Silver et al., "Mastering the game of Go
     without human knowledge" (2017). All-moves-as-first values: Silver, "Reinforcement learning and simulation-based
-    search in computer Go" (2009), with b^2 * 4 for `rave_bias`.
+    search in computer Go" (2009), where `rave_bias` is 4 * b^2.
     """
 
     c_puct: float = number(1.0, "Weight of the prior against the value.", 0.0, 10.0, katago="cpuctExploration")
     c_puct_log: float = number(
-        0.45, "Growth of that weight with the logarithm of the visits.", 0.0, 10.0, katago="cpuctExplorationLog"
+        0.45, "Growth of that weight with the logarithm of visits.", 0.0, 10.0, katago="cpuctExplorationLog"
     )
     c_puct_base: float = number(
         500.0, "Visits after which that weight starts to grow.", 10.0, 100000.0, katago="cpuctExplorationBase"
     )
     stdev_prior: float = number(
-        0.4, "Standard deviation of utility that is expected under a node.", 1e-8, 10.0, katago="cpuctUtilityStdevPrior"
+        0.4, "Expected standard deviation of utility under a node.", 1e-8, 10.0, katago="cpuctUtilityStdevPrior"
     )
     stdev_prior_weight: float = number(
         2.0, "Visits that the expected deviation is worth.", 0.0, 100.0, katago="cpuctUtilityStdevPriorWeight"
     )
     stdev_scale: float = number(
         0.85,
-        "How far exploration grows with the standard deviation of utility under a node; 0 turns it off.",
+        "Growth of exploration with the standard deviation of utility under a node; 0 turns it off.",
         0.0,
         1.0,
         katago="cpuctUtilityStdevScale",
     )
     fpu_reduction: float = number(
         0.2,
-        "How much worse than its parent an unvisited move counts, times the root of the prior already visited.",
+        "Utility below its parent's that an unvisited move is given, times the square root of the visited prior.",
         0.0,
         2.0,
         katago="fpuReductionMax",
@@ -47,13 +47,13 @@ class SearchParams:
     root_fpu_reduction: float = number(0.1, "The same at the root.", 0.0, 2.0, katago="rootFpuReductionMax")
     fpu_policy_power: float = number(
         2.0,
-        "The parent's own evaluation counts in that by 1 - (prior visited) ** power; 0 counts the parent's mean alone.",
+        "The parent's own evaluation has the share 1 - (visited prior) ** power of that; 0 uses its mean alone.",
         0.0,
         5.0,
         katago="fpuParentWeightByVisitedPolicyPow",
     )
     virtual_loss: float = number(
-        1.0, "Losses that a pending visit counts as.", 0.01, 1000.0, katago="numVirtualLossesPerThread"
+        1.0, "Number of losses that a pending visit counts as.", 0.01, 1000.0, katago="numVirtualLossesPerThread"
     )
     static_score_factor: float = number(
         0.1, "Utility of points, measured around an even game.", 0.0, 1.0, katago="staticScoreUtilityFactor"
@@ -66,7 +66,7 @@ class SearchParams:
     )
     value_weight_exponent: float = number(
         0.25,
-        "How strongly good children outweigh bad ones in their parent; 0 weighs them by visits alone.",
+        "How strongly good children outweigh bad ones in the parent's value; 0 weighs them by visits alone.",
         0.0,
         1.0,
         katago="valueWeightExponent",
@@ -80,26 +80,30 @@ class SearchParams:
     )
     subtree_value_bias_factor: float = number(
         0.45,
-        "How far an evaluation is corrected by the errors seen after the same local moves; 0 turns it off.",
+        "Strength of correcting an evaluation by the errors seen after the same local moves; 0 turns it off.",
         0.0,
         1.0,
         katago="subtreeValueBiasFactor",
     )
     subtree_value_bias_exponent: float = number(
-        0.85, "How visits weigh those errors.", 0.0, 1.0, katago="subtreeValueBiasWeightExponent"
+        0.85,
+        "Exponent of the weight of a subtree among these errors.",
+        0.0,
+        1.0,
+        katago="subtreeValueBiasWeightExponent",
     )
     uncertainty_coefficient: float = number(
         0.25,
-        "Evaluations weigh this over their expected error, where the network reports one; 0 turns it off.",
+        "An evaluation's weight is this divided by its expected error, if the network has one; 0 turns it off.",
         0.0,
         1.0,
         katago="uncertaintyCoeff",
     )
     uncertainty_max_weight: float = number(
-        8.0, "The largest weight of an evaluation by its expected error.", 1.0, 100.0, katago="uncertaintyMaxWeight"
+        8.0, "Largest weight of an evaluation by its expected error.", 1.0, 100.0, katago="uncertaintyMaxWeight"
     )
     shares_nodes: bool = truth(
-        True, "Positions that several orders of moves reach share a node.", katago="useGraphSearch"
+        True, "Share one node for a position that is reached by several orders of moves.", katago="useGraphSearch"
     )
     policy_optimism: float = number(
         1.0, "Weight of the optimistic policy of networks that have one.", 0.0, 1.0, katago="policyOptimism"
@@ -107,20 +111,20 @@ class SearchParams:
     root_policy_optimism: float = number(0.2, "The same at the root.", 0.0, 1.0, katago="rootPolicyOptimism")
     playout_doubling_advantage: float = number(
         0.0,
-        "Advantage over the opponent, as the logarithm to base 2 of playouts, for networks trained with it.",
+        "Own playouts over the opponent's, as a logarithm to base 2, for networks trained with this input.",
         -3.0,
         3.0,
         katago="playoutDoublingAdvantage",
     )
     rave_bias: float = number(
         0.0,
-        "Squared bias of all-moves-as-first values, for evaluators that report them: higher trusts them for fewer "
-        "visits; 0 turns them off.",
+        "Squared bias of all-moves-as-first values, for evaluators that report them: a higher one trusts them for "
+        "fewer visits; 0 turns them off.",
         0.0,
         100.0,
     )
     rave_prior: float = number(
-        30.0, "Visits that the first-play urgency is worth against the all-moves-as-first value.", 0.0, 1e6
+        30.0, "Weight in visits of the first-play urgency against the all-moves-as-first value.", 0.0, 1e6
     )
     noise_fraction: float = number(
         0.0, "Share of Dirichlet noise in the root's priors.", 0.0, 1.0, katago="rootDirichletNoiseWeight"
@@ -134,14 +138,14 @@ class SearchParams:
     )
     wide_root_noise: float = number(
         0.0,
-        "Random bonus of utility, and flatter priors, at the root, so that an analysis looks at more moves.",
+        "Random bonus of utility, and flatter priors, at the root; a larger one makes it search more moves.",
         0.0,
         5.0,
         katago="wideRootNoise",
     )
     forced_playouts: float = number(
         0.0,
-        "A visited root move gets at least the root of this times its prior times all visits (KataGo's "
+        "Minimum of a visited root move: the square root of this * prior * all visits (KataGo's "
         "rootDesiredPerChildVisitsCoeff); 0 turns it off.",
         0.0,
         100.0,
@@ -150,12 +154,12 @@ class SearchParams:
         1.0, "Temperature of the root's priors.", 0.01, 100.0, katago="rootPolicyTemperature"
     )
     temperature: float = number(
-        0.0, "Temperature at which moves are drawn by their weight; 0 plays the best move.", 0.0, 100.0
+        0.0, "Temperature for drawing the move to play by weight; 0 plays the best move.", 0.0, 100.0
     )
     temperature_moves: int = number(30, "Moves of the game after which the temperature is 0.", 0, 1_000_000)
     lcb_stdevs: float = number(
         5.0,
-        "The move to play has the best lower confidence bound, this many standard errors below its mean; 0 plays the "
+        "Choose the move with the best lower confidence bound, this many standard errors below the mean; 0 chooses the "
         "most visited move.",
         0.0,
         12.0,
@@ -163,7 +167,7 @@ class SearchParams:
     )
     lcb_least_share: float = number(
         0.15,
-        "Share of the most visited move's weight that a move needs to be chosen by its bound.",
+        "Minimum share of the most visited move's weight for a move to be chosen by its bound.",
         0.0,
         1.0,
         katago="minVisitPropForLCB",
@@ -177,33 +181,33 @@ class SearchParams:
     )
     random_symmetries: bool = truth(True, "Evaluate every position under a random symmetry (KataGo's nnRandomize).")
     prunes_symmetric_moves: bool = truth(
-        True, "Search only one of root moves that mirror each other.", katago="rootSymmetryPruning"
+        True, "Search only one of several root moves that mirror each other.", katago="rootSymmetryPruning"
     )
     batch_size: int = number(0, "Leaves in a batch; 0 chooses by visits and measured speed.", 0, 65536)
     max_memory_mib: int = number(512, "Memory limit of the search tree.", 1, 1 << 30, unit="MiB")
-    stops_early: bool = truth(True, "End a move of fixed time early when no other move can catch up any more.")
-    allow_resignation: bool = truth(True, "Whether the engine ever resigns.", katago="allowResignation")
+    stops_early: bool = truth(True, "End a move of fixed time early once no other move can overtake the best.")
+    allow_resignation: bool = truth(True, "Allow the engine to resign.", katago="allowResignation")
     resign_threshold: float = number(
         0.05, "Winrate below which the engine considers resigning; 0 never resigns.", 0.0, 1.0, katago="resignThreshold"
     )
     resign_turns: int = number(
-        3, "Own turns in a row that must be below that winrate.", 1, 100, katago="resignConsecTurns"
+        3, "Consecutive own turns that must be below that winrate.", 1, 100, katago="resignConsecTurns"
     )
     resign_min_lead: float = number(
-        0.0, "Points by which the opponent must lead.", 0.0, 1000.0, unit="points", katago="resignMinScoreDifference"
+        0.0, "Minimum lead of the opponent to resign.", 0.0, 1000.0, unit="points", katago="resignMinScoreDifference"
     )
     ponder_seconds: float = number(
         60.0,
-        "Longest search in the opponent's time; 0 for no limit.",
+        "Limit of a search in the opponent's time; 0 for none.",
         0.0,
         1e20,
         unit="seconds",
         katago="maxTimePondering",
     )
     judge_visits: int = number(
-        3000, "Visits of each of the two searches that judge dead stones when no network does.", 1, 1_000_000_000
+        3000, "Visits of each of the two searches that judge dead stones without a network.", 1, 1_000_000_000
     )
-    seed: int = number(1, "Seed of all random numbers of a search; 0 draws another one every time.", 0, (1 << 63) - 1)
+    seed: int = number(1, "Seed of all random numbers of a search; 0 draws a new one each time.", 0, (1 << 63) - 1)
 
 
 ROLLOUT_PARAMS = SearchParams(
@@ -221,16 +225,16 @@ ROLLOUT_PARAMS = SearchParams(
     rave_bias=0.02,
     lcb_stdevs=0.0,
 )
-"""For evaluators that play out games: their values are samples of a result, far noisier than a network's."""
+"""Defaults for evaluators by playouts, whose values are samples of a result, far noisier than a network's."""
 
 SEARCH_SETTINGS = settings_of(SearchParams)
-"""What the fields of `SearchParams` take, by name."""
+"""The settings that the fields of `SearchParams` declare, by name."""
 
 
 def with_settings(params: SearchParams, settings: Mapping[str, object]) -> SearchParams:
-    """Return params with fields replaced, given as texts or plain values.
+    """Return params with some fields replaced. settings: texts or plain values by name.
 
-    Raises GoError naming an unknown key or a bad value.
+    Raises GoError, naming the unknown key or bad value.
     """
     changes: dict[str, Any] = {}
     for key, value in settings.items():

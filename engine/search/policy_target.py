@@ -1,7 +1,7 @@
-"""From the root of a finished search to what self-play learns from it, and to the move that it plays.
+"""The policy target of self-play, and its choice of a move, from the root of a finished search.
 
-Forced playouts explore moves that the search itself would not; they are taken out of the target again (Wu,
-"Accelerating self-play learning in Go", 2019, section 3.2), so that it shows what the search found good.
+Forced playouts explore moves that the search itself would not visit; they are removed from the target (Wu,
+"Accelerating self-play learning in Go", 2019, section 3.2), so that it contains only moves that the search found good.
 """
 
 from dataclasses import dataclass
@@ -23,34 +23,35 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RootMoves:
-    """The root's moves that a search visited, in the order of its links; or, after one visit, all by their priors.
+    """The visited moves of a root, in the order of its links; if no move was visited, all moves with their priors.
 
-    vertex: int64. weight: what chose by, at least 0; the largest is above 0 unless there is no move.
+    vertex: int64. weight: weight for choosing a move, 0 or more; the largest is above 0 unless there is no move.
     """
 
     vertex: NDArray[np.int64]
     weight: Floats
 
     def spread(self, temperature: float, width: int, height: int) -> NDArray[np.float32]:
-        """Return the policy [area + 1] of choosing with a temperature, see `tempered`."""
+        """Return the probabilities [area + 1] of choosing each move with a temperature, see `tempered`."""
         policy = np.zeros(width * height + 1, dtype=np.float32)
         indices = [policy_index(vertex, width, height) for vertex in self.vertex.tolist()]
         policy[indices] = tempered(self.weight, temperature)
         return policy
 
     def without_passes(self) -> "RootMoves":
-        """Return the points alone, or the pass where there is no other move."""
+        """Return the moves without the pass, unless the pass is the only one."""
         weights = np.where(self.vertex == PASS, 0.0, self.weight)
         return RootMoves(self.vertex, weights) if weights.any() else self
 
     def choose(self, temperature: float, generator: np.random.Generator) -> int:
-        """Return a move drawn with a temperature."""
+        """Draw a move with a temperature."""
         bounds = np.cumsum(tempered(self.weight, temperature))
         return int(self.vertex[np.searchsorted(bounds, generator.random() * bounds[-1], side="right")])
 
 
 def tempered(weights: Floats, temperature: float) -> Floats:
-    """Return weights ** (1 / temperature), scaled to sum 1; at temperature 0 the largest share 1 equally."""
+    """Return weights ** (1 / temperature), scaled to sum 1; at temperature 0 the largest ones have equal shares."""
+    # By logarithms relative to the largest, so that low temperatures do not overflow.
     largest = weights.max()
     if temperature <= 0.0:
         chances = np.where(weights == largest, 1.0, 0.0)
@@ -62,7 +63,7 @@ def tempered(weights: Floats, temperature: float) -> Floats:
 
 
 def root_moves(tree: Tree, root: Root, params: SearchParams) -> RootMoves:
-    """Return what a search found, forced playouts taken out; the priors if it visited no move that may be played."""
+    """Return the moves of a search without forced playouts; the priors if it visited no move that may be played."""
     links = links_of(tree, ROOT)
     count = len(links)
     each, priors = tree.links[links], root_priors(tree)
@@ -85,11 +86,11 @@ def root_moves(tree: Tree, root: Root, params: SearchParams) -> RootMoves:
 def without_forced(
     weights: Floats, visits: NDArray[np.int32], priors: Floats, utilities: Floats, scale: float, forced: float
 ) -> Floats:
-    """Return weights less the forced playouts that the search would not have made by itself.
+    """Return the weights without the forced playouts that the search would not have made by itself.
 
-    Of each move but the best up to sqrt(forced * prior * all weights) is taken, as long as its value in the formula
-    that chooses moves, prior * scale / (1 + weight) + utility, stays below that of the best; what is left with one
-    playout or less is dropped. utilities: in the view of the side to move.
+    From each move except the best, up to sqrt(forced * prior * total weight) is subtracted, as long as its value in
+    PUCT, prior * scale / (1 + weight) + utility, stays below that of the best; a move that is left with one playout or
+    less is dropped. utilities: those of the side to move.
     """
     best = int(np.argmax(weights))
     bar = utilities[best] + scale * priors[best] / (1.0 + weights[best])

@@ -1,7 +1,4 @@
-"""The position under a walk of the search: what the rules allow there, and how a finished game counts.
-
-Owns legality with superko and terminal scores inside the tree. Knows no node.
-"""
+"""The position of a walk in the tree: legal moves with superko, and the score of a finished game."""
 
 from typing import NamedTuple
 
@@ -43,24 +40,25 @@ _TAX_PER_GROUP = 2
 
 
 class Root(NamedTuple):
-    """The position at the root and what the rules in force make of it.
+    """The position at the root, and the rules in the form that kernels read.
 
-    superko: open-addressed set of forbidden keys, 0 marks a free place, length a power of two;
-        length 1 when the rules know no superko.
-    marks, second_start, facts: as in a `PositionBatch`. In the clean-up phases, which no search of this
-        program starts from, the marks stay what they are at the root.
+    superko: open-addressed set of forbidden keys; 0 marks a free slot; the length is a power of two, and 1 if the rules
+        have no superko.
+    marks, second_start, facts: as in a `PositionBatch`. In the clean-up phases, from which Keima starts no search, the
+        marks stay those of the root.
     passes_before: set of keys, like `superko`, of situations in which a pass would be the side's second one.
-    seen, seen_twice: sets of keys, like `superko`, of situations since the last pass, and of those that occurred
-        twice or more. can_be_void: the third occurrence of one ends the game without a result.
-    remembers_passes: such a second pass ends the phase. pass_ends_game: what ends the phase ends the game.
-    handicap: black stones at the start so far, if more may follow and each is worth a point to White from the
-        second on (less `handicap_less`); else CLOSED. counts_moves: a stone is worth a point to the opponent.
-    dead: [n] int8, color of stones at the root that players would agree to be dead when the game ends.
-    region: [n] where stones may be played anywhere in the tree. avoid: [3, n] by color and vertex the depth below
-        which a move must not be played; avoid_depth: the largest of them.
-    number: moves of the game before the root.
-    color: to play at the root. cautious: the game must be won with and without the dead stones, because
-        nobody has agreed yet; under territory rules they are always taken off.
+    seen, seen_twice: sets of keys, like `superko`, of situations since the last pass, and of those that occurred twice
+        or more. can_be_void: whether a third occurrence ends the game without a result.
+    remembers_passes: whether such a second pass ends the phase. pass_ends_game: whether the end of the phase is the end
+        of the game.
+    handicap: number of handicap stones so far, if Black may still add some; each from the second on gives White a point
+        (in total less `handicap_less`); else CLOSED. counts_moves: whether each stone gives the opponent a point.
+    dead: [n] int8, color of stones at the root that count as dead at the end of the game.
+    region: [n], where stones may be played anywhere in the tree. avoid: [3, n], by color and vertex the depth below
+        which a move must not be played; avoid_depth: its maximum.
+    number: moves of the game before the root. color: to play at the root.
+    cautious: the game must be won both with and without the dead stones, because they are not agreed on yet; under
+        territory rules they are always removed.
     """
 
     board: Board
@@ -99,7 +97,7 @@ class Root(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of one walk. path_hash and path_ko tell of the board after so many moves, from 1 on."""
+    """Working memory of one walk. Entry i of path_hash and path_ko is that of the board after i moves, from 1 on."""
 
     board: Board
     path_vertex: NDArray[np.int16]  # [MAX_DEPTH]
@@ -121,7 +119,7 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(board: Board, vertices: int) -> Scratch:
-    """Return working memory for boards like this one. vertices: their `array_length`."""
+    """Allocate working memory for boards of this size. vertices: their `array_length`."""
     n, points = board.shape[1], int(board[HEADER, WIDTH]) * int(board[HEADER, HEIGHT])
     return Scratch(
         board=board.copy(),
@@ -145,7 +143,7 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
 
 
 class Batch(NamedTuple):
-    """The arrays of a `PositionBatch`, and each row's walk: nodes[row, 0..length] and the links between them."""
+    """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length] and the links between them."""
 
     boards: NDArray[np.int16]
     colors: NDArray[np.int8]
@@ -168,7 +166,7 @@ class Batch(NamedTuple):
 
 @kernel
 def _set_entry(key: np.uint64) -> np.uint64:
-    """Return a key as it is stored: 0, the key of the empty board, marks a free place."""
+    """Return a key as it is stored: 0, the key of the empty board, marks a free slot and is stored as 1."""
     return key if key != np.uint64(0) else np.uint64(1)
 
 
@@ -185,7 +183,7 @@ def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
 
 @kernel
 def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
-    """Add a key to an open-addressed set that has a free place."""
+    """Add a key to an open-addressed set that has a free slot."""
     entry, mask = _set_entry(key), table.shape[0] - 1
     place = np.int64(entry & np.uint64(mask))
     while table[place] != np.uint64(0) and table[place] != entry:
@@ -195,14 +193,14 @@ def put_in_set(table: NDArray[np.uint64], key: np.uint64) -> None:
 
 @kernel
 def put_all_in_set(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
-    """Add keys to an open-addressed set that has free places for all of them."""
+    """Add keys to an open-addressed set that has free slots for all of them."""
     for key in keys:
         put_in_set(table, key)
 
 
 @kernel
 def refill(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
-    """Make an open-addressed set that of another size. A table of one place stays without keys."""
+    """Copy an open-addressed set into a table of another size. keys: its table, in which 0 is a free slot."""
     table[:] = 0
     for key in keys:
         if key != np.uint64(0):
@@ -211,7 +209,7 @@ def refill(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
 
 @kernel
 def _repeats(root: Root, scratch: Scratch, depth: int, remembered: int, vertex: int, color: int) -> bool:
-    """True if a move that the stones allow would repeat a position of the game or of the walk.
+    """Return whether a move that the stones allow would repeat a position of the game or of the walk (superko).
 
     remembered: see `write_legal`.
     """
@@ -236,12 +234,12 @@ def write_legal(
     legal: NDArray[np.bool_],
     marks: NDArray[np.int8],
 ) -> None:
-    """Write the moves that the rules allow at the end of a walk of `depth` moves, in policy order.
+    """Write the legal moves at the end of a walk of `depth` moves, in policy order.
 
-    remembered: moves of the walk before which positions and passes are forgotten: those up to the button's taking.
-    marks: [n] int8, receives BANNED where superko alone forbids to play.
+    remembered: number of moves of the walk whose positions and passes no longer count, those up to the taking of the
+    button. marks: [n] int8, receives BANNED where only superko forbids a move.
     """
-    # Arrays are taken out of their tuples before the loop: to hand a tuple of arrays to a function costs 0.2 us.
+    # Arrays are taken out of their tuples before the loop: passing a tuple of arrays to a function costs 0.2 us.
     board, occupied, region, suicide = scratch.board, scratch.occupied, root.region, root.suicide
     width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
     has_superko = root.superko.shape[0] > 1
@@ -251,6 +249,7 @@ def write_legal(
         for column in range(width):
             point = point_at(row, column, width)
             allowed = is_legal(board, point, color, suicide)
+            # A move on a point that never had a stone cannot repeat a position, unless it is suicide.
             if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
                 allowed = not _repeats(root, scratch, depth, remembered, point, color)
                 if not allowed:
@@ -267,7 +266,7 @@ def _handicap_bonus(stones: int, less: int) -> int:
 
 @kernel
 def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> float:
-    """Return what White's bonus gains by a stone. handicap: see `Root`, before the stone."""
+    """Return the points that a stone adds to White's bonus. handicap: see `Root`, before the stone."""
     gained = black_value(1.0, color) if counts_moves else 0.0
     if handicap != CLOSED and color == BLACK:
         gained += _handicap_bonus(handicap + 1, less) - _handicap_bonus(handicap, less)
@@ -276,10 +275,7 @@ def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> flo
 
 @kernel
 def pass_repeats(root: Root, scratch: Scratch, depth: int, remembered: int, color: int) -> bool:
-    """True if the side to move has passed in this very situation before.
-
-    remembered: see `write_legal`.
-    """
+    """Return whether the side to move has passed in the same situation before. remembered: see `write_legal`."""
     present = position_hash(scratch.board)
     if _in_set(root.passes_before, present ^ WHITE_KEY if color == WHITE else present):
         return True
@@ -292,9 +288,9 @@ def pass_repeats(root: Root, scratch: Scratch, depth: int, remembered: int, colo
 
 @kernel
 def occurs_thrice(root: Root, scratch: Scratch, depth: int, start: int, color: int) -> bool:
-    """True if the position at the end of the walk, `color` to play, has occurred twice before.
+    """Return whether the position at the end of the walk, with `color` to play, has occurred twice before.
 
-    start: moves of the walk before which positions are forgotten, because a pass followed them.
+    start: number of moves of the walk whose positions do not count, because a pass followed them.
     """
     present = scratch.path_hash[depth]
     seen = 0
@@ -329,7 +325,7 @@ def write_facts(
 
 @kernel
 def _remove_dead(root: Root, board: Board) -> None:
-    """Take off the stones that were dead at the root and are still there."""
+    """Remove the stones that are dead at the root and still on the board."""
     for point in range(board.shape[1]):
         color = root.dead[point]
         if color != EMPTY and board[COLOR, point] == color:
@@ -338,7 +334,7 @@ def _remove_dead(root: Root, board: Board) -> None:
 
 @kernel
 def _count(root: Root, scratch: Scratch, board: Board) -> float:
-    """Return Black's area less White's under the tax in force, without bonuses."""
+    """Return Black's area minus White's under the tax of the rules, without bonuses."""
     owner = scratch.owner
     area(board, root.suicide, True, scratch.area, owner)
     taxed = 0.0
@@ -358,9 +354,9 @@ def _count(root: Root, scratch: Scratch, board: Board) -> float:
 
 @kernel
 def count_score(root: Root, scratch: Scratch, board: Board, white_bonus: float) -> float:
-    """Return Black's margin of a finished position under the rules in force. May change the board.
+    """Return Black's score of a finished position minus White's. May change the board.
 
-    Under territory rules `white_bonus` holds the moves played, so prisoners are in it already.
+    Under territory rules `white_bonus` includes the number of moves, so that prisoners are counted.
     """
     if not root.is_area:
         _remove_dead(root, board)

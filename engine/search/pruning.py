@@ -1,8 +1,8 @@
-"""What a tree forgets: all but the subtree of a move that was played, or of it what was visited least.
+"""Removes parts of a tree: everything except the subtree of a played move, or the least visited nodes.
 
-Nodes are moved to the front in place, in the order of their numbers. A node whose children are dropped
-keeps what it learned from them: its statistics become its own evaluation ("folding"), with the weight of
-all its playouts, so that what lies above it stays as it is.
+The remaining nodes are moved to the front in place, in the order of their numbers. A node whose children are dropped
+keeps their statistics: they become its own evaluation ("folding"), with the weight of all its playouts, so that the
+nodes above it do not change.
 """
 
 import numpy as np
@@ -13,14 +13,17 @@ from engine.search.bias import bias_slot
 from engine.search.tree import BIAS_ENTRIES, IS_FULL, LINKS, NO_LINK, NO_NODE, NO_SLOT, ROOT, SIZE, Tree, put_in_index
 
 _KEPT_SHARE = 0.6
-"""Of a full tree's nodes, at most this part is kept."""
+"""Largest share of a full tree's nodes that is kept."""
 _FREED_BIAS = 0.8
-"""Part of its errors that a dropped node takes from the bias table with it (KataGo's subtreeValueBiasFreeProp)."""
+"""Share of its errors that is removed from the bias table with a dropped node (KataGo's subtreeValueBiasFreeProp)."""
 
 
 @kernel
 def mark_subtree(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int32], stack: NDArray[np.int32]) -> int:
-    """Write ROOT for every node under a root, but not below nodes of fewer visits, else NO_NODE; return how many."""
+    """Mark the nodes under a root with ROOT, all others with NO_NODE; return the number of marked nodes.
+
+    Does not descend below nodes with fewer than `least_visits` visits.
+    """
     marks[: tree.counters[SIZE]] = NO_NODE
     marks[root] = ROOT
     stack[0] = root
@@ -44,7 +47,7 @@ def mark_subtree(tree: Tree, root: int, least_visits: int, marks: NDArray[np.int
 
 @kernel
 def _fold(tree: Tree, number: int) -> None:
-    """Make a node's statistics its own evaluation and drop its links."""
+    """Make the statistics of a node its own evaluation and drop its links."""
     node = tree.nodes[number]
     node.raw_value = node.value
     node.raw_no_result = node.no_result
@@ -85,7 +88,10 @@ def _move_node(tree: Tree, source: int, target: int) -> None:
 
 @kernel
 def _compact_links(tree: Tree, nodes: int, renamed: NDArray[np.int32], names: NDArray[np.int32]) -> None:
-    """Move the links of the first `nodes` nodes to the front. renamed: new number by old node; names: [L] memory."""
+    """Move the links of the first `nodes` nodes to the front.
+
+    renamed: new numbers by old node. names: [L] working memory.
+    """
     links = tree.counters[LINKS]
     names[:links] = NO_LINK
     for number in range(nodes):
@@ -122,7 +128,7 @@ def keep_subtree(
     stack: NDArray[np.int32],
     names: NDArray[np.int32],
 ) -> None:
-    """Make a node the root, fold nodes of fewer visits, and drop all nodes that are not under it any more.
+    """Make a node the root, fold nodes with fewer visits, and drop all nodes that are no longer under the root.
 
     renamed, stack: [N] int32, names: [L] int32, working memory. No evaluation may be in flight.
     """
@@ -138,7 +144,8 @@ def keep_subtree(
     for number in range(size):
         if renamed[number] != NO_NODE and tree.nodes[number].children > 0 and tree.nodes[number].visits < least_visits:
             _fold(tree, number)
-    # The old root cannot be under the new one, so that place is free, and no other node moves up.
+    # The old root cannot be under the new one, so its place is free. All other nodes move to smaller numbers, in
+    # ascending order, so none is overwritten before it has moved.
     if root != ROOT:
         _move_node(tree, root, ROOT)
     for number in range(size):
@@ -153,7 +160,7 @@ def keep_subtree(
 
 @kernel
 def rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]) -> None:
-    """Keep only the entries of the bias table that nodes use. keys, sums: copies of the table."""
+    """Rebuild the bias table with only the entries that nodes use. keys, sums: copies of the table."""
     tree.bias_keys[:] = 0
     tree.bias_sums[:, :] = 0.0
     tree.counters[BIAS_ENTRIES] = 0
@@ -167,7 +174,7 @@ def rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]
 
 
 def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
-    """Make a node the root, fold nodes of fewer visits, and drop all nodes that are not under it any more.
+    """Make a node the root, fold nodes with fewer visits, and drop all nodes that are no longer under the root.
 
     No evaluation may be in flight.
     """
@@ -179,7 +186,7 @@ def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
 
 
 def make_room(tree: Tree) -> None:
-    """Drop the least visited parts of a full tree. No evaluation may be in flight."""
+    """Drop the least visited nodes of a full tree. No evaluation may be in flight."""
     size = int(tree.counters[SIZE])
     marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
     least = 2

@@ -1,4 +1,4 @@
-"""Whether the tree of an earlier position holds the present one, and where."""
+"""Finds the present position in the tree of an earlier one, to reuse its subtree."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from engine.search.tree import EXPANDED, NO_NODE, ROOT, Tree, child_nodes
 
 
 def continues(old: Game, new: Game) -> bool:
-    """Return whether `new` is `old` with zero or more moves added and nothing else changed."""
+    """Return whether `new` is `old` with zero or more moves added, and nothing else changed."""
     return (
         (old.width, old.height, old.komi, old.rules) == (new.width, new.height, new.komi, new.rules)
         and (old.setup_black, old.setup_white) == (new.setup_black, new.setup_white)
@@ -19,18 +19,18 @@ def continues(old: Game, new: Game) -> bool:
 
 
 def same_bounds(old: Root, new: Root) -> bool:
-    """Return whether the same moves are open below the root."""
+    """Return whether two roots allow the same moves below the root."""
     avoided = [np.where(root.avoid > 1, root.avoid, 0) for root in (old, new)]
     return np.array_equal(old.region, new.region) and np.array_equal(avoided[0], avoided[1])
 
 
 def same_dead(old: Root, new: Root) -> bool:
-    """Return whether the same stones are off the board when passes end the game."""
+    """Return whether two roots count the same stones as dead at the end of the game."""
     return np.array_equal(old.dead, new.dead)
 
 
 def node_after(tree: Tree, moves: Sequence[Move], color: int) -> int:
-    """Return the expanded node after these moves from the root, `color` to play, or NO_NODE."""
+    """Return the expanded node after these moves from the root with `color` to play, or NO_NODE."""
     node = ROOT
     for move in moves:
         node = _child(tree, node, move)

@@ -1,4 +1,4 @@
-"""What is special at the root: the position in kernel form, the moves that are searched, noise and temperature."""
+"""Prepares the root of a search: the position for kernels, the moves to search, noise and temperature."""
 
 from collections.abc import Collection
 from itertools import pairwise
@@ -23,7 +23,7 @@ from engine.vertex import NO_POINT, PASS, points, row_column
 _TAX_CODES = {Tax.NONE: 0, Tax.SEKI: 1, Tax.ALL: 2}
 
 
-# More than 60 lines: it is the list of a root's fields, each with where it comes from.
+# More than 60 lines: a list of the root's fields, each with its source.
 def root_position(
     game: Game,
     color: int,
@@ -32,12 +32,12 @@ def root_position(
     region: Collection[int] | None,
     avoid: NDArray[np.int16] | None,
 ) -> Root:
-    """Return the position of a game, `color` to play, as the search kernels read it.
+    """Return the position of a game, with `color` to play, in the form that the search kernels read.
 
-    legal: the points that may be played at the root; pass always may.
+    legal: points to search at the root; a pass is always searched.
     dead: vertices of stones that count as dead in positions that end the game.
-    region: the points that may be played anywhere in the tree, None for all.
-    avoid: [3, n] by color and vertex, the depth below which a move must not be played, the root's being 0.
+    region: points that may be played anywhere in the tree, None for all.
+    avoid: [3, n], by color and vertex the depth below which a move must not be played; the root has depth 0.
     """
     boards, facts = game.recent_boards(HISTORY), game.facts(color)
     boards += boards[-1:] * (HISTORY - len(boards))
@@ -100,7 +100,7 @@ def root_position(
 
 
 def _open_handicap(game: Game, color: int) -> int:
-    """Return how many black stones stand at the start if Black's next stone may be one more, else CLOSED."""
+    """Return the number of handicap stones if Black's next stone may be one more of them, else CLOSED."""
     if game.rules.handicap_bonus is HandicapBonus.ZERO or game.setup_white:
         return CLOSED
     is_closed = any(move.color == WHITE and move.vertex != PASS for move in game.moves)
@@ -111,7 +111,7 @@ def _open_handicap(game: Game, color: int) -> int:
 
 
 def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return an open-addressed set of keys, at most a quarter full; one place where there are none."""
+    """Return an open-addressed set of keys, at most a quarter full; a table of one slot if there are no keys."""
     if len(keys) == 0:
         return np.zeros(1, dtype=np.uint64)
     table = np.zeros(max(16, 1 << (4 * len(keys) - 1).bit_length()), dtype=np.uint64)
@@ -120,10 +120,10 @@ def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, int]:
-    """Return which legal moves need no search because they mirror another one, as a mapping to that one.
+    """Return the legal moves that need no search because they mirror another move, each with that move.
 
-    A symmetry counts if it maps the stones and the ko point to themselves, however they came there. Of mirror
-    images the one in the top right, as people place a first move, is searched.
+    A symmetry counts if it maps the stones and the ko point to themselves; the history does not matter. Of mirror
+    images the one nearest to the top right is searched, where people place a first move.
     """
     symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, color, each)]
     if not symmetries:
@@ -157,14 +157,14 @@ def _is_symmetric(game: Game, color: int, symmetry: int) -> bool:
 
 
 def root_priors(tree: Tree) -> NDArray[np.float64]:
-    """Return the priors of the root's edges, decoded, in the order of the edges."""
+    """Return the decoded priors of the root's edges, in the order of the edges."""
     count = int(tree.nodes[ROOT]["edges"])
     priors: NDArray[np.float64] = (tree.edge_prior[ROOT, :count] / PRIOR_SCALE) ** 2
     return priors
 
 
 def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
-    """Replace the root's priors, given in the order of its edges; unvisited edges are sorted anew."""
+    """Replace the root's priors, in the order of its edges, and sort the unvisited edges again."""
     count, visited = int(tree.nodes[ROOT]["edges"]), int(tree.nodes[ROOT]["children"])
     order = np.concatenate([np.arange(visited), visited + np.argsort(-priors[visited:], kind="stable")])
     tree.edge_prior[ROOT, :count] = np.round(np.sqrt(priors[order]) * PRIOR_SCALE)
@@ -177,9 +177,9 @@ def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
 def shaped_priors(
     priors: NDArray[np.float64], params: SearchParams, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return a root's priors with temperature and Dirichlet noise.
+    """Return a root's priors after temperature and Dirichlet noise.
 
-    Alpha is `noise_concentration` over the number of legal moves (KataGo: 10.83 = 0.03 * 361).
+    Alpha is `noise_concentration` divided by the number of legal moves (KataGo: 10.83 = 0.03 * 361).
     """
     if params.root_policy_temperature != 1.0:
         priors = priors ** (1.0 / params.root_policy_temperature)
@@ -191,9 +191,9 @@ def shaped_priors(
 
 
 def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
-    """Take visited moves that must not be played away from the root, so that its value does not rest on them.
+    """Unlink visited moves that must not be played from the root, so that they no longer affect its value.
 
-    avoided: [n], above 0 for such moves. Puts the other edges in order, which earlier ones may have left disturbed.
+    avoided: [n], above 0 for such moves. Also sorts the unvisited edges, which earlier searches may have reordered.
     """
     links = links_of(tree, ROOT)
     count = int(tree.nodes[ROOT]["edges"])

@@ -1,7 +1,6 @@
-"""A search: one tree, kept from move to move, over one evaluator.
+"""A search with one evaluator: one tree, reused from move to move, with bounded memory.
 
-Owns the tree, its reuse and its bounded memory. Knows of evaluators only their interface, and leaves the searching to
-`engine.search.driver`.
+`engine.search.driver` runs the workers; this module prepares positions and parameters.
 """
 
 import time
@@ -56,20 +55,21 @@ _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
 _LARGEST_BATCH = 64
 _DOUBT = 3.0
-"""Points: smaller differences are left to the count, which is exact where all is settled."""
+"""Points by which a score must differ from the evaluator's expectation to be doubted: in settled positions the score is
+exact, and the evaluator is not."""
 
 Watch = Callable[[SearchStats], None]
 
 
 class Search:
-    """A tree over one evaluator. Not thread-safe; a stopper is the way to end `run` from outside.
+    """A search tree with one evaluator. Not thread-safe; use a stopper to end `run` from another thread.
 
-    params may be replaced between searches. sharing: asked now and then how many searches share the evaluator.
-    mirrored: root moves that are not searched because they mirror another one, each with that one. root_evaluation:
-    row 0 is what the evaluator said of the last root that was new. driver, workers: those of the present board size.
-    doubts_counts: whether by territory rules the evaluator is believed rather than a
-    count within the tree that differs much from it: for an analysis, in which stones that nobody bothered to capture
-    must not count as alive. A move that is to be played is found by counts.
+    params: may be replaced between searches. sharing: called repeatedly; returns the number of searches that share the
+    evaluator. mirrored: root moves that are not searched because they mirror another move, each with that move.
+    root_evaluation: row 0 is the evaluation of the last new root. driver, workers: those of the present board size.
+    doubts_counts: under territory rules, use the evaluator's expectation instead of a score in the tree that differs
+    much from it. For analyses, in which dead stones that were not captured must not count as alive; a move to play is
+    chosen by scores.
     """
 
     def __init__(self, evaluator: Evaluator, params: SearchParams, sharing: Callable[[], int] | None = None) -> None:
@@ -100,12 +100,11 @@ class Search:
         region: Collection[int] | None = None,
         avoid: NDArray[np.int16] | None = None,
     ) -> None:
-        """Take up a position: keep the subtree it has in the present tree, or start a new one.
+        """Set the position to search: reuse its subtree of the present tree, or start a new tree.
 
-        legal: the points that may be played at the root. dead: stones that count as dead when the
-        game ends within the tree. region: the points that may be played anywhere in the tree, None
-        for all. avoid: [3, n] int16 by color and vertex, the depth below which a move must not be
-        played, the root's being 0.
+        legal: points to search at the root. dead: stones that count as dead when the game ends in the tree. region:
+        points that may be played anywhere in the tree, None for all. avoid: [3, n] int16, by color and vertex the depth
+        below which a move must not be played; the root has depth 0.
         """
         if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
             self._allocate(game)
@@ -128,7 +127,8 @@ class Search:
         self.ownership_sum[:] = 0
 
     def _may_keep(self, before: Root, game: Game, color: int) -> bool:
-        # By territory rules passes deep in the tree count the dead stones, too; by area rules they are captured there.
+        # Under territory rules all ends of the game in the tree depend on the dead stones; under area rules they are
+        # captured in the tree, except where the next pass ends the game.
         ends_matter = not game.rules.is_area or game.pass_ends_phase(color)
         counts_alike = same_dead(before, self.root) or not ends_matter
         return counts_alike and same_bounds(before, self.root)
@@ -137,7 +137,7 @@ class Search:
         return self.params.prunes_symmetric_moves and avoid is None
 
     def play_on(self) -> None:
-        """Let no number of passes end the game in this position's tree: for judging life and death."""
+        """Let no number of passes end the game in this position's tree, for judging life and death."""
         self.root = self.root._replace(passes=_NEVER_ENDING, remembers_passes=False)
 
     def _allocate(self, game: Game) -> None:
@@ -165,7 +165,7 @@ class Search:
         return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
 
     def _reuse(self, game: Game, color: int) -> bool:
-        """Move the root to the position of `game` if the tree holds it; return whether it does."""
+        """Make the node of the position of `game` the root, if the tree has it; return whether it has."""
         old = self._game
         if old is None or not continues(old, game):
             return False
@@ -177,11 +177,11 @@ class Search:
         return int(np.count_nonzero(self.root.legal)) == int(self.tree.nodes[ROOT]["edges"])
 
     def forget(self) -> None:
-        """Drop the tree: the next position starts a new one."""
+        """Drop the tree; the next `begin` starts a new one."""
         self._game = None
 
     def restart(self) -> None:
-        """Drop the tree and draw random numbers from the seed again, from 1 if that was to differ every time."""
+        """Drop the tree and restart the random numbers from `params.seed`, or from 1 if that is 0."""
         self.forget()
         self._searches = 0
         self._seed, self._is_repeatable = self.params.seed or 1, self.params.seed == 0
@@ -190,12 +190,12 @@ class Search:
     def run(
         self, stoppers: Sequence[Stopper], max_visits: int | None = None, watch: Watch | None = None
     ) -> SearchStats:
-        """Search until a stopper says so, or no playout is possible; return the final figures.
+        """Search until a stopper ends the search or no playout is possible; return the final statistics.
 
-        Stoppers are asked from the first visit on: a move always has an evaluation behind it. A stop does not
-        wait for evaluations that are under way. With a seed, a search that `max_visits` ends is the same every time.
-        max_visits: never collect more leaves than the root lacks to this number.
-        watch: called with the figures now and then, and at the end; may read the tree, which nobody changes meanwhile.
+        Stoppers are asked after the first visit, so that a move always has an evaluation. A stop does not wait for
+        evaluations in flight. With a seed, a search that `max_visits` ends gives the same result every time.
+        max_visits: number of root visits, those in flight included, that the search does not exceed.
+        watch: called repeatedly with the statistics, and at the end; may read the tree, which is locked meanwhile.
         """
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()
@@ -220,21 +220,21 @@ class Search:
                     self._write_common(worker)
                 load = self._load_of(max_visits, is_in_turn=is_in_turn)
                 if not self.driver.run(_as_only_one(self.root), load, is_over, is_in_turn=is_in_turn):
-                    is_over()  # for whoever watches
+                    is_over()  # so that `watch` also gets the final statistics
         finally:
             self.driver.stop()
         return self._stats()
 
     def _load_of(self, max_visits: int | None, *, is_in_turn: bool) -> Callable[[], Load]:
-        """Return what chooses workers and rows: fixed for a repeatable search, else by measured speed and sharing."""
+        """Return a function that chooses workers and rows: fixed for a repeatable search, else by measured speed."""
         driver, workers, attributes = self.driver, len(self.workers), self._evaluator.attributes
         if self.params.batch_size > 0:
             fixed: Load | None = Load(workers, self.params.batch_size)
         elif attributes.has_first_play:
-            # Playouts are so cheap and so noisy that nothing is lost by picking many positions at once.
+            # Playouts are so cheap and so noisy that choosing many positions at once loses nothing.
             fixed = Load(workers, attributes.preferred_batch)
         elif max_visits is not None:
-            # Nothing is measured, so that a search in turn is the same every time.
+            # Without measurements, so that a search with a seed is the same every time.
             fixed = Throughput(attributes, most=_LARGEST_BATCH).load(max_visits, timed=False)
         else:
             fixed = None
@@ -242,27 +242,27 @@ class Search:
         def load() -> Load:
             found = fixed or driver.throughput.load(self._visits())
             if fixed is None and driver.is_native:
-                # A worker has a core to itself, which would be idle without it.
+                # Each worker has a core, which would be idle without it.
                 found = Load(workers, found.batch)
             sharing = 1 if is_in_turn else self._sharing()
             if sharing == 1:
                 return found
             if driver.is_native:
                 return Load(max(1, found.calls // sharing), found.batch)
-            # Other searches fill the evaluator while this one waits for its only call.
+            # One call is enough: other searches keep the evaluator busy while this one waits for it.
             share = attributes.concurrent * attributes.preferred_batch // sharing
             return Load(1, max(1, min(found.calls * found.batch, share)))
 
         return load
 
     def _write_common(self, worker: Worker) -> None:
-        """Write what all positions of a worker's batch have in common."""
+        """Write the values that all positions of a worker's batch share."""
         positions, advantage = worker.positions, self.params.playout_doubling_advantage
         positions.rules = self._rules
         positions.playout_doubling = for_color(advantage, self.root.color)
 
     def _evaluate_root(self) -> None:
-        """Give a new root the mean of its evaluations under several random symmetries, as one visit."""
+        """Evaluate a new root under several random symmetries; their mean counts as one visit."""
         self._write_params(0.0)
         worker, params = self.workers[0], Params(self._records[0], SCORE_TABLE)
         batch, positions, out = worker.arrays.batch, worker.positions, worker.evaluation
@@ -282,7 +282,7 @@ class Search:
         back_up(self.tree, batch, worker.arrays.answers, params, self._scratch, rows)
 
     def _root_symmetries(self, positions: PositionBatch) -> list[int]:
-        """Return the symmetries to see the root under."""
+        """Return the symmetries for the evaluation of the root."""
         every = len(applicable(positions.width, positions.height))
         count = min(self.params.root_symmetries, every, positions.capacity)
         if not self._evaluator.attributes.has_symmetries or (count == 1 and not self.params.random_symmetries):
@@ -290,7 +290,7 @@ class Search:
         return [int(each) for each in self._generator.permutation(every)[:count]]
 
     def _prepare(self) -> None:
-        """Value nodes around what the root is expected to score, and shape the root's priors."""
+        """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
         root = self.tree.nodes[ROOT]
         self._write_params(float(root["score"]))
         params = self.params
@@ -301,7 +301,7 @@ class Search:
             set_root_priors(self.tree, shaped_priors(priors, params, self._generator))
 
     def _write_params(self, expected_score: float) -> None:
-        """Take over the parameters, for a root of this expected score, Black-positive."""
+        """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         area, attributes, record = self.tree.edge_vertex.shape[1] - 1, self._evaluator.attributes, self._records[0]
         write_params(record, self.params, area, expected_score, has_details=attributes.has_details)
         record["seed"] = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
@@ -320,7 +320,7 @@ class Search:
         return self._figures.of(self.tree, playouts, time.monotonic() - self._start)
 
     def _restore_priors(self) -> None:
-        """Take noise and temperature out of the root's priors."""
+        """Restore the root's priors without noise and temperature."""
         if self._clean_priors is None:
             return
         by_vertex = dict(zip(self._clean_priors[0].tolist(), self._clean_priors[1].tolist(), strict=True))
@@ -330,11 +330,11 @@ class Search:
 
     @property
     def generator(self) -> np.random.Generator:
-        """The random numbers of this search, for choices at the root."""
+        """The random generator of this search, for choices at the root."""
         return self._generator
 
     def size(self) -> int:
-        """Return the nodes in use."""
+        """Return the number of nodes in use."""
         return int(self.tree.counters[SIZE])
 
     def close(self) -> None:
@@ -344,10 +344,10 @@ class Search:
 
 
 def _alone() -> int:
-    """Share the evaluator with nobody."""
+    """Return 1: the search does not share its evaluator."""
     return 1
 
 
 def _as_only_one(value: Any) -> Any:
-    """Return a tuple of arrays and numbers with one more axis in front."""
+    """Add an axis of length 1 in front of all arrays and numbers of a named tuple."""
     return type(value)(*(np.asarray(each)[None] for each in value))

@@ -1,8 +1,8 @@
-"""Which edge a walk takes: PUCT in KataGo's form, with first-play urgency and virtual loss.
+"""Chooses the edge of a walk: PUCT in KataGo's form, with first-play urgency and virtual loss.
 
-Silver et al., "Mastering the game of Go without human knowledge" (2017) has the formula; the dynamic and
-variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md),
-forced playouts those of Wu, "Accelerating self-play learning in Go" (2019), section 3.2.
+The formula is from Silver et al., "Mastering the game of Go without human knowledge" (2017); the dynamic and
+variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md); forced
+playouts are from Wu, "Accelerating self-play learning in Go" (2019), section 3.2.
 """
 
 import math
@@ -16,11 +16,11 @@ from engine.native.jit import kernel
 from engine.search.tree import Tree, decoded_prior
 
 _OFFSET = 0.01
-"""Added to the visits under the root, so that priors count before the first of them."""
+"""Added to the weight of the children, so that priors count before the first visit of a child."""
 _LEAST_CHILD_WEIGHT = 0.25
 _NO_EDGE = -1
 _FORCED = 1e20
-"""Beyond every value: what a move is taken for that lacks its forced playouts."""
+"""Larger than every value: the value of a move that has not had its forced playouts."""
 _XORSHIFT = np.uint64(0x2545F4914F6CDD1D)
 _UNIT = 1.0 / (1 << 53)
 
@@ -38,7 +38,7 @@ def _random_unit(numbers: Any) -> float:
 
 @kernel
 def _noise_bonus(numbers: Any, width: float) -> float:
-    """Return half of the time the size of a normal number of this deviation, else 0."""
+    """Return the absolute value of a normal number of deviation `width` (Box-Muller), or 0 half of the time."""
     if _random_unit(numbers) < 0.5:
         return 0.0
     radius = math.sqrt(-2.0 * math.log(1.0 - _random_unit(numbers)))
@@ -47,7 +47,7 @@ def _noise_bonus(numbers: Any, width: float) -> float:
 
 @kernel
 def scaling(numbers: Any, parent: Any, total: float) -> float:
-    """Return what priors are multiplied with, under a parent whose children weigh `total`."""
+    """Return the factor of priors (c_puct) for a parent whose children have the total weight `total`."""
     e = numbers
     deviation = e.stdev_prior
     if parent.visits > 0 and parent.weight > 1.0:
@@ -80,7 +80,7 @@ def choose_edge(
     avoid: NDArray[np.int16],
     avoid_depth: int,
 ) -> int:
-    """Return the edge with the largest value plus exploration, visited or not; -1 if none may be taken.
+    """Return the edge with the largest value plus exploration, visited or not; -1 if no edge is allowed.
 
     avoid: [3, n], by color and vertex the depth below which a move must not be played. avoid_depth: its maximum.
     """
@@ -135,7 +135,8 @@ def choose_edge(
             value = _FORCED
         if value > best_value:
             best, best_value = edge, value
-    # Edges come best prior first, so without all-moves-as-first values only the first that is allowed can win.
+    # Unvisited edges are sorted by prior and share one value, so without all-moves-as-first values only the first that
+    # is allowed can win: on 19x19 one edge is examined instead of about 360.
     for edge in range(children, edges):
         if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
             continue
@@ -156,7 +157,7 @@ def choose_edge(
 
 @kernel
 def link_at(tree: Tree, node: int, edge: int) -> int:
-    """Return the link of a visited edge."""
+    """Return the link of a visited edge, by following the list of links."""
     link = tree.nodes[node].first_link
     for _ in range(edge):
         link = tree.links[link].next

@@ -1,4 +1,4 @@
-"""When a search ends: objects asked between batches, over a snapshot of its figures."""
+"""Stoppers: objects that decide between batches, from the statistics of a search, whether it ends."""
 
 import threading
 import time
@@ -9,30 +9,31 @@ from typing import Protocol
 from engine.vertex import NO_POINT
 
 _RIVAL_SHARE = 0.15
-"""A move with this share of the most visited move's visits may be chosen for its value."""
+"""Minimum share of the most visited move's visits for a move to be chosen for its value."""
 _TRUSTED_SHARE = 0.1
-"""The part of a move's time after which its own speed is trusted."""
+"""Share of a move's time after which the speed of the present search is used."""
 _LEAST_FACTOR = 0.25
 _UNSTABLE_FACTOR = 1.7
 _CONTESTED_FACTOR = 2.5
-"""Times the planned time for a search whose most visited move is new, or is not the best valued, or both."""
+"""Multiples of the planned time if the most visited move is new or not the best valued (unstable), or both (contested).
+"""
 _RECENT = 0.25
-"""A most visited move is new if it became so in the last quarter of the playouts."""
+"""The most visited move is new if it became that in this last share of the playouts."""
 _SPLIT_SHARE = 0.5
-"""Up to this share of the visits the best move needs all of the planned time; with all visits it needs half."""
+"""With up to this share of the visits, the best move needs all of the planned time; with all visits it needs half."""
 _OBVIOUS_PRIOR = 0.85
 _OBVIOUS_MARGIN = 0.1
 
 
 @dataclass(frozen=True)
 class SearchStats:
-    """Figures of a running search.
+    """Statistics of a running search.
 
     visits: at the root, reused ones included. playouts: of this search. elapsed: seconds.
     best_visits, second_visits: of the two most visited moves.
-    best_vertex: the most visited move, NO_POINT before there is one. best_prior: its policy share.
-    best_value, second_value: mean utility of the two most visited moves, in the view of the side to move.
-    root_value: mean utility at the root, in the same view.
+    best_vertex: the most visited move, NO_POINT before there is one. best_prior: its prior.
+    best_value, second_value: mean utility of the two most visited moves, for the side to move.
+    root_value: mean utility at the root, for the side to move.
     best_since: playouts of this search when best_vertex became the most visited.
     move_count: legal moves at the root, pass included; 0 if not counted.
     """
@@ -52,25 +53,25 @@ class SearchStats:
 
 
 class Stopper(Protocol):
-    """Says whether a search should end now."""
+    """Decides whether a search ends now."""
 
     def should_stop(self, stats: SearchStats) -> bool:
         """Return True to end the search."""
 
 
 class VisitStopper:
-    """Stops at a number of visits at the root."""
+    """Stops at a number of root visits."""
 
     def __init__(self, visits: int) -> None:
         self.visits = visits
 
     def should_stop(self, stats: SearchStats) -> bool:
-        """Return True once the root has the visits."""
+        """Return True once the root has that many visits."""
         return stats.visits >= self.visits
 
 
 class TimeStopper:
-    """Stops after a time, counted from its creation. now: a clock in seconds that goes on while the process is held."""
+    """Stops `seconds` after its creation. now: the clock, in seconds."""
 
     def __init__(self, seconds: float, now: Callable[[], float] | None = None) -> None:
         self.seconds = seconds
@@ -83,10 +84,10 @@ class TimeStopper:
 
 
 class SettledStopper:
-    """Stops a timed search whose second-best move cannot catch up in the time left.
+    """Stops a timed search whose second move cannot overtake the best in the time left, at the present speed.
 
-    Assumes the present speed. speed: playouts a second of earlier searches, which serves until a tenth of the
-    time has shown the present one; 0.0 waits.
+    speed: playouts per second of earlier searches, used for the first tenth of the time; 0.0 if unknown, then the
+    search does not stop before.
     """
 
     def __init__(self, seconds: float, speed: float = 0.0) -> None:
@@ -94,16 +95,15 @@ class SettledStopper:
         self._speed = speed
 
     def should_stop(self, stats: SearchStats) -> bool:
-        """Return True if the rest of the time, all spent on the second move, would not change the order."""
+        """Return True if spending all remaining time on the second move would not change the order."""
         return is_settled(stats, self.seconds, stats.elapsed, self._speed)
 
 
 class PlannedStopper:
-    """Stops at a planned time that grows while the search is of two minds, and shrinks when it is sure.
+    """Stops at a planned time, which is longer if the search is undecided and shorter if one move is clearly best.
 
-    seconds: for a move of average difficulty. most_seconds: the bound of what it grows to. speed: see
-    `SettledStopper`. is_kept: time that is not used serves later moves; else it does not shrink. Times count from
-    its creation.
+    seconds: for a move of average difficulty. most_seconds: upper limit. speed: see `SettledStopper`. is_kept: whether
+    unused time can be used for later moves; if not, the time is never shorter. Times are counted from its creation.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class PlannedStopper:
         self._start = self._now()
 
     def should_stop(self, stats: SearchStats) -> bool:
-        """Return True once the time that this position deserves is used, or more of it would change nothing."""
+        """Return True once the time for this position is used, or more time could not change the move."""
         elapsed = self._now() - self._start
         if stats.move_count == 1 or elapsed >= self.most_seconds:
             return True
@@ -135,9 +135,9 @@ class PlannedStopper:
 
 
 def is_settled(stats: SearchStats, seconds: float, elapsed: float, speed: float = 0.0) -> bool:
-    """True if no move can overtake the best in what is left of `seconds`, all of it spent on the second.
+    """Return whether no move can overtake the best in the rest of `seconds`, even if all of it goes to the second.
 
-    speed: playouts a second, until a tenth of the time has shown the present speed; 0.0 if unknown.
+    speed: playouts per second of earlier searches, used for the first tenth of the time; 0.0 if unknown.
     """
     if _has_rival(stats) or stats.best_visits == 0:
         return False
@@ -149,7 +149,7 @@ def is_settled(stats: SearchStats, seconds: float, elapsed: float, speed: float 
 
 
 def difficulty(stats: SearchStats) -> float:
-    """Return what part of the planned time a position deserves, by how sure the search is of its move."""
+    """Return the multiple of the planned time for a position, by how clear the choice of the move is."""
     if stats.best_vertex == NO_POINT or stats.visits < 2:
         return 1.0
     is_new = stats.playouts - stats.best_since < _RECENT * stats.playouts
@@ -164,7 +164,7 @@ def difficulty(stats: SearchStats) -> float:
 
 
 def _has_rival(stats: SearchStats) -> bool:
-    """True if the second move is better valued, on enough visits to be chosen for it."""
+    """Return whether the second move has a better value and enough visits to be chosen for it."""
     return stats.second_value > stats.best_value and stats.second_visits >= _RIVAL_SHARE * stats.best_visits
 
 

@@ -1,14 +1,13 @@
-"""The search tree as flat arrays: no object a node, a fixed number of bytes each.
+"""The search tree as flat arrays: a node is an index, not an object, and has a fixed size.
 
-A node's moves ("edges") lie in rows of `edge_vertex` and `edge_prior`, best prior first. The first
-`children[node]` of them have been visited and have a link each, in the same order, chained from
-`first_link`: choosing an unvisited edge swaps it to the end of that prefix. A link leads to a child
-node and counts the visits made by it. Positions reached by several orders of moves may share a node:
-then several links lead to it and it may have more visits than each of them, and the tree is a graph.
-It has no cycle, because a node's key holds the number of its moves.
+The moves of a node ("edges") are rows of `edge_vertex` and `edge_prior`, sorted by prior. The first `children` of them
+have been visited. Each of these has a link, in the same order, in a list that begins at `first_link`; visiting another
+edge swaps it to the end of this prefix. A link leads to a child node and counts the visits along it. Positions that are
+reached by several orders of moves may share a node: several links lead to it, it may have more visits than each of
+them, and the tree is a graph. The graph has no cycles, because the key of a node includes the number of moves.
 
-All values are Black-positive. A node's statistics are functions of its own evaluation and its
-children's statistics, see `engine.search.values`.
+All values are Black-positive. The statistics of a node are functions of its own evaluation and of its children's
+statistics, see `engine.search.values`.
 """
 
 from typing import NamedTuple
@@ -23,14 +22,14 @@ NO_LINK = -1
 NO_SLOT = -1
 ROOT = 0
 NEW, PENDING, EXPANDED, TERMINAL = range(4)
-"""Stages of a node: never evaluated, in a batch under evaluation, with edges, end of the game."""
+"""Stages of a node: not evaluated, in a batch under evaluation, expanded (has edges), end of the game."""
 PRIOR_SCALE = 65535.0
 OWNERSHIP_SCALE = 127.0
 
 SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, IS_FULL, BIAS_ENTRIES = range(6)
-"""Slots of `Tree.counters`: nodes and links in use; playouts of this search that the rules ended, or that
-ended at a node which other paths had visited enough; 1 once a walk found no room for its node or link;
-entries of the bias table in use."""
+"""Indices of `Tree.counters`: nodes and links in use; playouts of this search that ended with the game, and those that
+ended at a node with enough visits by other paths; 1 once a walk found no room for a node or link; entries of the bias
+table in use."""
 COUNTERS = 6
 
 NODE = np.dtype(
@@ -71,28 +70,28 @@ NODE = np.dtype(
 )
 LINK = np.dtype([("child", np.int32), ("next", np.int32), ("visits", np.int32)])
 _LINKS_PER_NODE = 1.25
-"""Every node but the root has a link; the rest is for positions that several paths share."""
+"""Every node except the root has a link; the rest is for positions that are reached by several paths."""
 _MAX_BIAS_ENTRIES = 1 << 18
 _INDEX_LOAD = 2
-"""Places of the index of keys for each node, at least."""
+"""Minimum number of slots of the key index for each node; at most half of them are full, so probes are short."""
 
 
 class Tree(NamedTuple):
-    """The arrays of one tree. N nodes and L links at most, E = area + 1 edges a node at most.
+    """The arrays of one tree, for at most N nodes, L links, and E = area + 1 edges per node.
 
-    nodes: see NODE. key: hash of the position and of what of its past matters; chain: hash of the positions
-        after its past captures and passes, without which hardly a position comes again; where one does, on boards of
-        a few points, orders of moves that share a node may differ in what a ko rule forbids. visits counts
-        finished playouts through a node, its own evaluation included; pending those under way. weight and weight_sq
-        sum the playouts' weights and their squares; utility, value (win less loss), no_result, score, lead
-        are weighted means over the playouts, utility_sq and score_sq (deviation included) means of squares.
-    raw_*: the node's own evaluation, or what is left of a subtree that was folded into it; then raw_spread
-        is the variance of utility there. bias_*: its entry in the bias table and what it put there.
+    nodes: see NODE. key: hash of the position and of the relevant part of its past. chain: hash of the positions after
+        past captures and passes; without these hardly a position can repeat. (On boards of a few points it can, and
+        then orders of moves that share a node may differ in what a ko rule forbids.) visits: finished playouts through
+        the node, its own evaluation included. pending: playouts in flight. weight, weight_sq: sums of the playouts'
+        weights and of their squares. utility, value (win minus loss), no_result, score, lead: weighted means over the
+        playouts. utility_sq, score_sq (with the score's deviation): means of squares.
+    raw_*: the node's own evaluation, or the mean of a subtree that was folded into it; raw_spread is the variance of
+        utility there. bias_*: its entry in the bias table and its own contribution to it.
     links: see LINK.
-    edge_prior: coded as sqrt(p) * 65535. ownership: of the node's own evaluation, coded as * 127.
+    edge_prior: stored as sqrt(p) * 65535. ownership: of the node's own evaluation, stored as value * 127.
     rave_*: all-moves-as-first statistics of edges, or no rows.
-    key_index: open-addressed table of node + 1 by key, 0 for a free place.
-    bias_keys, bias_sums: open-addressed table of summed weighted errors and weights by local pattern.
+    key_index: open-addressed table of node + 1 by key; 0 marks a free slot.
+    bias_keys, bias_sums: open-addressed table of sums of weighted errors, and of weights, by local pattern.
     """
 
     counters: NDArray[np.int64]  # [COUNTERS]
@@ -109,13 +108,14 @@ class Tree(NamedTuple):
 
 
 def bytes_per_node(area: int, *, rave: bool, ownership: bool = True) -> int:
-    """Return the memory of one node in bytes, its share of links and tables included."""
+    """Return the memory of one node in bytes, including its share of links and tables."""
     shared = LINK.itemsize * _LINKS_PER_NODE + 4 * 2 * _INDEX_LOAD + 4
     return NODE.itemsize + int(shared) + (area + 1) * (4 + (8 if rave else 0)) + (area if ownership else 0)
 
 
 def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True) -> Tree:
-    """Return an empty tree. Memory is touched, and so taken, only as nodes are born."""
+    """Allocate an empty tree."""
+    # np.empty: the system provides memory only when it is first written, so an unfilled tree takes little.
     edges, rave_rows = area + 1, capacity if rave else 0
     entries = min(_MAX_BIAS_ENTRIES, _power_of_two(2 * capacity))
     return Tree(
@@ -147,7 +147,7 @@ def clear(tree: Tree) -> None:
 
 @kernel
 def playouts_without_evaluation(counters: NDArray[np.int64]) -> int:
-    """Return how many playouts of this search ended at a node that other paths know, or with the game."""
+    """Return the number of playouts of this search that ended with the game or at a node known by other paths."""
     return int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
 
 
@@ -165,7 +165,7 @@ def find_node(nodes: NDArray[np.void], index: NDArray[np.int32], key: np.uint64)
 
 @kernel
 def put_in_index(nodes: NDArray[np.void], index: NDArray[np.int32], node: int) -> None:
-    """Make a node findable by its key."""
+    """Add a node to the key index."""
     mask = index.shape[0] - 1
     place = np.int64(nodes[node].key & np.uint64(mask))
     while index[place] != 0:
@@ -175,7 +175,7 @@ def put_in_index(nodes: NDArray[np.void], index: NDArray[np.int32], node: int) -
 
 @kernel
 def add_node(tree: Tree, key: np.uint64, chain: np.uint64, to_play: int) -> int:
-    """Append a node without edges and return it. Does not check capacity."""
+    """Append a node without edges and return its number. Does not check the capacity."""
     number = tree.counters[SIZE]
     tree.counters[SIZE] = number + 1
     node = tree.nodes[number]
@@ -209,7 +209,7 @@ def add_node(tree: Tree, key: np.uint64, chain: np.uint64, to_play: int) -> int:
 
 @kernel
 def add_link(tree: Tree, parent: int, child: int) -> int:
-    """Link a node to a child as its last one and return the link. Does not check capacity."""
+    """Append a link from a node to a child and return its number. Does not check the capacity."""
     number = tree.counters[LINKS]
     tree.counters[LINKS] = number + 1
     link, node = tree.links[number], tree.nodes[parent]
@@ -227,7 +227,7 @@ def add_link(tree: Tree, parent: int, child: int) -> int:
 
 @kernel
 def swap_edges(tree: Tree, node: int, i: int, j: int) -> None:
-    """Exchange two edges of a node with all their statistics."""
+    """Swap two edges of a node with all their statistics."""
     tree.edge_vertex[node, i], tree.edge_vertex[node, j] = tree.edge_vertex[node, j], tree.edge_vertex[node, i]
     tree.edge_prior[node, i], tree.edge_prior[node, j] = tree.edge_prior[node, j], tree.edge_prior[node, i]
     if tree.rave_visits.shape[0] > 0:
@@ -237,7 +237,8 @@ def swap_edges(tree: Tree, node: int, i: int, j: int) -> None:
 
 @kernel
 def decoded_prior(code: int) -> float:
-    """Return the probability that an `edge_prior` stands for."""
+    """Decode an `edge_prior` into a probability."""
+    # The square root gives small priors, which are most of them, a finer resolution than p * 65535 would.
     root = code / PRIOR_SCALE
     return root * root
 

@@ -1,4 +1,4 @@
-"""Who will own each point, averaged over a whole tree as its values are."""
+"""The ownership of each point, averaged over a tree with the weights of its values."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 def order_nodes(
     tree: Tree, root: int, order: NDArray[np.int32], edges_in: NDArray[np.int32], stack: NDArray[np.int32]
 ) -> int:
-    """Write the nodes under a root so that parents precede children (Kahn 1962); return how many there are."""
+    """Write the nodes under a root in topological order, parents first (Kahn 1962); return their number."""
     size = tree.counters[SIZE]
     edges_in[:size] = -1
     edges_in[root] = 0
@@ -56,9 +56,9 @@ def spread(
     total: Floats,
     squares: Floats,
 ) -> float:
-    """Add each node's ownership with its share of the root's weight to the totals; return the sum of shares.
+    """Add the ownership of each node, times its share of the root's weight, to the totals; return the sum of shares.
 
-    Shares below `least` stay where they are instead of being divided further. place: [N] working memory.
+    Shares below `least` are not divided further: the node stands for its subtree. place: [N] working memory.
     """
     share[:count] = 0.0
     for i in range(count):
@@ -98,10 +98,10 @@ def spread(
 
 
 def tree_ownership(tree: Tree, node: int, least_share: float = 1e-3) -> tuple[Floats, Floats]:
-    """Return the mean and the standard deviation of ownership under a node, each [area], 1 Black, -1 White.
+    """Return mean and standard deviation of the ownership under a node, each [area], 1 Black, -1 White.
 
-    Nodes that end the game have no ownership and do not count. least_share: parts of the tree with less of the
-    node's weight are represented by their root alone. Zeros for an evaluator without ownership.
+    Nodes that end the game have no ownership and are left out. least_share: subtrees with a smaller share of the node's
+    weight are represented by their root alone. Zeros for an evaluator without ownership.
     """
     area, size = tree.edge_vertex.shape[1] - 1, int(tree.counters[SIZE])
     total, squares = np.zeros(area), np.zeros(area)

@@ -1,10 +1,9 @@
-"""What a node is worth: its own evaluation and its children's statistics, folded into one.
+"""Computes the statistics of a node from its own evaluation and its children's statistics.
 
-The formulas are KataGo's ("Other methods implemented in KataGo", github.com/lightvector/KataGo,
-docs/KataGoMethods.md and docs/GraphSearch.md): a utility of winning and of points, children weighted by
-how good they are, visits that noise caused pruned, and evaluations corrected by the errors seen after the
-same local moves elsewhere in the tree. Statistics are computed anew from the children and not
-accumulated, so that shared nodes are right whichever way they are reached.
+The formulas are KataGo's ("Other methods implemented in KataGo", github.com/lightvector/KataGo, docs/KataGoMethods.md
+and docs/GraphSearch.md): a utility of winning and of points, children weighted by their value, visits caused by noise
+pruned, and evaluations corrected by the errors seen after the same local moves elsewhere in the tree. Statistics are
+recomputed from the children and not accumulated, so that a shared node is right for every path that leads to it.
 """
 
 import math
@@ -25,7 +24,7 @@ _BIAS_ENTRY_WEIGHT = 1e-3
 
 @kernel
 def _expected(table: NDArray[np.float32], mean: float, deviation: float) -> float:
-    """Return the table's value between its entries; beyond its ends that of the ends."""
+    """Interpolate the score table bilinearly; arguments beyond its ends are clipped."""
     x = min(max(mean * STEPS + TABLE_MEANS // 2, 0.0), TABLE_MEANS - 1.001)
     y = min(deviation * STEPS, TABLE_DEVIATIONS - 1.001)
     i, j = int(x), int(y)
@@ -38,7 +37,7 @@ def _expected(table: NDArray[np.float32], mean: float, deviation: float) -> floa
 
 @kernel
 def score_utility(params: Params, mean: float, mean_sq: float) -> float:
-    """Return the utility of a margin in points of this mean and mean of squares, Black-positive."""
+    """Return the utility of a score with this mean and mean square, in points, Black-positive."""
     numbers, table = params.numbers, params.score_table
     static, dynamic = numbers.static_score_factor, numbers.dynamic_score_factor
     if static == 0.0 and dynamic == 0.0:
@@ -52,7 +51,7 @@ def score_utility(params: Params, mean: float, mean_sq: float) -> float:
 
 @kernel
 def playout_weight(params: Params, score: float, value_error: float, score_error: float) -> float:
-    """Return what an evaluation weighs whose network expects such short-term errors; -1 for unknown ones."""
+    """Return the weight of an evaluation with these expected short-term errors (-1: unknown)."""
     numbers = params.numbers
     if numbers.uncertainty_coefficient <= 0.0 or value_error < 0.0 or score_error < 0.0:
         return 1.0
@@ -84,9 +83,9 @@ def _prune_noise(
     total: float,
     scale: float,
 ) -> float:
-    """Take weight from children that are worse than those before them and have more than their prior's double share.
+    """Reduce the weight of children that are worse than those before them and exceed twice the share of their prior.
 
-    Returns the weight that is left.
+    Returns the remaining total weight.
     """
     if count <= 1 or total <= 1e-5:
         return total
@@ -109,7 +108,7 @@ def _prune_noise(
 def _weigh_by_value(
     weights: NDArray[np.float64], utilities: NDArray[np.float64], count: int, total: float, exponent: float
 ) -> None:
-    """Shift weight from bad children to good ones; the sum stays."""
+    """Shift weight from bad children to good ones, keeping the sum."""
     mean = 0.0
     for i in range(count):
         mean += utilities[i] * weights[i]
@@ -133,9 +132,9 @@ def corrected(
     child_weight: float,
     child_utility: float,
 ) -> float:
-    """Return a node's own utility, corrected by the errors of its local pattern; note its own error there.
+    """Return a node's own utility, corrected by the errors of its local pattern; update its own error in that entry.
 
-    child_weight, child_utility: sum of weights and mean utility of its children; 0 without any.
+    child_weight, child_utility: total weight and mean utility of its children; 0 without children.
     """
     each = nodes[node]
     each.raw_utility = each.raw_value + score_utility(params, each.raw_score, each.raw_score_sq)
@@ -167,7 +166,7 @@ def recompute(
 ) -> None:
     """Compute a node's statistics from its own evaluation and its children's.
 
-    prior_codes: [E], the node's row of `edge_prior`. work: [3, E] float64.
+    prior_codes: [E], the node's row of `edge_prior`. work: [3, E] float64 working memory.
     """
     parent = nodes[node]
     sign = black_value(1.0, parent.to_play)
@@ -181,6 +180,7 @@ def recompute(
         utilities[edge] = 0.0
         priors[edge] = max(decoded_prior(prior_codes[edge]), 1e-30)
         if child.visits > 0 and each.visits > 0:
+            # A shared child counts by the visits of this link only.
             weights[edge] = child.weight * each.visits / child.visits
             utilities[edge] = sign * child.utility
             total += weights[edge]
@@ -233,7 +233,7 @@ def set_own_value(
     node: int,
     visits: int,
 ) -> None:
-    """Make a childless node's statistics those of its own evaluation, seen so many times."""
+    """Set the statistics of a node without children to its own evaluation, with a number of visits."""
     each = nodes[node]
     own = corrected(params, nodes, bias_sums, node, 0.0, 0.0)
     each.visits = visits

@@ -1,6 +1,6 @@
-"""The way down: walks from the root to leaves, each written where the evaluator reads it.
+"""Selection: walks from the root to leaves, and writes the leaves into a batch for the evaluator.
 
-Virtual loss keeps the walks of one batch apart. No Python object, no allocation, no GIL.
+Virtual loss (pending visits) makes the walks of one batch end at different leaves.
 """
 
 from typing import Any
@@ -57,29 +57,27 @@ _HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def node_key(board: Board, to_play: int, chain: np.uint64, number: int) -> np.uint64:
-    """Return the key of the position after `number` moves of the game.
-
-    One part is mixed in after the other: the chain is made of hashes, too, and two that were mixed alike before
-    they met would cancel each other out.
-    """
+    """Return the key of the position after `number` moves of the game."""
+    # Part by part: the chain consists of hashes, too, and two that were mixed alike could cancel out. With a sum and an
+    # exclusive or, up to 47 of 411 boards after a capture had the key of another one.
     key = mixed(mixed(chain, np.uint64(4 * number + to_play)), position_hash(board))
     return mixed(key, np.uint64(board[HEADER, KO_POINT] + 1))
 
 
 @kernel
 def chain_after(chain: np.uint64, board: Board, color: int, passes: int) -> np.uint64:
-    """Return a node's chain after a capture or a pass of `color`, the last of so many passes, led to a board."""
+    """Return the chain after a capture or a pass of `color` that led to a board. passes: consecutive ones so far."""
     return mixed(mixed(chain, position_hash(board)), np.uint64(4 * passes + color))
 
 
 @kernel
 def plant(tree: Tree, root: Root) -> None:
-    """Give an empty tree its root."""
+    """Add the root to an empty tree."""
     chain = np.uint64(0)
     add_node(tree, node_key(root.board, root.color, chain, root.number), chain, root.color)
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: the walk's state is in local variables of `collect`; a record of it would be written per step.
 @kernel
 def _write_leaf(
     root: Root,
@@ -92,7 +90,7 @@ def _write_leaf(
     bonus: float,
     numbers: Any,
 ) -> None:
-    """Write the walk and the position at its end into one row of the batch, all but its facts and hash."""
+    """Write a walk and the position at its end into one row of the batch, except its facts and hash."""
     board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
     copy_board(board, batch.boards[row])
     for age in range(HISTORY):
@@ -122,7 +120,8 @@ def _write_leaf(
 
 @kernel
 def _hash_leaf(batch: Batch, row: int, numbers: Any) -> None:
-    """Write the hash of a row whose every other array is written, and the symmetry that follows from it."""
+    """Write the hash of a row, and the symmetry that it determines. All other arrays must be written before."""
+    # The symmetry is a function of the position, not a random number, so that a cached evaluation can be found again.
     batch.hashes[row] = row_hash(
         batch.board_hashes[row],
         batch.moves[row],
@@ -136,7 +135,7 @@ def _hash_leaf(batch: Batch, row: int, numbers: Any) -> None:
     batch.symmetry[row] = (key >> np.uint64(_SYMMETRY_BITS)) % np.uint64(numbers.symmetries)
 
 
-# More than 8 parameters: a kernel takes each array by itself, so that a call builds and unpacks no tuple.
+# More than 8 parameters: the walk's state is in local variables of `collect`; a record of it would be written per step.
 @kernel
 def _step_to(
     tree: Tree,
@@ -149,7 +148,7 @@ def _step_to(
     pattern: np.uint64,
     shares_nodes: bool,
 ) -> int:
-    """Return the link of an edge to the position on the board, made with its node if it is not there yet."""
+    """Return the link of an edge to the position on the board; create link and node if they do not exist."""
     children = tree.nodes[parent].children
     if edge < children:
         return link_at(tree, parent, edge)
@@ -173,11 +172,10 @@ def collect(
     params: Params,
     wanted: int,
 ) -> int:
-    """Walk down until `wanted` leaves wait for evaluation; return how many do.
+    """Walk from the root until the batch has `wanted` leaves; return their number.
 
-    Walks that end the game, or end at a node that other paths have visited enough, are backed up at once,
-    up to `wanted` of them. The batch is cut short when a walk meets a leaf that is already waiting, or when
-    the tree is full.
+    Walks that end the game, or end at a node with enough visits by other paths, are backed up at once, up to `wanted`
+    of them. The batch is cut short when a walk meets a leaf that is already pending, or when the tree is full.
     """
     rows, ended, numbers = 0, 0, params.numbers
     board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
@@ -213,12 +211,14 @@ def collect(
                 button, passes = False, min(passes, 0) if button else passes + 1
             else:
                 place(board, vertex, color)
+                # Not 0: a negative number of passes means that passes never end this game (`Search.play_on`).
                 passes = min(passes, 0)
                 scratch.occupied[vertex] = True
                 bonus += stone_bonus(color, root.counts_moves, handicap, root.handicap_less)
                 handicap = CLOSED if handicap == CLOSED or color == WHITE else handicap + 1
             scratch.path_vertex[depth] = vertex
             key = position_hash(board)
+            # A capture or a pass: only after these can a position come again.
             if board[HEADER, EMPTY_COUNT] != empties - 1:
                 chain = chain_after(chain, board, color, passes)
             depth += 1
@@ -239,6 +239,8 @@ def collect(
             if nodes[number].stage == NEW and (passes >= 2 or ended_here or is_void):
                 nodes[number].stage = TERMINAL
             elif tree.links[link].visits < nodes[number].visits:
+                # Other paths have visited this node more often than this link: their playouts are counted for the link
+                # one by one, instead of making new ones (KataGo, docs/GraphSearch.md).
                 is_shared = True
                 break
         node = nodes[number]
@@ -253,6 +255,7 @@ def collect(
             rows += 1
             continue
         elif node.stage == PENDING:
+            # Further walks would end here, too: better a smaller batch than more virtual losses.
             withdraw(tree, path, depth)
             break
         elif node.stage == TERMINAL:
@@ -265,7 +268,7 @@ def collect(
             finish_game(tree, params, number, score, is_void, numbers.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         elif depth >= MAX_DEPTH - 1:
-            # Only endless fights get here; like a position repeated under simple ko they have no result.
+            # Only endless fights get this deep; like a position repeated under simple ko they have no result.
             finish_game(tree, params, number, 0.0, True, numbers.terminal_weight)
             tree.counters[TERMINAL_PLAYOUTS] += 1
         else:

@@ -1,4 +1,4 @@
-"""The memory of one worker: a batch of leaves, and what the evaluator answers."""
+"""The memory of one worker: a batch of leaves, their evaluation, and the worker's state."""
 
 from concurrent.futures import Future, wait
 from typing import Any
@@ -17,9 +17,10 @@ _WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": ()}
 
 
 class Worker:
-    """One batch on its way between trees and evaluator.
+    """One worker with its batch.
 
-    capacity: rows. trees: the trees that it may be filled from, at most. future: of what works with the batch.
+    capacity: most rows of a batch. trees: most trees that a batch is collected from. future: the task that uses the
+    batch, if there is one.
     """
 
     def __init__(self, capacity: int, game: Game, *, has_details: bool, number: int = 0, trees: int = 1) -> None:
@@ -49,18 +50,18 @@ class Worker:
 
     @property
     def rows(self) -> int:
-        """Leaves in the batch."""
+        """Number of leaves in the batch."""
         return int(self.state[0]["rows"])
 
     def give_up(self, trees: Any, params: Any) -> None:
-        """Take back leaves that are under evaluation. Needs the lock of the trees."""
+        """Take back the leaves of a batch in flight. The caller must hold the lock of the trees."""
         if self.state[0]["state"] in (EVALUATING, HAS_FAILED):
             self.state[0]["state"] = GIVEN_UP
-        # Also where there is nothing to take back, so that the warm-up of a player loads the kernel.
+        # Called even if there is nothing to take back, so that the warm-up of a player loads the kernel.
         reopen_rows(trees, params, self.arrays)
 
     def wait(self) -> None:
-        """Wait until nothing uses the batch any more."""
+        """Wait until the batch is no longer in use."""
         if self.future is not None:
             wait([self.future])
             self.future = None
