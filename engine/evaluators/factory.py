@@ -12,8 +12,8 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.backends import AUTO, network_evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.finding import find_network
+from engine.evaluators.human_profile import HumanProfileEvaluator
 from engine.evaluators.network import NetworkEvaluator
-from engine.evaluators.profile import ProfiledEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.nets.spec import NetSpec
@@ -92,7 +92,7 @@ def profiled_evaluator(spec: NetSpec, computing: Computing, profile: str | None 
 
 
 def _profiled(evaluator: NetworkEvaluator, profile: str | None) -> Evaluator:
-    return evaluator if profile is None else ProfiledEvaluator(evaluator, profile)
+    return evaluator if profile is None else HumanProfileEvaluator(evaluator, profile)
 
 
 def precision_of(evaluator: Evaluator) -> str:

@@ -11,10 +11,10 @@ from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator, Program, program_of
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.human_profile import HumanProfileEvaluator
 from engine.evaluators.joined import JoinedEvaluator
 from engine.evaluators.kernel_backend import NumbaBackend
 from engine.evaluators.network import NetworkEvaluator, Precision
-from engine.evaluators.profile import ProfiledEvaluator
 from engine.native.closures import FAILED
 from engine.nets.random import random_spec
 from engine.nets.spec import Activation, NetSpec, Score, ValueHead, ValueKind, WeightsError
@@ -195,7 +195,7 @@ def test_who_needs_python_has_no_program() -> None:
         naive_evaluator(EXAMPLES["pooling mish"]),
         CachedEvaluator(naive_evaluator(EXAMPLES["pooling mish"])),
         JoinedEvaluator(NativeFake()),
-        ProfiledEvaluator(naive_evaluator(EXAMPLES["human"]), "rank_5k"),
+        HumanProfileEvaluator(naive_evaluator(EXAMPLES["human"]), "rank_5k"),
     ):
         positions = some_positions()
         assert program_of(evaluator, positions, empty(positions)) is None

@@ -20,7 +20,7 @@ from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules
 from engine.scoring import VOID, format_score
-from engine.search.forest import Forest
+from engine.search.batched_search import BatchedSearch
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
@@ -178,21 +178,23 @@ class _Arena:
         self._openings = draw_openings(settings, [player.evaluator for player in players], -(-games // 2))
         self._next = 0
         count = max(1, min(settings.games_at_once, games))
-        self._forests = [self._forest(player, count) for player in players]
+        self._searches = [self._new_search(player, count) for player in players]
         room = min(player.evaluator.attributes.max_batch for player in players)
         # At least two groups: one's moves are played while the other's leaves are evaluated.
         groups = min(count, max(_LEAST_CALLS, -(-count // room)))
         self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._workers = [[forest.new_worker(len(group)) for forest in self._forests] for group in self._groups]
+        self._workers = [[search.new_worker(len(group)) for search in self._searches] for group in self._groups]
         self._playing: dict[int, _GameInProgress] = {}
         self._finished: list[GameResult] = []
 
-    def _forest(self, player: ArenaPlayer, count: int) -> Forest:
+    def _new_search(self, player: ArenaPlayer, count: int) -> BatchedSearch:
         settings = self._settings
         game = Game(settings.size, rules=parse_rules(settings.rules))
         nodes, rave = _NODES_PER_VISIT * player.visits + _SPARE_NODES, player.search.rave_bias > 0
         most_moves = max(1, round(settings.longest * settings.size**2))
-        return Forest(player.evaluator, game, count, nodes, most_moves=most_moves, with_rave=rave, seed=settings.seed)
+        return BatchedSearch(
+            player.evaluator, game, count, nodes, most_moves=most_moves, with_rave=rave, seed=settings.seed
+        )
 
     def play(self) -> Iterator[GameResult]:
         """Play all games and yield each result."""
@@ -207,8 +209,8 @@ class _Arena:
 
     def _advance_group(self, group: list[int], workers: list[Worker]) -> None:
         """Back up a group's evaluations, play the moves of finished searches, and send the next leaves."""
-        for forest, worker in zip(self._forests, workers, strict=True):
-            forest.receive(worker)
+        for search, worker in zip(self._searches, workers, strict=True):
+            search.receive(worker)
         waiting: list[list[int]] = [[], []]
         for tree in group:
             if tree in self._playing:
@@ -216,13 +218,13 @@ class _Arena:
         while any(waiting):
             side = FIRST if waiting[FIRST] else SECOND
             trees, waiting[side] = waiting[side], []
-            for tree in self._forests[side].collect(workers[side], trees):
+            for tree in self._searches[side].collect(workers[side], trees):
                 self._move(tree, side)
                 if tree in self._playing:
                     waiting[self._playing[tree].side()].append(tree)
-        for forest, worker in zip(self._forests, workers, strict=True):
+        for search, worker in zip(self._searches, workers, strict=True):
             if worker.rows:
-                forest.send(worker)
+                search.send(worker)
 
     def _start_game(self, tree: int) -> None:
         """Start the next game in a tree, if there is one."""
@@ -239,16 +241,16 @@ class _Arena:
         """Start the search for the side to move."""
         current = self._playing[tree]
         game, side = current.game, current.side()
-        player, forest = self._players[side], self._forests[side]
-        forest.begin(tree, game, game.to_play, avoid=current.referee.pointless(game.to_play))
+        player, search = self._players[side], self._searches[side]
+        search.begin(tree, game, game.to_play, avoid=current.referee.pointless(game.to_play))
         seed = int(current.generator.integers(_SEEDS))
-        forest.search(tree, player.search, player.visits, seed, current.generator)
+        search.start(tree, player.search, player.visits, seed, current.generator)
 
     def _move(self, tree: int, side: int) -> None:
         """Play the move of a finished search or resign; then start the next search or the next game."""
         current, settings = self._playing[tree], self._settings
-        game, forest = current.game, self._forests[side]
-        color, root = game.to_play, forest.trees[tree].nodes[ROOT]
+        game, search = current.game, self._searches[side]
+        color, root = game.to_play, search.trees[tree].nodes[ROOT]
         hopeless = (1 + for_color(float(root["value"]), color)) / 2 < settings.resign_threshold
         current.hopeless[color] = current.hopeless[color] + 1 if hopeless else 0
         if hopeless and current.hopeless[color] >= settings.resign_turns:
@@ -257,7 +259,7 @@ class _Arena:
             temperature = settings.temperature if game.move_number < settings.temperature_moves else 0.0
             params = self._players[side].search
             game.play(
-                color, choose_vertex(forest.trees[tree], forest.roots[tree], params, temperature, current.generator)
+                color, choose_vertex(search.trees[tree], search.roots[tree], params, temperature, current.generator)
             )
             current.referee.watch()
         if current.is_over:
@@ -286,6 +288,6 @@ class _Arena:
         )
 
     def close(self) -> None:
-        """Stop the forests' threads when their current work is done."""
-        for forest in self._forests:
-            forest.close()
+        """Stop the searches' threads when their current work is done."""
+        for search in self._searches:
+            search.close()

@@ -2,7 +2,7 @@
 
 `engine.train.games.selfplay_workers` runs several such processes.
 
-The games of one board size and rule set share a forest and are divided into groups. While the leaves of one group are
+The games of one board size and rule set share a search and are divided into groups. While the leaves of one group are
 evaluated, another group backs up its evaluations, plays the moves of finished searches, and collects its next leaves.
 Board sizes alternate, because an evaluator handles one size at a time.
 
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.records.sgf_writer import write_game
-from engine.search.forest import Forest
+from engine.search.batched_search import BatchedSearch
 from engine.search.worker import Worker
 from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
@@ -205,9 +205,9 @@ class SelfplayRun:
 
     def stats(self) -> SelfplayStats:
         """Return the statistics so far."""
-        forests, counted = [pool.forest for pool in self._pools.values()], self.counted
-        counted.evaluations = sum(forest.evaluations for forest in forests)
-        counted.busy_seconds = round(sum(forest.busy.seconds for forest in forests), 3)
+        searches, counted = [pool.search for pool in self._pools.values()], self.counted
+        counted.evaluations = sum(search.evaluations for search in searches)
+        counted.busy_seconds = round(sum(search.busy.seconds for search in searches), 3)
         counted.seconds = round(time.perf_counter() - self._start, 3)
         counted.samples = self.sink.samples
         return counted
@@ -220,21 +220,21 @@ class SelfplayRun:
             self._report(self.stats())
 
     def _close(self) -> None:
-        """Finish storing games, and close the forests."""
+        """Finish storing games, and close the searches."""
         self._storing.shutdown()
         for pool in self._pools.values():
             pool.close()
 
 
 class _GamePool:
-    """The games of one board size and rule set, which share a forest and pause while other kinds are played."""
+    """The games of one board size and rule set, which share a search and pause while other kinds are played."""
 
     def __init__(self, run: SelfplayRun, kind: Kind) -> None:
         settings = run.settings
         self._run, self._kind, self._settings = run, kind, settings
         nodes = _NODES_PER_VISIT * max(settings.full_visits, settings.quick_visits) + _SPARE_NODES
         count = settings.games_at_once
-        self.forest = Forest(
+        self.search = BatchedSearch(
             run.evaluator,
             Game(kind.side, rules=kind.rules),
             count,
@@ -247,7 +247,7 @@ class _GamePool:
         room = max(1, attributes.max_batch // settings.leaves)
         groups = min(count, max(settings.batches or attributes.concurrent, -(-count // room)))
         self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._workers = [self.forest.new_worker(settings.leaves * len(group)) for group in self._groups]
+        self._workers = [self.search.new_worker(settings.leaves * len(group)) for group in self._groups]
         self._games: dict[int, tuple[SelfplayGame, Plan]] = {}
         self._moves = 0
 
@@ -269,23 +269,23 @@ class _GamePool:
                 self._run.report_progress()
         finally:
             for worker in self._workers:
-                self.forest.receive(worker)
+                self.search.receive(worker)
 
     def _advance_group(self, group: list[int], worker: Worker) -> None:
         """Back up a group's evaluations, play the moves of finished searches, and send its next leaves."""
-        self.forest.receive(worker)
+        self.search.receive(worker)
         waiting = [tree for tree in group if tree in self._games]
         while waiting:
-            over = self.forest.collect(worker, waiting, self._settings.leaves)
+            over = self.search.collect(worker, waiting, self._settings.leaves)
             waiting = [tree for tree in over if self._advance(tree)]
         if worker.rows:
-            self.forest.send(worker)
+            self.search.send(worker)
 
     def _advance(self, tree: int) -> bool:
         """Play the move of a finished search; return whether another search has started in this tree."""
         game, plan = self._games[tree]
         self._moves += 1
-        game.decide(plan, self.forest.trees[tree], self.forest.roots[tree])
+        game.decide(plan, self.search.trees[tree], self.search.roots[tree])
         return self._search(tree, game)
 
     def _search(self, tree: int, game: SelfplayGame | None) -> bool:
@@ -301,9 +301,9 @@ class _GamePool:
             plan = game.plan()
         self._games[tree] = (game, plan)
         if not self._settings.reuses_trees:
-            self.forest.forget(tree)
-        self.forest.begin(tree, game.game, game.game.to_play, avoid=game.avoid())
-        self.forest.search(tree, plan.params, plan.visits, plan.seed, game.generator)
+            self.search.forget(tree)
+        self.search.begin(tree, game.game, game.game.to_play, avoid=game.avoid())
+        self.search.start(tree, plan.params, plan.visits, plan.seed, game.generator)
         return True
 
     def _next_game(self) -> SelfplayGame | None:
@@ -317,5 +317,5 @@ class _GamePool:
         return SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
 
     def close(self) -> None:
-        """Stop the forest's threads."""
-        self.forest.close()
+        """Stop the search's threads."""
+        self.search.close()

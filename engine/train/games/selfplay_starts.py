@@ -24,7 +24,7 @@ _TRIES = 8
 
 
 class Kind(tuple[int, str]):
-    """Board size and rules, which all games of one forest share: (side, rules as text)."""
+    """Board size and rules, which all games of one search share: (side, rules as text)."""
 
     @property
     def side(self) -> int:

@@ -1,14 +1,14 @@
 """Many trees on boards of one size over one evaluator: the searches of games that are played at the same time.
 
-A `Search` fills a batch from one tree. A forest fills it from many, one leaf of each or a few, so that no virtual
-loss distorts a search and a batch is as large as there are games. It is a `Search` in all else: the same walks,
-the same figures, visit for visit. Which tree belongs to which game, and when a search begins, is the caller's to
-say; he keeps several slots going, so that one batch is collected while others are evaluated:
+A `Search` fills a batch from one tree, a `BatchedSearch` from many, one leaf of each or a few: no virtual loss distorts
+a tree, and a batch is as large as there are games. In all else each tree is that of a `Search`, visit for visit. The
+caller says which tree belongs to which game and when a search begins. With several workers one batch is collected while
+others are evaluated:
 
-    forest.begin(tree, game, color, legal); forest.search(tree, params, visits, seed, generator)
-    over = forest.collect(worker, trees)    # appends leaves; returns the trees whose search is over
-    forest.send(worker)                     # evaluates the batch in the background
-    forest.receive(worker)                  # waits for it and backs it up
+    search.begin(tree, game, color, legal); search.start(tree, params, visits, seed, generator)
+    over = search.collect(worker, trees)    # appends leaves; returns the trees whose search is over
+    search.send(worker)                     # evaluates the batch in the background
+    search.receive(worker)                  # waits for it and backs it up
 """
 
 import threading
@@ -50,8 +50,11 @@ _KEYS_LOAD = 4
 _LEAST_KEYS = 16
 
 
-class BusyTime:
-    """How long at least one call was being evaluated. seconds: so far, those of finished calls alone."""
+class EvaluationTime:
+    """Measures how long at least one batch was under evaluation.
+
+    seconds: so far; those since the evaluator was last idle are added when it is idle again.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -71,10 +74,10 @@ class BusyTime:
                 self.seconds += time.perf_counter() - self._since
 
 
-class Forest:
-    """So many trees of so many nodes each, for games of one size and one set of rules.
+class BatchedSearch:
+    """Searches `count` trees of `nodes` nodes each, for games of one size and one set of rules.
 
-    game: one of them; size and rules count. most_moves: of a game, passes included. with_rave: whether the trees
+    game: one of these games; size and rules count. most_moves: of a game, passes included. with_rave: whether the trees
     hold all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
     which positions are seen. The root is seen under one symmetry, as every other position.
     Not thread-safe. roots, trees: views of each tree, which stay.
@@ -107,7 +110,7 @@ class Forest:
         self._games: list[tuple[Game, int] | None] = [None] * count
         self._scratch = new_scratch(game.board, self.new_worker(1).evaluation.first_play.shape[1])
         self._threads = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
-        self.busy = BusyTime()
+        self.busy = EvaluationTime()
         self.evaluations = 0
 
     def new_worker(self, capacity: int) -> Worker:
@@ -131,7 +134,7 @@ class Forest:
         Raises ValueError on a game of another size, other rules or too many moves.
         """
         if (game.width, game.height) != self._size or game.rules != self._rules:
-            raise ValueError(f"this forest is for {self._size[0]}x{self._size[1]} games under {self._rules.to_json()}")
+            raise ValueError(f"this search is for {self._size[0]}x{self._size[1]} games under {self._rules.to_json()}")
         root = root_position(game, color, self._points if legal is None else legal, (), None, avoid)
         self.roots[tree] = root
         self._write_root(tree, root)
@@ -170,7 +173,7 @@ class Forest:
         """Drop a tree: its next position starts a new one."""
         self._games[tree] = None
 
-    def search(
+    def start(
         self, tree: int, params: SearchParams, visits: int, seed: int, generator: np.random.Generator | None = None
     ) -> None:
         """Begin a search that ends when the root has so many visits, those of earlier searches included.

@@ -1,4 +1,4 @@
-"""A wrapper that tells a network which imitates people whom it is to imitate."""
+"""A wrapper for networks that imitate people: it adds the profile of the players to imitate."""
 
 import copy
 
@@ -11,7 +11,7 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 
 
-class ProfiledEvaluator:
+class HumanProfileEvaluator:
     """Evaluates positions as played by the people of a profile, see `engine.encoders.human`.
 
     Raises GoError on an unknown profile.

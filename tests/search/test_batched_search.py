@@ -1,4 +1,4 @@
-"""A forest is many searches: visit for visit what each would be alone."""
+"""A batched search is many searches: visit for visit what each would be alone."""
 
 import random
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Ko, Rules
-from engine.search.forest import Forest
+from engine.search.batched_search import BatchedSearch
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
@@ -43,150 +43,150 @@ def some_game(seed: int, rules: Rules = TROMP_TAYLOR, moves: int = 12) -> Game:
     return game
 
 
-def run(forest: Forest, trees: list[int], leaves: int = 1) -> None:
+def run(search: BatchedSearch, trees: list[int], leaves: int = 1) -> None:
     """Search until all is over, with one batch at a time."""
-    worker = forest.new_worker(leaves * len(trees))
+    worker = search.new_worker(leaves * len(trees))
     while trees:
-        over = forest.collect(worker, trees, leaves)
+        over = search.collect(worker, trees, leaves)
         trees = [tree for tree in trees if tree not in over]
         if worker.rows:
-            forest.send(worker)
-            forest.receive(worker)
+            search.send(worker)
+            search.receive(worker)
 
 
-def begin(forest: Forest, tree: int, game: Game, params: SearchParams, visits: int) -> None:
+def begin(search: BatchedSearch, tree: int, game: Game, params: SearchParams, visits: int) -> None:
     """Begin a search as `Search` begins its first one."""
-    forest.begin(tree, game, game.to_play)
-    forest.search(tree, params, visits, FIRST_SEED, np.random.default_rng(params.seed))
+    search.begin(tree, game, game.to_play)
+    search.start(tree, params, visits, FIRST_SEED, np.random.default_rng(params.seed))
 
 
 @pytest.mark.parametrize("rules", [TROMP_TAYLOR, CHINESE, replace(TROMP_TAYLOR, ko=Ko.SITUATIONAL)], ids=lambda r: r.ko)
 def test_every_tree_is_that_of_a_search_alone(rules: Rules) -> None:
     games = [some_game(seed, rules) for seed in range(4)]
-    forest = Forest(FakeEvaluator(), games[0], 4, 400, most_moves=80, seed=3)
+    search = BatchedSearch(FakeEvaluator(), games[0], 4, 400, most_moves=80, seed=3)
     for tree, game in enumerate(games):
-        begin(forest, tree, game, ONE_BY_ONE, 60 + 20 * tree)
-    run(forest, [0, 1, 2, 3])
+        begin(search, tree, game, ONE_BY_ONE, 60 + 20 * tree)
+    run(search, [0, 1, 2, 3])
     for tree, game in enumerate(games):
         alone = Search(FakeEvaluator(), ONE_BY_ONE)
         alone.begin(game, game.to_play, game.legal_vertices())
         alone.run([], 60 + 20 * tree)
-        assert forest.visits(tree) == 60 + 20 * tree
-        assert figures(forest.trees[tree]) == figures(alone.tree)
+        assert search.visits(tree) == 60 + 20 * tree
+        assert figures(search.trees[tree]) == figures(alone.tree)
 
 
 def test_a_tree_of_play_outs_is_that_of_a_search_alone() -> None:
     params, game = replace(ROLLOUT_PARAMS, batch_size=1, prunes_symmetric_moves=False, seed=3), some_game(1)
     evaluator = RolloutEvaluator()
     evaluator.attributes = replace(evaluator.attributes, concurrent=1)
-    forest = Forest(evaluator, game, 2, 400, most_moves=80, with_rave=True, seed=3)
+    search = BatchedSearch(evaluator, game, 2, 400, most_moves=80, with_rave=True, seed=3)
     for tree in (0, 1):
-        begin(forest, tree, game, params, 100)
-    run(forest, [0, 1])
+        begin(search, tree, game, params, 100)
+    run(search, [0, 1])
     alone = Search(evaluator, params)
     alone.begin(game, game.to_play, game.legal_vertices())
     alone.run([], 100)
-    assert figures(forest.trees[1]) == figures(alone.tree)
+    assert figures(search.trees[1]) == figures(alone.tree)
 
 
 def test_the_subtree_of_moves_that_were_played_is_kept() -> None:
     plain = replace(ONE_BY_ONE, noise_fraction=0.0)
     game, moves = some_game(2), 2
-    forest = Forest(FakeEvaluator(), game, 1, 400, most_moves=80, seed=3)
+    search = BatchedSearch(FakeEvaluator(), game, 1, 400, most_moves=80, seed=3)
     alone = Search(FakeEvaluator(), plain)
     for _ in range(3):
-        begin(forest, 0, game, plain, 150)
-        run(forest, [0])
+        begin(search, 0, game, plain, 150)
+        run(search, [0])
         alone.begin(game, game.to_play, game.legal_vertices())
         alone.run([], 150)
-        assert figures(forest.trees[0]) == figures(alone.tree)
+        assert figures(search.trees[0]) == figures(alone.tree)
         for _ in range(moves):
-            tree = forest.trees[0]
+            tree = search.trees[0]
             vertex = int(tree.edge_vertex[ROOT, 0])
             game.play(game.to_play, vertex if game.is_legal(game.to_play, vertex) else game.legal_vertices()[0])
         moves = 1
-    before = forest.visits(0)
-    forest.begin(0, game, game.to_play)
-    assert 1 < forest.visits(0) < before
-    forest.forget(0)
-    forest.begin(0, game, game.to_play)
-    assert forest.visits(0) == 0
+    before = search.visits(0)
+    search.begin(0, game, game.to_play)
+    assert 1 < search.visits(0) < before
+    search.forget(0)
+    search.begin(0, game, game.to_play)
+    assert search.visits(0) == 0
 
 
 def test_noise_is_mixed_once_a_search() -> None:
     game = some_game(3)
-    forest = Forest(FakeEvaluator(), game, 2, 400, most_moves=80)
+    search = BatchedSearch(FakeEvaluator(), game, 2, 400, most_moves=80)
     quiet = replace(ONE_BY_ONE, noise_fraction=0.0)
     for tree, params in enumerate((ONE_BY_ONE, quiet)):
-        begin(forest, tree, game, params, 1)
-    run(forest, [0, 1])
-    of = [dict(zip(each.edge_vertex[ROOT].tolist(), root_priors(each), strict=False)) for each in forest.trees]
+        begin(search, tree, game, params, 1)
+    run(search, [0, 1])
+    of = [dict(zip(each.edge_vertex[ROOT].tolist(), root_priors(each), strict=False)) for each in search.trees]
     count = len(of[0])
     noise = np.random.default_rng(ONE_BY_ONE.seed).dirichlet(np.full(count, ONE_BY_ONE.noise_concentration / count))
-    order = forest.trees[1].edge_vertex[ROOT, :count].tolist()
+    order = search.trees[1].edge_vertex[ROOT, :count].tolist()
     expected = {vertex: 0.75 * of[1][vertex] + 0.25 * share for vertex, share in zip(order, noise, strict=True)}
     assert of[0] == pytest.approx(expected, abs=1e-4)
-    forest.search(0, replace(quiet), 80, 1)
+    search.start(0, replace(quiet), 80, 1)
     priors = of[0]
-    run(forest, [0])
-    after = dict(zip(forest.trees[0].edge_vertex[ROOT].tolist(), root_priors(forest.trees[0]), strict=False))
+    run(search, [0])
+    after = dict(zip(search.trees[0].edge_vertex[ROOT].tolist(), root_priors(search.trees[0]), strict=False))
     assert after == pytest.approx(priors, abs=1e-9)
 
 
 def test_a_full_tree_makes_room_and_goes_on() -> None:
     game = Game(5)
-    forest = Forest(FakeEvaluator(), game, 1, 40, most_moves=80)
-    begin(forest, 0, game, ONE_BY_ONE, 300)
-    run(forest, [0])
-    assert forest.visits(0) == 300
-    assert forest.trees[0].counters[SIZE] <= 40
+    search = BatchedSearch(FakeEvaluator(), game, 1, 40, most_moves=80)
+    begin(search, 0, game, ONE_BY_ONE, 300)
+    run(search, [0])
+    assert search.visits(0) == 300
+    assert search.trees[0].counters[SIZE] <= 40
 
 
 def test_several_leaves_a_tree_keep_the_number_of_visits() -> None:
     game = Game(5)
-    forest = Forest(FakeEvaluator(), game, 3, 400, most_moves=80)
+    search = BatchedSearch(FakeEvaluator(), game, 3, 400, most_moves=80)
     for tree in range(3):
-        begin(forest, tree, game, ONE_BY_ONE, 100 + tree)
-    run(forest, [0, 1, 2], leaves=4)
-    assert [forest.visits(tree) for tree in range(3)] == [100, 101, 102]
+        begin(search, tree, game, ONE_BY_ONE, 100 + tree)
+    run(search, [0, 1, 2], leaves=4)
+    assert [search.visits(tree) for tree in range(3)] == [100, 101, 102]
 
 
 def test_evaluations_are_the_leaves_that_were_expanded() -> None:
     evaluator, game = FakeEvaluator(), Game(5)
-    forest = Forest(evaluator, game, 2, 400, most_moves=80)
+    search = BatchedSearch(evaluator, game, 2, 400, most_moves=80)
     for tree in range(2):
-        begin(forest, tree, game, ONE_BY_ONE, 120)
-    run(forest, [0, 1])
-    expanded = sum(int((tree.nodes["stage"][: tree.counters[SIZE]] == 2).sum()) for tree in forest.trees)
-    assert evaluator.positions == forest.evaluations == expanded
+        begin(search, tree, game, ONE_BY_ONE, 120)
+    run(search, [0, 1])
+    expanded = sum(int((tree.nodes["stage"][: tree.counters[SIZE]] == 2).sum()) for tree in search.trees)
+    assert evaluator.positions == search.evaluations == expanded
 
 
 def test_positions_are_seen_under_random_symmetries_where_wanted() -> None:
     evaluator, game = TurningEvaluator(), some_game(4)
-    forest = Forest(evaluator, game, 2, 400, most_moves=80)
+    search = BatchedSearch(evaluator, game, 2, 400, most_moves=80)
     for tree, turns in enumerate((True, False)):
-        begin(forest, tree, game, replace(ONE_BY_ONE, random_symmetries=turns), 60)
-    worker = forest.new_worker(1)
+        begin(search, tree, game, replace(ONE_BY_ONE, random_symmetries=turns), 60)
+    worker = search.new_worker(1)
     for tree in (0, 1):
         evaluator.symmetries.clear()
-        while not forest.collect(worker, [tree]):
-            forest.send(worker)
-            forest.receive(worker)
+        while not search.collect(worker, [tree]):
+            search.send(worker)
+            search.receive(worker)
         seen = {each for batch in evaluator.symmetries for each in batch}
         assert seen == (set(range(8)) if tree == 0 else {0})
 
 
 def test_a_failing_evaluator_is_heard_of() -> None:
     game = Game(5)
-    forest = Forest(FakeEvaluator(fail_at=3), game, 1, 400, most_moves=80)
-    begin(forest, 0, game, ONE_BY_ONE, 60)
+    search = BatchedSearch(FakeEvaluator(fail_at=3), game, 1, 400, most_moves=80)
+    begin(search, 0, game, ONE_BY_ONE, 60)
     with pytest.raises(RuntimeError, match="made to fail"):
-        run(forest, [0])
+        run(search, [0])
 
 
 def test_a_game_of_other_rules_is_refused() -> None:
-    forest = Forest(FakeEvaluator(), Game(5), 1, 40, most_moves=80)
+    search = BatchedSearch(FakeEvaluator(), Game(5), 1, 40, most_moves=80)
     with pytest.raises(ValueError, match="5x5"):
-        forest.begin(0, Game(5, rules=CHINESE), 1)
+        search.begin(0, Game(5, rules=CHINESE), 1)
     with pytest.raises(ValueError, match="5x5"):
-        forest.begin(0, Game(4), 1)
+        search.begin(0, Game(4), 1)
