@@ -112,12 +112,21 @@ class Standing:
 
 
 def standings(records: Sequence[GameRecord], labels: Sequence[str]) -> dict[str, Standing]:
-    """Return the standing of every player by label, in the order of `labels`."""
+    """Return the standing of every player by label, in the order of `labels`; equal names have the label in front."""
     result = {label: Standing(label) for label in labels}
     for record in records:
         for label in (record.black, record.white):
             result[label].count(label, record)
+    shared = Counter(standing.name for standing in result.values())
+    for label, standing in result.items():
+        if shared[standing.name] > 1:
+            standing.name = _with_label(label, standing.name)
     return result
+
+
+def _with_label(label: str, name: str) -> str:
+    """Return a name that another player has too, such that readers can tell them apart."""
+    return f"{label}: {name}"
 
 
 def pairings(found: dict[str, Standing]) -> list[Pairing]:
@@ -146,6 +155,15 @@ def repeated_games(records: Sequence[GameRecord]) -> int:
     return len(records) - len({(record.black, record.white, record.digest) for record in records})
 
 
+def is_informative(records: Sequence[GameRecord]) -> bool:
+    """Return whether an interval or an Elo difference of these games means anything: at most half repeat another.
+
+    Both assume independent games. Two programs without randomness play one game again and again, and its result would
+    be counted as proof.
+    """
+    return 2 * repeated_games(records) <= len(records)
+
+
 def progress_text(records: Sequence[GameRecord], settings: MatchSettings) -> str:
     """Return the running score in one line."""
     games = f"{len(records)}/{len(settings.fixtures())} games"
@@ -158,41 +176,51 @@ def progress_text(records: Sequence[GameRecord], settings: MatchSettings) -> str
         )
     first = next(iter(found.values()))
     total, score = first.total, first.total.score
+    if is_informative(records):
+        certainty = f"[{score.low:.1%}, {score.high:.1%}]"
+    else:
+        certainty = f"in {len(records) - repeated_games(records)} distinct games"
     return (
         f"{games}: {first.name} {total.wins} wins {total.losses} losses {total.draws} draws, "
-        f"{score.value:.1%} [{score.low:.1%}, {score.high:.1%}]"
+        f"{score.value:.1%} {certainty}"
     )
 
 
 def game_text(record: GameRecord) -> str:
     """Describe one finished game in one line."""
     black, white = record.names[record.black], record.names[record.white]
+    if black == white:
+        black, white = _with_label(record.black, black), _with_label(record.white, white)
     text = f"game {record.number}: {black} (black) - {white}: {record.result} by {record.reason}"
     return text + (f": {record.detail}" if record.detail else "")
 
 
 def summary(records: Sequence[GameRecord], settings: MatchSettings) -> dict[str, Any]:
-    """Return the statistics for summary.json; an infinite Elo is null."""
+    """Return the statistics for summary.json.
+
+    An infinite Elo is null, and so is every interval and Elo of games that are not `is_informative`.
+    """
     found = standings(records, settings.labels)
-    fitted = ratings(found)
+    certain = is_informative(records)
+    fitted = ratings(found) if certain else None
     return {
         "games": len(records),
         "repeated_games": repeated_games(records),
         "settings": settings.to_json(),
-        "players": {label: _player_summary(standing) for label, standing in found.items()},
+        "players": {label: _player_summary(standing, certain) for label, standing in found.items()},
         "pairings": [
             {"first": pairing.first, "second": pairing.second}
-            | _tally_summary(found[pairing.first].against[pairing.second])
+            | _tally_summary(found[pairing.first].against[pairing.second], certain)
             for pairing in pairings(found)
         ],
         "ratings": None if fitted is None else {label: _interval(rating) for label, rating in fitted.items()},
     }
 
 
-def _player_summary(standing: Standing) -> dict[str, Any]:
+def _player_summary(standing: Standing, certain: bool) -> dict[str, Any]:
     return {
         "name": standing.name,
-        **_tally_summary(standing.total),
+        **_tally_summary(standing.total, certain),
         "black": _counts(standing.black),
         "white": _counts(standing.white),
         "losses_by_reason": dict(sorted(standing.losses_by_reason.items())),
@@ -206,7 +234,9 @@ def _player_summary(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _tally_summary(tally: Tally) -> dict[str, Any]:
+def _tally_summary(tally: Tally, certain: bool) -> dict[str, Any]:
+    if not certain:
+        return _counts(tally) | {"score": [tally.score.value, None, None], "elo": [None, None, None]}
     return _counts(tally) | {"score": _interval(tally.score), "elo": _interval(tally.elo)}
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.match.report import Standing, ratings, repeated_games, standings
+from engine.match.report import Standing, is_informative, ratings, repeated_games, standings
 from engine.match.settings import MatchSettings
 from engine.match.store import GameRecord
 from engine.support.elo import Interval
@@ -23,20 +23,26 @@ _LOST = {
 def tables(records: Sequence[GameRecord], settings: MatchSettings, title: str) -> "list[Table]":
     """Return the tables of a match: statistics, after a crosstable if there are more than two players."""
     found = standings(records, settings.labels)
-    facts = _facts(found, settings)
-    shown = [facts] if len(found) == 2 else [_crosstable(found), facts]
+    certain = is_informative(records)
+    facts = _facts(found, settings, certain)
+    shown = [facts] if len(found) == 2 else [_crosstable(found, certain), facts]
     shown[0].title = title
     repeated = repeated_games(records)
     if repeated:
         facts.caption = f"{repeated} of {len(records)} games repeat the moves of an earlier one"
+    if not certain:
+        facts.caption = (
+            f"only {len(records) - repeated} distinct games of {len(records)}: no interval and no Elo can be given; "
+            "--openings, or randomness in a program, makes games differ"
+        )
     return shown
 
 
-def _crosstable(found: dict[str, Standing]) -> "Table":
+def _crosstable(found: dict[str, Standing], certain: bool) -> "Table":
     """Return a table with a row for each player, the strongest first: rating, results, points and score."""
     from rich.table import Table
 
-    fitted = ratings(found)
+    fitted = ratings(found) if certain else None
     # Without ratings (not all players have met), by score.
     order = sorted(found, key=lambda label: -(fitted[label].value if fitted else found[label].total.score.value))
     table = Table(caption="Elo: Bradley-Terry, every player adds two drawn games; results are win-loss-draw")
@@ -54,20 +60,21 @@ def _crosstable(found: dict[str, Standing]) -> "Table":
     return table
 
 
-def _facts(found: dict[str, Standing], settings: MatchSettings) -> "Table":
-    """Return a table with one column for each player and one row for each statistic."""
+def _facts(found: dict[str, Standing], settings: MatchSettings, certain: bool) -> "Table":
+    """Return a table with one column for each player and one row for each statistic; certain: `is_informative`."""
     from rich.table import Table
 
     table = Table()
     table.add_column("")
     for label, standing in found.items():
-        table.add_column(standing.name if standing.name == label else f"{label}: {standing.name}", justify="right")
+        has_label = standing.name == label or standing.name.startswith(f"{label}: ")
+        table.add_column(standing.name if has_label else f"{label}: {standing.name}", justify="right")
     columns = list(found.values())
     rows = [
         ("as Black (win-loss-draw)", [str(column.black) for column in columns]),
         ("as White", [str(column.white) for column in columns]),
         ("total", [str(column.total) for column in columns]),
-        *_score_rows(columns),
+        *_score_rows(columns, certain),
         *_time_rows(columns, settings),
         *_loss_rows(columns, settings),
     ]
@@ -76,12 +83,12 @@ def _facts(found: dict[str, Standing], settings: MatchSettings) -> "Table":
     return table
 
 
-def _score_rows(columns: list[Standing]) -> list[tuple[str, list[str]]]:
+def _score_rows(columns: list[Standing], certain: bool) -> list[tuple[str, list[str]]]:
     scores, differences = [column.total.score for column in columns], [column.total.elo for column in columns]
-    rows = [
-        ("score", [f"{score.value:.1%}" for score in scores]),
-        ("Wilson 95 %", [f"{score.low:.1%} to {score.high:.1%}" for score in scores]),
-    ]
+    rows = [("score", [f"{score.value:.1%}" for score in scores])]
+    if not certain:
+        return rows
+    rows.append(("Wilson 95 %", [f"{score.low:.1%} to {score.high:.1%}" for score in scores]))
     if len(columns) == 2:
         rows += [
             ("Elo difference", [_elo(elo.value) for elo in differences]),

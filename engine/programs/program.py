@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import IO, NamedTuple
 
 from engine.support.command_line import startable
+from engine.support.installation import with_own_path
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +86,14 @@ class Program:
     """A running GTP program. One thread at a time may `ask` or `watch`; `interrupt` and `kill` are thread-safe."""
 
     def __init__(self, command: str) -> None:
-        """Start a command line in its own process group.
+        """Start a command line in its own process group; the program `keima` is the one that runs.
 
         Raises ProgramFailure (crash) if it cannot be started.
         """
         self.command = command
         try:
             self._process = subprocess.Popen(
-                startable(command),
+                startable(with_own_path(command)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

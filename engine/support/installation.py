@@ -4,6 +4,10 @@ import os
 import sys
 from pathlib import Path
 
+from engine.support.command_line import joined
+
+_NAME = "keima"
+
 
 def installed_program() -> list[str]:
     """Return the command for other programs' configurations: the script `keima` beside Python, else `this_program`."""
@@ -19,6 +23,15 @@ def this_program() -> list[str]:
     home = Path(__file__).absolute().parents[2]
     in_checkout = home / "keima.py"
     return [python, str(in_checkout if in_checkout.exists() else home)]  # in a wheel, `home` is the package keima
+
+
+def with_own_path(command: str) -> str:
+    """Return a command line with the program `keima` replaced by the one that runs; other programs are left alone.
+
+    The shell may know no `keima`, or another version than the one that the user started.
+    """
+    name, space, rest = command.lstrip().partition(" ")
+    return joined(this_program()) + space + rest if name in (_NAME, f"{_NAME}.exe") else command
 
 
 def _is_frozen() -> bool:

@@ -23,6 +23,6 @@ def entrants(*commands: str) -> tuple[Entrant, ...]:
 
 
 def fast(*commands: str, **changes: object) -> MatchSettings:
-    """Return settings of one 5x5 game of every two programs, with the given changes."""
-    values: dict[str, object] = {"width": 5, "height": 5, "komi": 0.5, "hang": 10.0}
+    """Return settings of one 5x5 game of every two programs, the first as Black, with the given changes."""
+    values: dict[str, object] = {"alternate": False, "width": 5, "height": 5, "komi": 0.5, "hang": 10.0}
     return MatchSettings(entrants(*commands), **values | changes)  # type: ignore[arg-type]

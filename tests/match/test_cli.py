@@ -130,11 +130,16 @@ def test_time_options(options: dict[str, Any], clock: str | None) -> None:
     assert settings == (None if clock is None else parse_clock(clock))
 
 
-def test_engines_and_openings_imply_changing_colors(tmp_path: Path) -> None:
+def test_colors_change_unless_they_are_fixed_and_always_with_engines_or_openings(tmp_path: Path) -> None:
     (tmp_path / "book.sgf").write_text("(;SZ[5];B[cc])")
-    assert MatchOptions.of(engines=["a=b", "c=d"]).settings().alternates
-    assert MatchOptions.of(black="a", white="b", games=2, size=5, openings=[tmp_path]).settings().alternates
-    assert not MatchOptions.of(black="a", white="b").settings().alternates
+    assert MatchOptions.of(engines=["a=b", "c=d"], alternate=False).settings().alternates
+    assert (
+        MatchOptions.of(black="a", white="b", games=2, size=5, openings=[tmp_path], alternate=False)
+        .settings()
+        .alternates
+    )
+    assert MatchOptions.of(black="a", white="b").settings().alternates
+    assert not MatchOptions.of(black="a", white="b", alternate=False).settings().alternates
 
 
 def test_openings_need_an_even_number_of_games(tmp_path: Path) -> None:

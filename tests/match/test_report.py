@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 
 from engine.match.clock import parse_clock
-from engine.match.report import Tally, game_text, pairings, progress_text, ratings, repeated_games, standings, summary
+from engine.match.report import (
+    Tally,
+    game_text,
+    is_informative,
+    pairings,
+    progress_text,
+    ratings,
+    repeated_games,
+    standings,
+    summary,
+)
 from engine.match.settings import Entrant, MatchSettings
 from engine.match.store import GameRecord
 from engine.support.elo import elo_difference, elo_from_score, wilson_interval
@@ -139,3 +149,26 @@ def test_the_summary_has_settings_pairings_and_ratings() -> None:
     assert ac["score"] == list(wilson_interval(2, 2))
     assert numbers["ratings"].keys() == {"A", "B", "C"}
     assert summary([], settings("A", "B"))["ratings"] is None
+
+
+SAME = [record(number, "A", "B", "A", digest="1") for number in (1, 2, 3)] + [record(4, "B", "A", "B", digest="2")]
+
+
+def test_games_that_mostly_repeat_an_earlier_one_have_no_interval_and_no_elo() -> None:
+    assert is_informative(TWO)
+    assert is_informative(SAME[1:])
+    more = [*SAME, record(5, "B", "A", "B", digest="2")]
+    assert not is_informative(more)
+    assert progress_text(more, settings("A", "B", games=5)).endswith("60.0% in 2 distinct games")
+    numbers = summary(more, settings("A", "B"))
+    assert numbers["players"]["A"]["score"] == [0.6, None, None]
+    assert numbers["players"]["A"]["elo"] == numbers["pairings"][0]["elo"] == [None, None, None]
+    assert numbers["ratings"] is None
+    assert (numbers["games"], numbers["repeated_games"]) == (5, 3)
+
+
+def test_two_players_of_one_name_are_told_apart() -> None:
+    twins = {"A": "Keima", "B": "Keima"}
+    games = [record(1, "A", "B", "A", names=twins), record(2, "B", "A", "A", names=twins)]
+    assert [standing.name for standing in standings(games, "AB").values()] == ["A: Keima", "B: Keima"]
+    assert game_text(games[1]) == "game 2: B: Keima (black) - A: Keima: ? by passes"

@@ -9,7 +9,7 @@ from rich.console import Console
 from engine.match.clock import parse_clock
 from engine.match.report import ratings, standings
 from engine.match.table import tables
-from tests.match.test_report import THREE, TWO, settings
+from tests.match.test_report import SAME, THREE, TWO, settings
 
 
 def printed(records: list[Any], *labels: str, **more: Any) -> list[list[str]]:
@@ -75,3 +75,13 @@ def test_with_a_clock_there_are_rows_of_times_and_of_time_losses() -> None:
     overtime = {row[0] for row in printed(timed, "A", "B", time=parse_clock("byoyomi:0+5x10"))}
     assert "least time left" in overtime
     assert "main time used, mean" not in overtime
+
+
+def test_repeated_games_have_no_interval_but_a_caption_that_says_why() -> None:
+    (table,) = tables([*SAME, replace(SAME[0], number=5)], settings("A", "B"), "a title")
+    assert isinstance(table.caption, str)
+    assert table.caption.startswith("only 2 distinct games of 5: no interval and no Elo can be given")
+    facts = {row[0]: row[1:] for row in printed([*SAME, replace(SAME[0], number=5)], "A", "B")}
+    assert facts["score"] == ["80.0%", "20.0%"]
+    assert "Wilson 95 %" not in facts
+    assert "Elo difference" not in facts

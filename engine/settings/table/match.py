@@ -44,7 +44,12 @@ MATCH_ROWS: tuple[Setting, ...] = (
             unit="seconds",
             reason="In a match --time is the main time of the clock, as in gogui-twogtp.",
         ),
-        flag("alternate", "Change colors after every game."),
+        flag(
+            "alternate",
+            "Change colors after every game, or let --black play Black in all of them.",
+            default=True,
+            flags=("--alternate/--fixed-colors",),
+        ),
         real("byo", "Canadian overtime for --stones moves, in seconds.", unit="seconds"),
         integer("stones", "Moves to play in each period of --byo.", unit="moves", default_text="1"),
         real(
