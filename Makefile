@@ -5,6 +5,9 @@ PYTHON ?= python3
 # Extra parts of the distribution to install: torch (networks on a GPU), see pyproject.toml.
 EXTRAS ?=
 ARGS ?=
+# Of `make fuzz` and `make soak`.
+MINUTES ?= 5
+HOURS ?= 1
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -79,11 +82,11 @@ match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --ga
 solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='FILE.jsonl.gz --net FILE --out DIR'
 	@$(BIN)/keima solve $(ARGS)
 
-soak: $(VENV)/installed-dev ## let the engine play itself for hours, memory measured (ARGS="--hours 3", ENGINE="keima --net FILE")
-	@$(BIN)/python -m tests.conformity.soak $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)
+soak: $(VENV)/installed-dev ## play as a KGS bot for HOURS=1, memory, threads, files and reply times recorded (ENGINE="keima --net FILE --ponder")
+	@$(BIN)/python -m tests.soak --hours $(HOURS) $(ARGS) -- $(or $(ENGINE),$(BIN)/keima --visits 30 --ponder)
 
-fuzz: $(VENV)/installed-dev ## send random GTP to the engine (ARGS="--lines 1000000 --seed 7")
-	@$(BIN)/python -m tests.conformity.fuzz $(ARGS) -- $(BIN)/keima --visits 2
+fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks and the page for MINUTES=5 (ARGS="--seed 7 gtp sgf")
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (ARGS="--cycles 500", ENGINE="keima --net FILE")
 	@$(BIN)/python -m tests.conformity.stress $(ARGS) -- $(or $(ENGINE),$(BIN)/keima)

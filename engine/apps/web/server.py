@@ -37,6 +37,8 @@ _FILES = {
 }
 _LARGEST_BODY = 1 << 22
 _MOST_LENGTH_DIGITS = 10
+_MOST_DISCARDED = 1 << 26
+"""Bytes of a refused body that are read all the same, within the time of a request."""
 MOST_CONNECTIONS = 64
 """Connections at a time; each has a thread, and each open page keeps one for its events."""
 _IDLE_SECONDS = 60.0
@@ -190,6 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isdecimal() or len(length) > _MOST_LENGTH_DIGITS or int(length) > _LARGEST_BODY:
             self.close_connection = True
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {_LARGEST_BODY} bytes")
+            self._discard_body()
             return
         body = self.rfile.read(int(length))
         try:
@@ -204,6 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.BAD_REQUEST, str(error))
             return
         self._send(b"{}", "application/json")
+
+    def _discard_body(self) -> None:
+        """Read the rest of a refused request: unread bytes would reset the connection, and the answer would be lost."""
+        left = _MOST_DISCARDED
+        while left > 0 and (chunk := self.rfile.read1(left)):
+            left -= len(chunk)
 
     def _path(self) -> str | None:
         """Return the path of a request, or answer it and return None if it is malformed or meant for another site."""

@@ -143,6 +143,14 @@ def test_pages_of_other_sites_get_and_do_nothing(method: str, path: str, headers
     assert now.result is None
 
 
+def test_a_record_that_is_too_large_is_refused_in_words_and_not_by_a_lost_connection() -> None:
+    with served() as (_, port), closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as connection:
+        size = 9 << 20
+        connection.sendall(b"POST /game.sgf HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % size)
+        connection.sendall(b"x" * size)
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+
+
 @pytest.mark.parametrize(("path", "host"), [("/", "["), ("/", "[::1"), ("http://[::1", "localhost")])
 def test_a_host_or_path_that_is_no_address_is_a_bad_request(path: str, host: str) -> None:
     with served() as (_, port), closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as connection:
