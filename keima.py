@@ -41,6 +41,7 @@ LOADED_LATE = (
     "analysis",
     "bench",
     "distill",
+    "doctor",
     "draw",
     "match",
     "net",
@@ -69,6 +70,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.train.teaching.distill_cli import distill
 
             return distill
+        case "doctor":
+            from engine.apps.doctor.cli import doctor
+
+            return doctor
         case "draw":
             from engine.apps.picture.cli import draw
 

@@ -18,7 +18,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        _SEARCHING,
+        (*_SEARCHING, "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "

@@ -14,7 +14,7 @@ from engine.settings.table.kinds import (
     under,
 )
 
-_JSON_OUTPUT = ("bench", "solve", "net info", "selfplay", "train test", "train gate", "train bench")
+_JSON_OUTPUT = ("bench", "doctor", "solve", "net info", "selfplay", "train test", "train gate", "train bench")
 
 PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(

@@ -1,0 +1,1 @@
+"""`keima doctor`: what Keima found on this machine."""
