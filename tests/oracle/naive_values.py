@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 from engine.color import BLACK
 from engine.search.params import SearchParams
@@ -86,15 +87,8 @@ def preferred_edge(tree: Tree, node: int, params: SearchParams, *, is_root: bool
     sign = 1 if each["to_play"] == BLACK else -1
     total = sum(child.weight for child in children)
     seen = sum(child.prior for child in children)
-    mean, weight = float(each["utility"]), float(each["weight"])
-    deviation = params.stdev_prior
-    if weight > 1:
-        prior_weight = params.stdev_prior_weight
-        square = (mean**2 + params.stdev_prior**2) * prior_weight + float(each["utility_sq"]) * weight
-        deviation = math.sqrt(max(0.0, square / (prior_weight + weight - 1) - mean**2))
-    factor = 1 + params.stdev_scale * (deviation / params.stdev_prior - 1)
-    c_puct = params.c_puct + params.c_puct_log * math.log((total + params.c_puct_base) / params.c_puct_base)
-    scale = c_puct * math.sqrt(total + 0.01) * factor
+    mean = float(each["utility"])
+    scale = scaling(each, total, params)
     share = min(1.0, seen**params.fpu_policy_power)
     reduction = params.root_fpu_reduction if is_root else params.fpu_reduction
     urgency = sign * (share * mean + (1 - share) * float(each["raw_utility"])) - reduction * math.sqrt(seen)
@@ -102,3 +96,16 @@ def preferred_edge(tree: Tree, node: int, params: SearchParams, *, is_root: bool
     for edge in range(len(children), int(each["edges"])):
         values.append(urgency + scale * (tree.edge_prior[node, edge] / PRIOR_SCALE) ** 2)
     return values.index(max(values))
+
+
+def scaling(node: Any, total: float, params: SearchParams) -> float:
+    """Return what priors are multiplied with under a node whose children weigh `total`."""
+    mean, weight = float(node["utility"]), float(node["weight"])
+    deviation = params.stdev_prior
+    if weight > 1:
+        prior_weight = params.stdev_prior_weight
+        square = (mean**2 + params.stdev_prior**2) * prior_weight + max(float(node["utility_sq"]), mean**2) * weight
+        deviation = math.sqrt(max(0.0, square / (prior_weight + weight - 1) - mean**2))
+    factor = 1 + params.stdev_scale * (deviation / params.stdev_prior - 1)
+    c_puct = params.c_puct + params.c_puct_log * math.log((total + params.c_puct_base) / params.c_puct_base)
+    return c_puct * math.sqrt(total + 0.01) * factor

@@ -57,29 +57,29 @@ TWINS = {
         "playouts_without_evaluation": "numpy.sum",
         "put_in_set": "naive_search.stored",
     },
-    "tests/search/test_values.py": {
-        **dict.fromkeys(("recompute", "set_own_value"), "naive_values.utility_of"),
-        "scaling": "naive_values.preferred_edge",
+    "tests/search/test_tree_twins.py": {
+        **{name: f"naive_tree.{name}" for name in ("back_up", "back_up_rows", "reopen", "tree_at", "withdraw")},
+        **{name: f"naive_tree.{name}" for name in ("corrected", "recompute", "set_own_value")},
     },
+    "tests/search/test_values.py": {"scaling": "naive_values.scaling"},
 }
 """By test file: the kernel's name and its twin, in tests.oracle or in numpy."""
 OTHERWISE = {
-    "acquire": "tests/native/test_locks.py",
-    "release": "tests/native/test_locks.py",
-    "invoke": "tests/native/test_closures.py",
-    "infer_rows": "tests/evaluators/test_kernel_backend.py",
-    "ticks_now": "",
-    "tree_at": "tests/search/test_forest.py",
-    "corrected": "tests/search/test_values.py",
-    "collect": "tests/search/test_leaves.py",
-    "back_up": "tests/search/test_values.py",
-    "collect_rows": "tests/search/test_forest.py",
-    "back_up_rows": "tests/search/test_forest.py",
-    "reopen": "tests/search/test_driver.py",
-    "withdraw": "tests/search/test_driver.py",
+    "acquire": ("tests/native/test_locks.py", "a lock: what it does shows between threads only"),
+    "release": ("tests/native/test_locks.py", "a lock, as above"),
+    "invoke": ("tests/native/test_closures.py", "calls compiled code at an address"),
+    "infer_rows": (
+        "tests/evaluators/test_kernel_backend.py",
+        "a network: its backend is compared with naive_net",
+    ),
+    "ticks_now": ("engine/search/driver.py", "the CPU's clock"),
+    "collect": ("tests/search/test_leaves.py", "walks: each leaf is compared with the game played out to it"),
+    "collect_rows": (
+        "tests/search/test_batched_search.py",
+        "`collect` for several trees, compared with their searches alone",
+    ),
 }
-"""Kernels without a twin of one function, and the tests of what they do together with others: locks and closures have
-no result of their own; walks are compared with games played out, trees with the formulas and with searches alone."""
+"""Kernels without a twin: the test of what they do together with others, or where they are used, and the reason."""
 
 
 @cache
@@ -158,4 +158,4 @@ def test_the_test_names_the_kernel_and_the_twin(file: str) -> None:
 
 
 def test_kernels_without_a_twin_are_tested_with_others() -> None:
-    assert [file for file in OTHERWISE.values() if file and not (ROOT / file).is_file()] == []
+    assert [file for file, _ in OTHERWISE.values() if not (ROOT / file).is_file()] == []

@@ -1,7 +1,4 @@
-"""Values and choices of the kernels against plain formulas, and what each parameter is for.
-
-A search calls `set_own_value` and `recompute` for its nodes, and `scaling` when an edge is chosen.
-"""
+"""Values and choices of the kernels against plain formulas, and what each parameter is for."""
 
 from dataclasses import replace
 
@@ -19,11 +16,12 @@ from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import SearchParams
 from engine.search.root import mirrored_moves
 from engine.search.search import Search
-from engine.search.selection import choose_edge
-from engine.search.tree import EXPANDED, ROOT, TERMINAL, child_nodes, links_of
+from engine.search.selection import choose_edge, scaling
+from engine.search.tree import EXPANDED, NODE, ROOT, TERMINAL, child_nodes, links_of
 from engine.search.tree_ownership import tree_ownership
 from engine.search.values import playout_weight, score_utility
 from engine.vertex import PASS, parse_vertex
+from tests.oracle import naive_values
 from tests.oracle.naive_values import expected_score_value, preferred_edge, utility_of
 from tests.positions import game_of
 from tests.search.fakes import FakeEvaluator
@@ -98,6 +96,20 @@ def test_the_chosen_edge_has_the_largest_value_plus_exploration() -> None:
             assert chosen == preferred_edge(tree, node, PLAIN, is_root=node == ROOT)
             compared += 1
     assert compared > 300
+
+
+def test_scaling() -> None:
+    generator, node = np.random.default_rng(6), np.zeros(1, dtype=NODE)[0]
+    for _ in range(300):
+        node["visits"], node["weight"] = generator.integers(0, 3), 30 * generator.random() ** 3
+        node["utility"] = generator.uniform(-1, 1)
+        node["utility_sq"] = node["utility"] ** 2 + generator.uniform(-0.1, 0.4)
+        if node["visits"] == 0:
+            node["weight"] = 0.0
+        total = 100 * generator.random() ** 2
+        params = replace(PLAIN, stdev_scale=generator.random())
+        expected = naive_values.scaling(node, total, params)
+        assert scaling(params_of(params, 25).numbers, node, total) == pytest.approx(expected)
 
 
 def test_an_evaluation_that_expects_a_smaller_error_weighs_more_up_to_the_maximum() -> None:
