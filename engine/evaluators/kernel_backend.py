@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import GoError
+from engine.evaluators.memory import boards_kept
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
 from engine.nets.kernels.code import lanes_here
@@ -35,8 +36,6 @@ _SLOTS = 2
 """Slots a thread: while one is computed, another is encoded or read."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
 """Of a model for each number of the network at most: Winograd's algorithm takes four times the weights."""
-WEIGHTS_MEMORY = 512 * 2**20
-"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
 
 
 def precisions(spec: NetSpec) -> tuple[Precision, ...]:
@@ -90,7 +89,7 @@ class NumbaBackend:
         self.name = f"numba-cpu-{precision}"
         self.parallel = self.native_threads = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
-        self._boards_kept = max(1, WEIGHTS_MEMORY // (_BYTES[precision] * parameters(spec)))
+        self._boards_kept = boards_kept(_BYTES[precision] * parameters(spec))
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()

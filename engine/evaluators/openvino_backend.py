@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from engine.errors import GoError
+from engine.evaluators.memory import boards_kept, openvino_model_bytes
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
 from engine.native.closures import Closure, runs_closures
@@ -42,8 +43,8 @@ _MAX_STREAMS = 8
 """Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
 _SLOTS = 2
 """Slots a stream: while one is inferred, another is encoded or read."""
-WEIGHTS_MEMORY = 512 * 2**20
-"""Bytes that the weights of the models in memory may take together; one board size is always kept."""
+_WEIGHTS_MEMORY = 512 * 2**20
+"""Bytes up to which a network's weights are kept for four batches; the models of larger networks are for two."""
 
 
 @dataclass(eq=False)
@@ -103,7 +104,7 @@ class OpenVinoBackend:
         # One more, which walks while the streams compute.
         self.native_threads = self._streams + 1 if self._is_native else 0
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
-        self._boards_kept = max(1, WEIGHTS_MEMORY // (4 * parameters(spec) * (len(self._batches) + 1)))
+        self._boards_kept = boards_kept(len(self._batches) * openvino_model_bytes(spec))
         self._compiler = ThreadPoolExecutor(1, thread_name_prefix="openvino-compiler")
         self._models: OrderedDict[tuple[int, int], dict[int, Future[Any]]] = OrderedDict()
         self._awaited: Counter[tuple[int, int]] = Counter()
@@ -320,7 +321,7 @@ def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
 def _batches(weights: int) -> tuple[int, ...]:
     """Return the batches to compile for, smallest first; each holds the weights' bytes again, in its own order."""
     batches = (1, 2, 4, _ROWS)
-    return batches if (len(batches) + 1) * weights <= WEIGHTS_MEMORY else (1, _ROWS)
+    return batches if (len(batches) + 1) * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
 
 
 class _PythonRequest:

@@ -9,6 +9,7 @@ import pytest
 import engine.evaluators.kernel_backend as backend_module
 from engine.errors import GoError
 from engine.evaluation.positions import PositionBatch
+from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.spec import DensePolicyHead, NetSpec
@@ -69,7 +70,7 @@ def test_one_evaluator_serves_every_board_size_in_turn(precision: Precision) -> 
 
 
 def test_models_beyond_the_bound_of_memory_are_forgotten_and_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
     backend = NumbaBackend(SPEC, threads=1)
     evaluator = NetworkEvaluator(SPEC, backend)
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in [(5, 5), (9, 4), (5, 5)])
@@ -78,7 +79,7 @@ def test_models_beyond_the_bound_of_memory_are_forgotten_and_built_again(monkeyp
 
 
 def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
     backend, begun, go_on = NumbaBackend(SPEC, threads=1), threading.Event(), threading.Event()
     build = backend_module.build_model
 

@@ -1,14 +1,17 @@
 """The OpenVINO backend against plain loops on real positions: board sizes, batches, streams and precisions."""
 
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
 from engine.errors import GoError
+from engine.evaluators import memory
 from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.random import random_spec
 from engine.nets.spec import DensePolicyHead, NetSpec, WeightsError
@@ -58,15 +61,30 @@ def test_one_evaluator_serves_every_board_size_in_turn() -> None:
 
 
 def test_models_beyond_the_bound_of_memory_are_forgotten_and_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
     evaluator = openvino_evaluator(EXAMPLES["softmax silu"])
     sizes = [(5, 5), (9, 4), (5, 5)]
     first, _, again = (evaluated(evaluator, batch_of([random_game(1, *size)])) for size in sizes)
     assert np.array_equal(first.policy, again.policy)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
+def test_the_threads_of_dropped_board_sizes_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 2 * 4 * memory.openvino_model_bytes(EXAMPLES["softmax silu"]))
+    backend, threads = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=2), list[int]()
+    for side in range(5, 15):
+        for slot in backend.slots(side, side):
+            for count in (1, 2, 4, 8):
+                backend.infer(slot, count)
+        threads.append(len(list(Path("/proc/self/task").iterdir())))
+    assert backend.boards == [(12, 12), (13, 13), (14, 14)]
+    # One board more than are kept may still be freed while the next is compiled.
+    assert max(threads) <= threads[3]
+    backend.close()
+
+
 def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
     compile_at_once, begun, go_on = OpenVinoBackend.compile, threading.Event(), threading.Event()
 
     def compile_later(self: OpenVinoBackend, *what: int) -> object:
