@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numba
 
-from engine.support.installation import user_cache
+from engine.support.installation import is_private, user_cache
 
 _ROOT = Path(__file__).resolve().parents[1]
 _ENGINE = __name__.removesuffix(".native.cache_directory")
@@ -82,14 +82,15 @@ KEY = source_key()
 def cache_directory() -> Path | None:
     """Return the directory of compiled kernels for this program, which need not exist.
 
-    None if the user has no home and KEIMA_CACHE is not set; then nothing is cached.
+    None if there is no folder for it that others cannot change, or no home; then nothing is cached.
     """
     if is_frozen():
         return _frozen_directory()
     parent = user_cache()
     version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
-    return parent and parent / f"kernels-{KEY}-{version}{checks}"
+    directory = parent and parent / f"kernels-{KEY}-{version}{checks}"
+    return directory if directory and is_private(directory) else None
 
 
 def frozen_files(build: Path) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ import numba
 
 from engine.native.cache_directory import cache_directory, is_frozen
 from engine.native.progress import say
+from engine.support.installation import make_private
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,7 +79,8 @@ def _has_plain_cache() -> bool:
     if directory is None or is_frozen():
         return False
     try:
-        (directory / _PLAIN).mkdir(parents=True, exist_ok=True)
+        make_private(directory)
+        (directory / _PLAIN).mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=directory / _PLAIN).close()
     except OSError as error:
         _log.warning("compiled kernels cannot be written to %s: %s", directory, error.strerror)

@@ -66,6 +66,60 @@ def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path, damage: Callable
     assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 0 ")
 
 
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.slow)])
+def test_damaged_machine_code_is_noticed_and_never_run(tmp_path: Path, count: int) -> None:
+    given = {**os.environ, "NUMBA_DISABLE_JIT": "0", "KEIMA_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "tests.native.damaged_cache", str(count)]
+    done = subprocess.run(command, env=given, cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{count} damages: ")
+    assert done.stderr.count("are compiled again: a checksum is wrong") == 1
+
+
+def test_two_processes_that_begin_a_cache_together_both_succeed(tmp_path: Path) -> None:
+    script = tmp_path / "one_kernel.py"
+    script.write_text(ONE_KERNEL)
+    given = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "0", "KEIMA_CACHE": str(tmp_path / "cache")}
+    started = [subprocess.Popen([sys.executable, str(script)], env=given, stdout=subprocess.PIPE) for _ in range(3)]
+    assert all(process.communicate(timeout=120)[0].startswith(b"3 ") for process in started)
+    assert run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache")).stdout.startswith("3 0 ")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for POSIX permissions")
+def test_the_cache_is_for_this_user_alone(tmp_path: Path) -> None:
+    run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache"))
+    [directory] = (tmp_path / "cache").iterdir()
+    assert [each.stat().st_mode & 0o777 for each in (tmp_path / "cache", directory)] == [0o700, 0o700]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for POSIX permissions")
+def test_a_cache_that_others_can_change_is_refused_in_one_line(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    for folder in (shared, shared / "below"):
+        refused = run_one_kernel(tmp_path, KEIMA_CACHE=str(folder))
+        assert refused.stdout == "3 1 None\n"
+        assert (
+            refused.stderr.splitlines()[0] == f"nothing is cached in {folder}: {shared} can be written by other users"
+        )
+        assert "compiling kernels" in refused.stderr.splitlines()[1]
+        assert not list(shared.iterdir())
+    shared.chmod(0o1777)  # as /tmp: what is below belongs to whoever made it
+    assert run_one_kernel(tmp_path, KEIMA_CACHE=str(shared / "below")).stderr.count("nothing is cached") == 0
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_cache_of_another_user_is_refused_in_one_line(tmp_path: Path) -> None:
+    run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache"))
+    [directory] = (tmp_path / "cache").iterdir()
+    for folder in (directory, tmp_path / "cache"):
+        os.chown(folder, 12345, 12345)
+        refused = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "cache"))
+        assert refused.stdout == "3 1 None\n"
+        assert refused.stderr.splitlines()[0].endswith(f"{folder} belongs to another user")
+
+
 def test_an_unwritable_cache_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no directory can be made below a file, not even by root")
     result = run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path / "file" / "cache"))
