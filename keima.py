@@ -122,6 +122,13 @@ class FrontDoor(Group):
             args = ["gtp", *args]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; say in one line where memory does not suffice."""
+        try:
+            return super().invoke(ctx)
+        except MemoryError as error:
+            raise click.ClickException(f"not enough memory{f': {error}' if str(error) else ''}") from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, sorted."""
         return sorted([*super().list_commands(ctx), *LOADED_LATE])

@@ -81,7 +81,9 @@ class PlayerLoader:
 
     def _require(self) -> "Player":
         if self._player is None:
-            reason = " ".join(str(self._error or "session ended").split())
+            reason = "session ended" if self._error is None else " ".join(str(self._error).split())
+            if isinstance(self._error, MemoryError):
+                reason = "not enough memory"
             raise GtpError(f"engine not available: {reason}")
         return self._player
 

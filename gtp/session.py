@@ -270,6 +270,9 @@ def _guard(command: Command, work: Callable[[], Reply]) -> tuple[bool, Reply | s
         return False, str(error)
     except Disconnected:
         raise
+    except MemoryError as error:
+        log.error("%s: not enough memory: %s", command.name, error)
+        return False, "not enough memory"
     except Exception as error:
         from engine.nets.spec import WeightsError
 

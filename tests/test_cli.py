@@ -48,6 +48,18 @@ def test_no_command_means_gtp() -> None:
         assert (result.stdout, result.stderr, result.returncode) == ("=1 Keima\n\n=2 \n\n", READY, 0)
 
 
+def test_too_little_memory_is_one_line_in_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    for name in ("gtp", "play", "net"):
+        command = keima.main.get_command(click.Context(keima.main), name)
+        assert command is not None
+        monkeypatch.setattr(command, "invoke", fail)
+        result = invoke(name, *(["show", "none"] if name == "net" else []))
+        assert (result.exit_code, result.output) == (1, "Error: not enough memory: Unable to allocate 9 GiB\n")
+
+
 def test_the_session_ponders_only_on_request(started: list[tuple[object, object]]) -> None:
     for arguments in ([], ["gtp", "--ponder"]):
         assert invoke(*arguments).exit_code == 0

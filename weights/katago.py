@@ -24,8 +24,9 @@ from engine.nets.spec import (
     ValueKind,
     validate,
 )
+from weights.bounds import MAX_CHANNELS
 from weights.katago_blocks import BlockReader
-from weights.katago_layers import MAX_CHANNELS, LayerReader
+from weights.katago_layers import LayerReader
 from weights.token_reader import TokenReader, shown, tokens_of
 
 OLDEST, NEWEST = 3, 17

@@ -6,7 +6,8 @@ soon as they are read, so an error points to the layer that is wrong.
 
 import numpy as np
 
-from engine.nets.spec import MAX_SIDE, POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
+from engine.nets.spec import POOLS, Activation, Array, Conv, Linear, Norm, RmsNorm
+from weights.bounds import MAX_CHANNELS, MAX_KERNEL
 from weights.token_reader import TokenReader, shown
 
 ACTIVATIONS = {
@@ -15,9 +16,6 @@ ACTIVATIONS = {
     "ACTIVATION_MISH": Activation.MISH,
     "ACTIVATION_SILU": Activation.SILU,
 }
-MAX_CHANNELS = 1 << 16
-# Side of a convolution that connects every point of the largest board with every other.
-MAX_KERNEL = 2 * MAX_SIDE - 1
 MAX_DILATION = 4
 NAMED_ACTIVATIONS = 11
 """First version whose files state the activation; before, it is always ReLU."""

@@ -15,6 +15,7 @@ import os
 import tokenize
 import zipfile
 import zlib
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -34,10 +35,10 @@ from engine.nets.spec import (
     WeightsError,
     validate,
 )
+from weights.bounds import check_shape, check_size
+from weights.token_reader import FREE_SIZE, MAX_RATIO
 
 PASS_LOGIT = -30.0
-# Limit for all arrays of a file together, unpacked.
-MAX_BYTES = 1 << 30
 DAMAGED_NPZ = (
     OSError,
     EOFError,
@@ -45,7 +46,6 @@ DAMAGED_NPZ = (
     TypeError,
     AttributeError,
     RuntimeError,
-    MemoryError,
     zipfile.BadZipFile,
     zlib.error,
     tokenize.TokenError,
@@ -79,10 +79,7 @@ def _arrays(name: str) -> list[Array]:
     """Return the arrays of a file in order. Raises WeightsError."""
     try:
         with zipfile.ZipFile(name) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        # Checked before unpacking: a zip bomb would fill the memory.
-        if size > MAX_BYTES:
-            raise WeightsError("too large", expected=f"at most {MAX_BYTES} bytes of arrays", got=size)
+            _check_members(archive, Path(name).stat().st_size)
         # Pickled arrays could execute code when loaded.
         with np.load(name, allow_pickle=False) as file:
             wanted = [f"arr_{index}" for index in range(len(file.files))]
@@ -93,6 +90,29 @@ def _arrays(name: str) -> list[Array]:
         if isinstance(error, WeightsError):
             raise
         raise WeightsError(f"damaged npz file: {error}") from None
+
+
+def _check_members(archive: zipfile.ZipFile, packed: int) -> None:
+    """Raise WeightsError, before anything is unpacked, for a zip bomb and for arrays that no network has.
+
+    packed: length of the file.
+    """
+    members = archive.infolist()
+    size, limit = sum(member.file_size for member in members), max(FREE_SIZE, MAX_RATIO * packed)
+    if size > limit:
+        raise WeightsError("too long when unpacked", expected=f"at most {limit} bytes", got=size)
+    for member in members:
+        with archive.open(member) as file:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+            start = file.tell()
+        layer = member.filename.removesuffix(".npy")
+        check_shape((*shape[2:], *shape[:2]) if len(shape) == 4 else shape, layer)
+        declared = start + dtype.itemsize * math.prod(shape)
+        # Arrays of objects are refused by numpy, which does not unpickle them.
+        if declared != member.file_size and not dtype.hasobject:
+            raise WeightsError("wrong length of an array", layer=layer, expected=declared, got=member.file_size)
 
 
 def _floats(array: Array, name: str) -> Array:
@@ -116,6 +136,8 @@ def _net(arrays: list[Array]) -> NetSpec:
     if side * side != kernels[-1].shape[1] or not 2 <= side <= MAX_SIDE:
         raise WeightsError("not a square board", layer=f"arr_{len(arrays) - 2}", got=list(kernels[-1].shape))
     width = max(conv.outputs for conv in convs)
+    # Every layer is widened to the widest: a small file could ask for much more memory than it has.
+    check_size(sum(8 * width * width * (conv.weight[0, 0].size + 1) for conv in convs))
     encoder, stem = _stem(convs[0], width)
     return NetSpec(
         name=f"keras-{convolutions}x{width}",

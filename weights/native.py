@@ -20,6 +20,7 @@ import safetensors.numpy
 from engine.nets.spec import Array, NetSpec, WeightsError, tensors, validate
 from engine.support.files import write_atomically
 from weights.architecture import from_json, to_json
+from weights.bounds import check_shape
 
 SUFFIX = ".safetensors"
 METADATA_KEY = "keima-net"
@@ -84,6 +85,7 @@ def _read(file: Any) -> NetSpec:
         if name not in unread:
             raise WeightsError("missing tensor", layer=name, expected=list(shape))
         unread.remove(name)
+        check_shape(shape, name)
         stored = file.get_slice(name)
         if stored.get_dtype() != _DTYPE:
             raise WeightsError("bad type", layer=name, expected=_DTYPE, got=stored.get_dtype())

@@ -51,5 +51,9 @@ def format_of(path: str | os.PathLike[str]) -> Format:
 
 
 def load(path: str | os.PathLike[str]) -> NetSpec:
-    """Read a network of any known format. Raises WeightsError."""
-    return format_of(path).read(path)
+    """Read a network of any known format. Raises WeightsError, also where memory does not suffice."""
+    try:
+        return format_of(path).read(path)
+    except MemoryError:
+        size = Path(path).stat().st_size
+        raise WeightsError(f"not enough memory to read this network of {size:,} bytes", file=os.fspath(path)) from None

@@ -82,6 +82,15 @@ def test_lines_are_put_together_from_pieces() -> None:
     assert list(read_lines(pipe)) == [b"name", b"version", b"", b"last"]
 
 
+def test_too_little_memory_is_an_error_reply_and_the_session_goes_on() -> None:
+    def fail(*_: object) -> str:
+        raise MemoryError
+
+    state, sink = GtpState(CONFIG, fail, {**HANDLERS, "fail": fail}), io.BytesIO()  # type: ignore[arg-type]
+    assert serve(state, io.BytesIO(b"1 fail\n2 genmove b\n3 protocol_version\n"), sink) == 0
+    assert sink.getvalue() == b"?1 not enough memory\n\n?2 engine not available: not enough memory\n\n=3 2\n\n"
+
+
 def test_a_failing_handler_is_answered_and_the_session_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     def fail(state: GtpState, command: object) -> str:
         raise ZeroDivisionError("one\n\ntwo")

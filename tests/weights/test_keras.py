@@ -1,6 +1,7 @@
 """Plain Keras networks: computed as Keras does, bottom row first, and refused where they are something else."""
 
 import io
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -148,12 +149,11 @@ PACKED = zipped(bytes(1000), zipfile.ZIP_DEFLATED)
         zipped(b"")[:-30],
         zipped(b"no array"),
         zipped(array_file(b"((((")),
-        zipped(array_file(HUGE)),
         poked(zipped(array_file(HUGE)), flags=1),
         poked(zipped(array_file(HUGE)), method=99),
         PACKED[:39] + b"\xff\xff" + PACKED[41:],
     ],
-    ids=["cut off", "no array", "brackets", "larger than memory", "encrypted", "unknown method", "deflated wrongly"],
+    ids=["cut off", "no array", "brackets", "encrypted", "unknown method", "deflated wrongly"],
 )
 def test_a_damaged_file_is_refused_in_one_line(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "small.npz").write_bytes(data)
@@ -162,7 +162,65 @@ def test_a_damaged_file_is_refused_in_one_line(data: bytes, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_an_array_larger_than_memory_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "small.npz"
+    path.write_bytes(zipped(array_file(HUGE)))
+    assert "arr_0: too large a shape" in refused_in_little_memory(path)
+
+
 def test_other_zip_files_are_no_networks(tmp_path: Path) -> None:
     np.savez(tmp_path / "samples.npz", planes=np.zeros(3, np.float32))
     with pytest.raises(WeightsError, match="unknown network format"):
         load(tmp_path / "samples.npz")
+
+
+def saved(folder: Path, arrays: list[NDArray[np.float32]]) -> Path:
+    np.savez_compressed(folder / "net.npz", *arrays)
+    return folder / "net.npz"
+
+
+def refused_in_little_memory(path: Path) -> str:
+    tracemalloc.start()
+    try:
+        with pytest.raises(WeightsError) as caught:
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 80 << 20
+    finally:
+        tracemalloc.stop()
+    return str(caught.value)
+
+
+def test_a_compressed_size_bomb_is_refused(tmp_path: Path) -> None:
+    arrays = made_weights(1)
+    arrays[-4] = np.zeros((5 * SIDE * SIDE, 200_000), dtype=np.float32)
+    path = saved(tmp_path, arrays)
+    assert path.stat().st_size < 1 << 20
+    assert "too long when unpacked, expected at most " in refused_in_little_memory(path)
+
+
+def test_a_small_file_of_wide_layers_is_refused(tmp_path: Path) -> None:
+    kernels = [(1, 1, 1, 1 << 16), (1, 1, 1 << 16, 1), (1, 1, 1, 1)]
+    arrays = [each for shape in kernels for each in (np.ones(shape, np.float32), np.ones(shape[3], np.float32))]
+    path = saved(tmp_path, [*arrays, *made_weights(1)[-4:]])
+    assert "too large, expected at most 1073741824 bytes" in refused_in_little_memory(path)
+
+
+def test_a_kernel_wider_than_any_board_is_refused(tmp_path: Path) -> None:
+    arrays = [np.ones((1, 10001, 1, 1), np.float32), *made_weights(1)[1:]]
+    assert "arr_0: too large a shape" in refused_in_little_memory(saved(tmp_path, arrays))
+
+
+def test_an_array_shorter_than_declared_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.npz"
+    path.write_bytes(zipped(array_file(b"{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 60000), }")))
+    assert "arr_0" in refused_in_little_memory(path)
+
+
+def test_too_little_memory_to_read_a_network_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    path = saved(tmp_path, made_weights(1))
+    monkeypatch.setattr("weights.keras._net", fail)
+    with pytest.raises(WeightsError, match=r"not enough memory to read this network of [0-9,]+ bytes$"):
+        load(path)

@@ -22,6 +22,7 @@ from tests.nets.examples import EXAMPLES
 from tests.weights.examples import assert_equal
 from weights import native
 from weights.architecture import to_json
+from weights.bounds import check_shape
 from weights.registry import load
 
 SMALL = replace(
@@ -132,6 +133,10 @@ def drop(*keys: str) -> Callable[[dict[str, Any], dict[str, np.ndarray]], None]:
 NAN = np.full((8, 1), np.nan, np.float32)
 FAULTS = {
     "version": (set_at("version", to=2), "metadata: unknown format version, expected 1, got 2"),
+    "long kernel": (
+        set_at("net", "stem", "conv", "weight", "shape", to=[4, 11, 1, 10001]),
+        "stem.conv.weight: too large a shape, expected at most [65536, 65536, 49, 49], got [4, 11, 1, 10001]",
+    ),
     "no version": (drop("version"), "metadata: no format version, expected 1"),
     "extra entry": (
         set_at("more", to=1),
@@ -322,3 +327,9 @@ def test_loading_imports_neither_torch_nor_numba(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "net")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(native.__file__).parent.parent)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("shape", [(4, 22, 1, 10001), (4, 1 << 17, 1, 1), (1 << 21, 1), (1 << 16, 1 << 16), (1,) * 5])
+def test_a_declared_shape_that_no_network_has_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(WeightsError, match=r"^stem: too large"):
+        check_shape(shape, "stem")
