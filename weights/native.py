@@ -53,6 +53,8 @@ def read(path: str | os.PathLike[str]) -> NetSpec:
     try:
         _check_length(Path(path))
         with safetensors.safe_open(name, framework="numpy") as file:
+            # Raises MemoryError where the arrays do not fit: safetensors would panic, or end the process.
+            np.empty(Path(path).stat().st_size, np.uint8)
             return _read(file)
     except safetensors.SafetensorError as error:
         raise WeightsError(f"damaged safetensors file: {error}", file=name) from None

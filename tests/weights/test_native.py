@@ -333,3 +333,32 @@ def test_loading_imports_neither_torch_nor_numba(tmp_path: Path) -> None:
 def test_a_declared_shape_that_no_network_has_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(WeightsError, match=r"^stem: too large"):
         check_shape(shape, "stem")
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from engine.nets.spec import WeightsError
+from weights.registry import load
+
+load(sys.argv[2])
+status = Path("/proc/self/status").read_text().splitlines()
+used = 1024 * int(next(line for line in status if "VmSize" in line).split()[1])
+limit = used + int(1.5 * Path(sys.argv[1]).stat().st_size)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    load(sys.argv[1])
+except WeightsError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process as Linux does")
+def test_a_network_larger_than_the_memory_left_is_one_line(tmp_path: Path) -> None:
+    large, small = tmp_path / "large", tmp_path / "small"
+    native.write(random_spec(3, 800, ENCODERS["liberties"], 1), large)
+    native.write(SMALL, small)
+    command = [sys.executable, "-c", LITTLE_MEMORY, str(large), str(small)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    size = large.stat().st_size
+    assert (done.stdout, done.stderr) == (f"{large}: not enough memory to read this network of {size:,} bytes\n", "")
