@@ -141,6 +141,21 @@ def test_the_sdist_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Pat
     assert contents(build("wheel", source, tmp_path / "built")) == contents(wheel)
 
 
+def test_what_a_container_is_built_from_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    context = tmp_path / "context"
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
+        if line.startswith("!/"):
+            path = ROOT / line.removeprefix("!/")
+            target = context / path.name
+            target.parent.mkdir(exist_ok=True)
+            if path.is_dir():
+                shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(path, target)
+    assert contents(build("wheel", context, tmp_path / "built")) == contents(wheel)
+    assert (context / "requirements" / "keima.txt").is_file()
+
+
 @pytest.mark.slow
 def test_the_sdist_passes_its_tests(sdist: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
