@@ -13,8 +13,20 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float32]
 
 
+# Names in files, and what zipfile says of a damaged one, may be 64 KiB long.
+_LONGEST_PART = 300
+
+
+def _bounded(part: object) -> str | None:
+    """Return a part of an error message, shortened in its middle if it is too long."""
+    text = None if part is None else str(part)
+    if text is None or len(text) <= _LONGEST_PART:
+        return text
+    return f"{text[: _LONGEST_PART // 2]} ... {text[-_LONGEST_PART // 2 :]}"
+
+
 class WeightsError(ValueError):
-    """A network that cannot be used, with the place of the error. The message is one line."""
+    """A network that cannot be used, with the place of the error. The message is one line, each part of it bounded."""
 
     def __init__(
         self,
@@ -31,14 +43,14 @@ class WeightsError(ValueError):
         super().__init__(self._line())
 
     def _line(self) -> str:
-        place = [str(part) for part in (self.file, self.layer) if part is not None]
+        place = [part for part in (self.file, _bounded(self.layer)) if part is not None]
         if self.offset is not None:
             place.append(f"byte {self.offset}")
-        text = ": ".join([*place, self.message])
+        text = ": ".join([*place, str(_bounded(self.message))])
         if self.expected is not None:
-            text += f", expected {self.expected}"
+            text += f", expected {_bounded(self.expected)}"
         if self.got is not None:
-            text += f", got {self.got}"
+            text += f", got {_bounded(self.got)}"
         return " ".join(text.split())
 
     def in_file(self, file: str) -> "WeightsError":

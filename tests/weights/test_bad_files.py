@@ -266,6 +266,18 @@ def test_what_is_no_network_is_refused(data: bytes, tmp_path: Path) -> None:
     assert "unknown network format" in str(refusal(tmp_path / "net"))
 
 
+def test_a_damaged_file_whose_reader_quotes_all_of_a_long_name_gives_a_short_line(tmp_path: Path) -> None:
+    path = tmp_path / "net.npz"
+    np.savez(path, np.zeros((3, 3, 1, 200), np.float32))
+    data = path.read_bytes()
+    # The length of the name in front of the array, which zipfile quotes where it differs from the one at the end.
+    path.write_bytes(data[:26] + b"\x00\x0f" + data[28:])
+    with pytest.raises(WeightsError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: damaged npz file: File name in directory")
+    assert len(str(caught.value)) < len(str(path)) + 400
+
+
 def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(WeightsError, match="cannot be read: ") as caught:
