@@ -1,7 +1,6 @@
-"""Networks computed by Keima's own kernels on the CPU, in fp32 and, where it has AMX, in bf16.
+"""The numba backend: computes networks by Keima's own kernels on the CPU, in fp32 and, with AMX, in bf16.
 
-Owns the models, one for each board size, and the memory to compute in. Each thread of the crew, or whoever waits for
-it, computes whole positions, a few at a time.
+There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
 
 import logging
@@ -27,19 +26,19 @@ from engine.nets.spec import Array, NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)
 _ROWS = 8
-"""Positions of a slot at most."""
+"""Most positions of a slot."""
 _TOGETHER = 4
 """Positions computed at a time."""
 _PREFERRED = 2
-"""Positions of a slot at which the kernels' speed is about full, what a call costs besides not counted."""
+"""Positions of a slot from which on larger batches hardly raise the speed of the kernels."""
 _SLOTS = 2
-"""Slots a thread: while one is computed, another is encoded or read."""
+"""Slots for each thread: while one is computed, another is encoded or read."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
-"""Of a model for each number of the network at most: Winograd's algorithm takes four times the weights."""
+"""Most bytes of a model for each weight of the network: Winograd's algorithm takes four times the weights."""
 
 
 def precisions(spec: NetSpec) -> tuple[Precision, ...]:
-    """Return what the kernels compute a network in on this machine, the fastest last; nothing if they do not."""
+    """Return the precisions in which the kernels support a network on this machine, the fastest last."""
     if not (computes(spec) and lanes_here()):
         return ()
     return ("fp32", "bf16") if computes_rounded(spec) and tiles_here() else ("fp32",)
@@ -47,14 +46,14 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
 
 @dataclass(eq=False)
 class NumbaSlot(Slot):
-    """A slot, its model, and the job that computes it. rows: its arrays as the kernels take them."""
+    """A slot and its model. rows: its arrays in the form that the kernels take."""
 
     rows: Rows
     model: Future[Model] | None = None
 
 
 class _Memory(NamedTuple):
-    """Memory that a thread computed a model in."""
+    """Working memory of a model, with the thread that used it last."""
 
     model: Model
     thread: int
@@ -64,9 +63,9 @@ class _Memory(NamedTuple):
 class NumbaBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    precision: None takes the fastest of `precisions`. threads: threads that compute; None for one a core.
-    lanes: floats of a vector in fp32; None for the longest of this CPU.
-    Raises GoError for transformers, and where the CPU or the way that numba runs does not allow it.
+    precision: None for the fastest of `precisions`. threads: number of threads that call it; None for one per core.
+    lanes: floats in a vector in fp32; None for the longest of this CPU.
+    Raises GoError for transformers, for CPUs without AVX2 and FMA, and if kernels are not compiled by private means.
     """
 
     def __init__(
@@ -98,17 +97,17 @@ class NumbaBackend:
         _LOG.info("network %s on %s in %d threads, %d lanes", spec.name, self.name, self.parallel, self._lanes)
 
     def prepare(self, width: int, height: int) -> None:
-        """Begin to build for a board size in the background."""
+        """Start building the model of a board size in the background."""
         self._model(width, height)
 
     @property
     def boards(self) -> list[tuple[int, int]]:
-        """Width and height of the boards whose models are in memory, the one used longest ago first."""
+        """Width and height of the boards whose models are in memory, the least recently used first."""
         with self._lock:
             return list(self._models)
 
     def _model(self, width: int, height: int) -> Future[Model]:
-        """Return the model of a board size; forget those used longest ago."""
+        """Return the model of a board size; drop the least recently used ones."""
         size = (width, height)
         with self._lock:
             if size not in self._models:
@@ -119,14 +118,14 @@ class NumbaBackend:
             return self._models[size]
 
     def _build(self, width: int, height: int) -> Model:
-        """Return the model of a board size, once computed, so that its kernel is loaded."""
+        """Build the model of a board size, and compute it once, so that its kernels are loaded."""
         rounded = self._precision == "bf16"
         model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
         self._compute(model, self._slot(width, height), 1)
         return model
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
-        """Return some slots a thread. A model that is not built yet is waited for when it is needed."""
+        """Return the slots of a board size. `infer` waits for the model if it is not built yet."""
         model = self._model(width, height)
         if (width, height) != self._size:
             self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
@@ -154,7 +153,8 @@ class NumbaBackend:
             self._memories.append(_Memory(model, threading.get_ident(), memory))
 
     def _take_memory(self, model: Model) -> Array:
-        """Return memory for a model that nobody uses: what this thread used last, which its core may still hold."""
+        """Return unused working memory for a model, preferably what this thread used last."""
+        # The core's cache may still have it.
         thread = threading.get_ident()
         with self._lock:
             self._memories = [each for each in self._memories if each.model is model]
@@ -164,12 +164,12 @@ class NumbaBackend:
         return model.new_memory()
 
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
-        """Return a slot of its own, and what computes its first rows in the caller's thread, one at a time."""
+        """Return a new slot and a closure that computes its first rows in the caller's thread. Waits for the model."""
         model, slot = self._model(width, height).result(), self._slot(width, height)
         return slot, Closure(infer_rows, model.plan, model.new_memory(), slot.rows, model.positions)
 
     def close(self) -> None:
-        """Stop the threads and release the models; the backend must not be used again."""
+        """Stop the threads and release the models. The backend cannot be used afterwards."""
         self._builder.shutdown(cancel_futures=True)
         self._models.clear()
         self._memories.clear()

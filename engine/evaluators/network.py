@@ -1,7 +1,7 @@
-"""The evaluator of networks: encodes positions, has a backend infer them, and reads the answers.
+"""The evaluator of networks: encodes positions, lets a backend compute them, and interprets the outputs.
 
-Owns the interface to the frameworks: a `Backend` turns planes into `RawOutputs` and knows no encoder, no rules and no
-symmetry. Everything else is the same for all of them and is here and in `engine.evaluators.postprocess`.
+Defines the interface to the frameworks: a `Backend` turns planes into `RawOutputs` and knows no encoders, rules or
+symmetries. Everything else is common to all backends, here and in `engine.evaluators.postprocess`.
 """
 
 import copy
@@ -33,14 +33,14 @@ from engine.native.locks import holding, new_lock
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
 Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
-"""What a backend's convolutions compute in; results are float32."""
+"""The number format in which a backend computes convolutions; outputs are always float32."""
 
 
 class RawOutputs(NamedTuple):
-    """A network's numbers for the positions of a slot, from the view of the side to move.
+    """A network's outputs for the positions of a slot, from the view of the side to move.
 
-    All float32 and C-contiguous. policy: [rows, P, area + 1] logits, pass last. result: [rows, R] before
-    tanh or softmax. score: [rows, S], S = 0 without. ownership: [rows, area] before tanh, [rows, 0] without.
+    All float32 and C-contiguous. policy: [rows, P, area + 1] logits, pass last. result: [rows, R] before tanh or
+    softmax. score: [rows, S], S = 0 if there is none. ownership: [rows, area] before tanh, [rows, 0] if there is none.
     """
 
     policy: Array
@@ -51,7 +51,7 @@ class RawOutputs(NamedTuple):
 
 @dataclass(eq=False)
 class Slot:
-    """Inputs and outputs of a batch for one board size, in memory that stays where it is; backends may add to it.
+    """Inputs and outputs of a batch for one board size, in memory that is never moved; backends may subclass it.
 
     planes: [rows, planes, height, width] float32, C-contiguous.
     globals: [rows, globals + metadata] float32, C-contiguous.
@@ -63,7 +63,7 @@ class Slot:
 
 
 def slot_memory(spec: NetSpec, rows: int, width: int, height: int) -> tuple[Array, Array, RawOutputs]:
-    """Return planes, globals and outputs of a slot, all zero."""
+    """Allocate planes, globals and outputs of a slot, all zero."""
     area = width * height
 
     def array(*shape: int) -> Array:
@@ -79,15 +79,15 @@ def slot_memory(spec: NetSpec, rows: int, width: int, height: int) -> tuple[Arra
 
 
 class Backend(Protocol):
-    """Computes one network on one device. Any thread may use a slot, one at a time.
+    """Computes one network on one device. Any thread may use a slot, but only one thread at a time.
 
-    A call computes in its own thread as far as it can: to hand a batch of one position to another thread and back
-    takes 70 us for each change, most of what it takes to compute it on 9x9.
+    A call should compute in the caller's thread if possible: each handover of a batch of one position to another thread
+    takes 70 us, most of the time of its computation on 9x9.
 
     name: framework, device and precision, such as "torch-cpu-fp32".
-    parallel: slots that are worth inferring at the same time.
-    preferred_batch: positions a slot at which throughput is about full, so many slots being inferred.
-    max_batch: positions that a caller should offer at most.
+    parallel: number of slots that should be computed at the same time.
+    preferred_batch: positions in a slot from which on larger batches hardly raise throughput, with `parallel` slots.
+    max_batch: most positions in a call of the evaluator.
     """
 
     name: str
@@ -96,16 +96,14 @@ class Backend(Protocol):
     max_batch: int
 
     def prepare(self, width: int, height: int) -> None:
-        """Begin to compile for a board size in the background and return at once."""
+        """Start compiling for a board size in the background and return at once."""
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
-        """Return at least one slot, all with the same number of rows, once they are compiled.
-
-        Slots of another board size are no longer used.
-        """
+        """Return at least one slot, all with the same number of rows. Slots of another board size become invalid."""
 
     def infer(self, slot: Slot, count: int) -> None:
         """Compute the outputs of rows 0..count-1 of a slot, count >= 1. Waits until the network is compiled."""
+        # Further rows of the slot may be computed, too; their outputs have no meaning.
 
     def close(self) -> None:
         """Free threads, memory and devices."""

@@ -1,8 +1,8 @@
-"""Networks computed by OpenVINO on the CPU.
+"""The OpenVINO backend: computes networks on the CPU.
 
-Owns the compiled models, one for each board size and batch, and the requests that infer in the memory of
-the slots, without copies. A stream is a thread of its own, and streams work side by side: two streams of
-one thread each do more a second than one of two threads, and do so with smaller batches.
+There is a compiled model for each board size and batch size, and requests that compute in the memory of the slots,
+without copies. Each stream has one thread: two streams with a thread each compute more positions per second than one
+stream with two threads, and with smaller batches.
 """
 
 import logging
@@ -32,38 +32,39 @@ from engine.nets.spec import Array, NetSpec, parameters
 _LOG = logging.getLogger(__name__)
 _HINTS: dict[Precision, str] = {"fp32": "f32", "bf16": "bf16", "fp16": "f16", "int8": "f32"}
 _CAPABILITIES: dict[Precision, str] = {"fp32": "FP32", "bf16": "BF16", "fp16": "FP16", "int8": "INT8"}
-"""What OpenVINO calls the ability of a CPU to compute in a precision at full speed."""
+"""OpenVINO's names of the precisions in which a CPU computes at full speed."""
 _SMALLEST_ROUNDED = 7
-"""Sides from which on int8 is used: smaller boards are fast anyway, and there networks' numbers grow very large."""
+"""Smallest side for int8: smaller boards are fast anyway, and networks have very large activations there."""
 _ROWS = 8
-"""Positions of a slot at most."""
+"""Most positions of a slot."""
 _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8": 4}
-"""Positions of a slot at which a thread's throughput is about full: the faster it computes, the more a call costs."""
+"""Positions of a slot from which on larger batches hardly raise throughput; the cost of a call counts more in a fast
+precision."""
 _MAX_STREAMS = 8
-"""Streams of one thread; beyond, each has several, so that a search need not offer more positions at once."""
+"""Most streams; with more threads each stream has several, so that a search need not have more positions in flight."""
 _SLOTS = 2
-"""Slots a stream: while one is inferred, another is encoded or read."""
+"""Slots for each stream: while one is computed, another is encoded or read."""
 _WEIGHTS_MEMORY = 512 * 2**20
-"""Bytes up to which a network's weights are kept for four batches; the models of larger networks are for two."""
+"""Most bytes of a network's weights for four batch sizes; larger networks are compiled for two."""
 
 
 @dataclass(eq=False)
 class OpenVinoSlot(Slot):
-    """A slot with its requests by batch."""
+    """A slot and its requests by batch size."""
 
     requests: dict[int, Any] = field(default_factory=dict)
 
     def arrays(self, batch: int) -> dict[str, Array]:
-        """Return the first rows of inputs and outputs by the names that they have in a model."""
+        """Return the first rows of inputs and outputs by their names in a model."""
         parts = {PLANES: self.planes, GLOBALS: self.globals, **dict(zip(OUTPUTS, self.outputs, strict=True))}
         return {name: array[:batch] for name, array in parts.items() if array.size}
 
 
 @dataclass
 class _Graph:
-    """A network for boards of one size, to be compiled for one batch after the other.
+    """A network for boards of one size, which is compiled for one batch size after the other.
 
-    rounding: what the first compiled model is to be compared by; None if it is exact, or was wanted as it is.
+    rounding: compares the first compiled model with fp32; None if the model is exact or its precision was given.
     """
 
     model: Any
@@ -74,11 +75,11 @@ class _Graph:
 class OpenVinoBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    precision: None takes the fastest of bf16, int8 and fp32, see `_by_speed`, and the next one on boards where int8
-        turns out to lose too much. It is never fp16 by itself: some networks' numbers exceed the range of fp16.
-    threads: threads that infer; None for one a core.
-    emulate: allow a precision that the CPU only imitates, slowly, to find out how exact it is.
-    Raises GoError when the CPU does not compute in the precision.
+    precision: None chooses the fastest of bf16, int8 and fp32 (see `_by_speed`), and the next one on board sizes where
+        int8 loses too much accuracy. Never fp16: the activations of some networks exceed its range.
+    threads: CPU threads; None for one per core.
+    emulate: allow a precision that the CPU does not support natively, which is slow, for tests of accuracy.
+    Raises GoError if the CPU does not support the precision.
     """
 
     def __init__(
@@ -92,16 +93,16 @@ class OpenVinoBackend:
         self._properties = {
             "NUM_STREAMS": str(self._streams),
             "INFERENCE_NUM_THREADS": str(threads),
-            # A convolution of 22 planes also computes with memory that nobody wrote, and throws the result
-            # away; where that memory holds denormal numbers it took 18 times as long.
+            # A convolution of 22 planes also computes with uninitialized memory and discards the result. If that memory
+            # contained denormal numbers, it took 18 times as long.
             "CPU_DENORMALS_OPTIMIZATION": "YES",
-            # Most models rest while one works, and other programs work, too: no stream may insist on a core.
+            # Most models are idle while one computes, and other programs run, too: streams must not be bound to cores.
             "ENABLE_CPU_PINNING": "NO",
         }
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
-        # One more, which walks while the streams compute.
+        # One more than streams: it walks while they compute.
         self.native_threads = self._streams + 1 if self._is_native else 0
         self.preferred_batch = max(batch for batch in self._batches if batch <= _PREFERRED[precision])
         self._boards_kept = boards_kept(len(self._batches) * openvino_model_bytes(spec))
@@ -115,17 +116,17 @@ class OpenVinoBackend:
         _LOG.info("network %s on %s in %d streams, %d threads", spec.name, self.name, self._streams, threads)
 
     def prepare(self, width: int, height: int) -> None:
-        """Begin to compile for a board size in the background: small batches first, for an early first answer."""
+        """Start compiling for a board size in the background, small batches first, for an early first answer."""
         self._board_models(width, height)
 
     @property
     def boards(self) -> list[tuple[int, int]]:
-        """Width and height of the boards whose models are in memory, the one used longest ago first."""
+        """Width and height of the boards whose models are in memory, the least recently used first."""
         with self._lock:
             return list(self._models)
 
     def _board_models(self, width: int, height: int) -> dict[int, Future[Any]]:
-        """Return the models of a board size by batch; forget the boards used longest ago that no call waits for."""
+        """Return the models of a board size by batch; drop the least recently used boards that no call waits for."""
         size = (width, height)
         with self._lock:
             if size not in self._models:
@@ -139,13 +140,13 @@ class OpenVinoBackend:
             return self._models[size]
 
     def _forget(self, size: tuple[int, int]) -> None:
-        """Release the models of a board; no call may wait for one of them."""
+        """Release the models of a board size. No call may be waiting for one of them."""
         self._graphs.pop(size, None)
         for model in self._models.pop(size).values():
             model.cancel()
 
     def _model(self, batch: int, width: int, height: int) -> Any:
-        """Return a model when it is compiled. Raises what compiling it does."""
+        """Wait until a model is compiled and return it. Raises the errors of its compilation."""
         with self._lock:
             self._awaited[width, height] += 1
         try:
@@ -155,7 +156,7 @@ class OpenVinoBackend:
                 self._awaited[width, height] -= 1
 
     def _compile_next(self) -> None:
-        """Compile what is likely to be needed next: for the board asked for last, the smallest batch."""
+        """Compile the model that is likely to be needed next: the smallest batch for the board used last."""
         with self._lock:
             waiting = [
                 (size, batch, model)
@@ -173,7 +174,7 @@ class OpenVinoBackend:
             model.set_exception(error)
 
     def compile(self, batch: int, width: int, height: int) -> Any:
-        """Return the network for a board size and a batch. Models of one graph share its weights as they are."""
+        """Compile the network for a board size and a batch size. Models of one graph share its weights."""
         graph = self._graphs.pop((width, height), None) or self._build(width, height)
         model = self._compiled(graph.model, graph.precision, batch)
         if graph.rounding is not None:
@@ -188,7 +189,7 @@ class OpenVinoBackend:
         return model
 
     def _compiled(self, graph: Any, precision: Precision, batch: int, **properties: str) -> Any:
-        """Return a compiled model: one that kernels can call, where they can, unless it has properties of its own."""
+        """Compile a graph: for kernels if they can call it, unless `properties` are given."""
         graph.reshape({port.get_any_name(): [batch, *list(port.shape)[1:]] for port in graph.inputs})
         changed, properties = (
             properties,
@@ -201,7 +202,7 @@ class OpenVinoBackend:
         return model
 
     def _build(self, width: int, height: int) -> _Graph:
-        """Return the graph for a board size and some batch."""
+        """Build the graph for a board size, for some batch size."""
         model = build_model(self._spec, _ROWS, width, height)
         if self._precision != "int8" or min(width, height) < _SMALLEST_ROUNDED:
             return _Graph(model, self._precision)
@@ -216,7 +217,7 @@ class OpenVinoBackend:
         return _Graph(model, self._precision, None if self._is_wanted or rounding.loss is not None else rounding)
 
     def _build_instead(self, width: int, height: int, loss: Loss) -> _Graph:
-        """Return the graph in the fastest precision but int8."""
+        """Build the graph in the fastest precision other than int8."""
         precision = next(each for each in _by_speed(self._spec) if each != "int8" and each in precisions())
         _LOG.warning(
             "network %s is computed in %s on %dx%d: int8 would change winrates by %.3f, the policy by %.3f on average",
@@ -229,7 +230,7 @@ class OpenVinoBackend:
         return _Graph(build_model(self._spec, _ROWS, width, height), precision)
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
-        """Return some slots a stream. What is not compiled yet is waited for when it is needed."""
+        """Return the slots of a board size. `infer` waits for a model that is not compiled yet."""
         self.prepare(width, height)
         if (width, height) != self._size:
             self._slots = [self._slot(width, height) for _ in range(_SLOTS * self._streams)]
@@ -240,14 +241,14 @@ class OpenVinoBackend:
         return OpenVinoSlot(*slot_memory(self._spec, self._batches[-1], width, height))
 
     def infer(self, slot: Slot, count: int) -> None:
-        """Compute rows 0..count-1, and as many more as the next larger batch has."""
+        """Compute rows 0..count-1, padded to the next larger batch size that is compiled."""
         assert isinstance(slot, OpenVinoSlot)
         self._request_for(slot, self._batch_for(count)).infer()
 
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
-        """Return a slot of its own, and what computes its first rows, as `infer` does, without Python.
+        """Return a new slot and a closure that computes its first rows as `infer` does, without Python.
 
-        What is not compiled yet is waited for when it is needed.
+        The closure waits for a model that is not compiled yet.
         """
         slot, infer, size = self._slot(width, height), InferRequests(self._batches), (width, height)
 
@@ -255,7 +256,7 @@ class OpenVinoBackend:
             with self._lock:
                 self._awaited[size] -= 1
             request = None
-            # A failure is raised by `infer`, which the caller of the program calls then.
+            # If compiling failed, the closure fails, and the caller then gets the error from `infer`.
             if not model.cancelled() and model.exception() is None:
                 with suppress(RuntimeError):
                     request = _request(model.result(), slot, batch)
@@ -269,7 +270,7 @@ class OpenVinoBackend:
         return slot, infer
 
     def _request_for(self, slot: OpenVinoSlot, batch: int) -> Any:
-        """Return the request of a slot for a batch, as soon as the model for it is compiled."""
+        """Return the request of a slot for a batch size; wait until its model is compiled."""
         request = slot.requests.get(batch)
         if request is None:
             height, width = slot.planes.shape[2:]
@@ -280,7 +281,7 @@ class OpenVinoBackend:
         return next(each for each in self._batches if each >= count)
 
     def close(self) -> None:
-        """Stop compiling and release the models; the backend must not be used again."""
+        """Stop compiling and release the models. The backend cannot be used afterwards."""
         with self._lock:
             for size in list(self._models):
                 self._forget(size)
@@ -289,10 +290,10 @@ class OpenVinoBackend:
 
 
 def precisions() -> tuple[Precision, ...]:
-    """Return the precisions that this CPU computes in at full speed."""
+    """Return the precisions in which this CPU computes at full speed."""
     able = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     fast = tuple(precision for precision, name in _CAPABILITIES.items() if name in able)
-    # OpenVINO computes with bytes on every CPU, but without these instructions sums of two products overflow.
+    # OpenVINO supports int8 on every CPU, but without these instructions sums of two products overflow.
     return fast if BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
 
 
@@ -307,25 +308,23 @@ def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precis
 
 
 def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
-    """Return the precisions of which the first that the CPU computes in is taken.
-
-    Bytes are faster than bf16 and about as strong as fp32, see the README; but most of a transformer is computed in
-    fp32 beside them. On a Zen 5 int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times with
-    a transformer. Tiles of bf16 are taken to be faster than vectors of bytes; not measured.
-    """
+    """Return the precisions in order of preference; the first one that the CPU supports is used."""
+    # int8 is faster than bf16 and about as strong as fp32 (docs/performance.md), but of a transformer only a part is
+    # computed in int8. On a Zen 5, int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times
+    # with a transformer. AMX's bf16 is assumed to be faster than int8 by vectors; not measured.
     if attends(spec.blocks) or TILES in instruction_sets():
         return "bf16", "int8", "fp32"
     return "int8", "bf16", "fp32"
 
 
 def _batches(weights: int) -> tuple[int, ...]:
-    """Return the batches to compile for, smallest first; each holds the weights' bytes again, in its own order."""
+    """Return the batch sizes to compile, smallest first. Each model has a copy of the weights in its own layout."""
     batches = (1, 2, 4, _ROWS)
     return batches if (len(batches) + 1) * weights <= _WEIGHTS_MEMORY else (1, _ROWS)
 
 
 class _PythonRequest:
-    """A request as `engine.nets.openvino_graph.c_library.Request`, of a model that kernels cannot call."""
+    """A request of a model that kernels cannot call, with the interface of `c_library.Request`."""
 
     def __init__(self, model: Any, arrays: dict[str, Array]) -> None:
         self._request = model.create_infer_request()
@@ -333,12 +332,12 @@ class _PythonRequest:
             self._request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
 
     def infer(self) -> None:
-        """Compute in the memory that the request was made for."""
+        """Compute the request's rows in the memory of its slot."""
         self._request.start_async()
         self._request.wait()
 
 
 def _request(model: Any, slot: OpenVinoSlot, batch: int) -> Any:
-    """Return a request that reads and writes the first rows of a slot's own memory."""
+    """Create a request that reads and writes the first rows of a slot, without copies."""
     arrays = slot.arrays(batch)
     return model.request(arrays) if isinstance(model, NativeModel) else _PythonRequest(model, arrays)

@@ -1,10 +1,9 @@
-"""How a network is rounded to bytes on boards of one size, and what it loses by it.
+"""Measures the ranges for rounding a network to int8 on one board size, and the accuracy that it costs.
 
-Owns the comparison with what the network answers in fp32, and the folder where that is kept which took long to find
-out. A network's weights say little of how much of its numbers it can do without, so it is compared before it plays in
-int8, unless somebody asked for that. Rounding changes the winrates of these positions by 0.001 to 0.003 on average,
-and the policy by 0.0004 to 0.0016 (Kullback-Leibler divergence), with g170-b6c96, keima-b6c96 and zero9 on boards from
-7x7 to 19x19.
+The weights of a network do not show how well it tolerates rounding, so it is compared with fp32 before it plays in
+int8, unless int8 was given by the user. Results that took long are stored in a folder. Rounding changes the winrates of
+the compared positions by 0.001 to 0.003 on average, and the policy by 0.0004 to 0.0016 (Kullback-Leibler divergence),
+with g170-b6c96, keima-b6c96 and zero9 on boards from 7x7 to 19x19.
 """
 
 import hashlib
@@ -30,33 +29,33 @@ from weights.keras import DAMAGED_NPZ
 _LOG = logging.getLogger(__name__)
 _POLICY, _RESULT = OUTPUTS[:2]
 _COMPARED = slice(None, None, 4)
-"""Which of the positions are compared: they may take a call each, and consecutive ones are of one game."""
+"""The compared positions: every fourth, because each may take a call, and consecutive ones are from the same game."""
 MOST_LOST = 0.02
-"""Of winrates and of the policy, on average: several times what known networks lose."""
+"""Largest accepted mean loss of winrate and of policy: several times the loss of known networks."""
 WORTH_KEEPING = 1.0
-"""Seconds from which on what was found out is kept."""
+"""Minimum seconds of a measurement for its result to be stored."""
 MOST_FILES = 32
-"""How many files stay."""
+"""Number of files to keep."""
 _LOSS = "loss"
-"""The name of the loss in a file; ranges have their numbers."""
+"""Name of the loss in a file; the names of ranges are their numbers."""
 _VERSION = b"1"
-"""To be changed with what is measured and how."""
+"""To be changed when the measurement changes, so that old files are not used."""
 
 
 class Loss(NamedTuple):
-    """What rounding changes on average: winrates (0 to 1), and the policy (Kullback-Leibler divergence)."""
+    """Mean change by rounding: of winrates (0 to 1), and of the policy (Kullback-Leibler divergence)."""
 
     winrate: float
     policy: float
 
     @property
     def is_small(self) -> bool:
-        """Whether the network is worth its speed; numbers that are none are not small."""
+        """Whether the loss is acceptable; NaN is not."""
         return self.winrate <= MOST_LOST and self.policy <= MOST_LOST
 
 
 class Rounding:
-    """What rounding a model takes and costs: measured, or known from an earlier time.
+    """The ranges for rounding a model, and the loss by it: measured now, or read from a file.
 
     model: the network on boards of one size for some batch, not rounded.
     compile_exact: compiles a model to be computed in fp32, a call at a time. Raises what that does.
@@ -82,7 +81,7 @@ class Rounding:
         self.ranges, self.loss = known
 
     def _measure(self, model: Any, compile_exact: Callable[[Any], Any]) -> list[Range]:
-        """Compute all positions in fp32; return the ranges and note the answers."""
+        """Compute all positions in fp32; return the ranges and store the outputs."""
         start = time.perf_counter()
         calls = list(_calls(compile_exact(measured(model, and_answers=True)), self._inputs))
         if not all(np.isfinite(array).all() for call in calls for array in call):
@@ -116,20 +115,20 @@ class Rounding:
         return self.loss
 
     def _keep(self, ranges: list[Range], loss: Loss | None) -> None:
-        """Write what took long to find out, for the next time."""
+        """Store the results for later runs if they took long."""
         if self._file is not None and self._seconds >= WORTH_KEEPING:
             _write(self._file, ranges, loss)
 
 
 def loss_between(exact: Mapping[str, Array], rounded: Mapping[str, Array]) -> Loss:
-    """Return what the answers of a rounded network lack. Both: policy [rows, policies, moves], result [rows, 1..3]."""
+    """Return the loss of a rounded network's outputs, each policy [rows, policies, moves] and result [rows, 1..3]."""
     winrates = _winrates(exact[_RESULT]) - _winrates(rounded[_RESULT])
     before, after = (_log_softmax(answers[_POLICY][:, 0]) for answers in (exact, rounded))
     return Loss(float(np.abs(winrates).mean()), float((np.exp(before) * (before - after)).sum(axis=1).mean()))
 
 
 def _winrates(result: Array) -> NDArray[np.float64]:
-    """Return the chances to win of the side to move, a draw as half a win."""
+    """Return the winrates of the side to move, a draw as half a win."""
     value: NDArray[np.float64]
     if result.shape[1] == 1:
         value = np.tanh(result[:, 0].astype(np.float64))
@@ -140,7 +139,7 @@ def _winrates(result: Array) -> NDArray[np.float64]:
 
 
 def _log_softmax(logits: Array) -> NDArray[np.float64]:
-    """Return the logarithms of chances [rows, n]."""
+    """Return the logarithms of the softmax of logits [rows, n]."""
     shifted = logits - logits.max(axis=1, keepdims=True).astype(np.float64)
     chances: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return chances
@@ -162,7 +161,7 @@ def _by_name(model: Any, calls: list[list[Array]]) -> dict[str, Array]:
 
 
 def _file_of(model: Any, inputs: Mapping[str, Array]) -> Path | None:
-    """Return the file about a model and the inputs it is measured with, existing or not."""
+    """Return the path of the file for a model and its calibration inputs, or None if the user has no cache."""
     folder = user_cache()
     if folder is None:
         return None
@@ -177,7 +176,7 @@ def _file_of(model: Any, inputs: Mapping[str, Array]) -> Path | None:
 
 
 def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
-    """Write a file and remove the oldest ones, as far as that can be done."""
+    """Write a file and remove the oldest ones; errors are ignored."""
     arrays = {str(index): np.stack([each.lowest, each.largest, each.mean]) for index, each in enumerate(ranges)}
     if loss is not None:
         arrays[_LOSS] = np.array(loss)
@@ -192,7 +191,10 @@ def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
 
 
 def _read(file: Path | None, channels: Sequence[int]) -> tuple[list[Range], Loss | None] | None:
-    """Return what a file says of inputs of so many channels; None where there is none, or it is damaged and removed."""
+    """Read ranges and loss from a file; return None if there is no file, or it was damaged and removed.
+
+    channels: number of channels of each range, for checking.
+    """
     if file is None:
         return None
     try:
@@ -205,7 +207,7 @@ def _read(file: Path | None, channels: Sequence[int]) -> tuple[list[Range], Loss
     except FileNotFoundError:
         return None
     except DAMAGED_NPZ as error:
-        _LOG.warning("%s cannot be read, the network is measured again: %s", file, error)
+        _LOG.warning("%s is damaged, the network is measured again: %s", file, error)
         with suppress(OSError):
             file.unlink()
         return None

@@ -1,7 +1,7 @@
-"""Instructions that call a compiled kernel by its address, with arguments read from memory.
+"""Intrinsics that call a compiled kernel by its address, with arguments read from memory.
 
-A frame is an array of addresses, one for each argument; the argument there is written as cells of 8 bytes: an integer
-or a float as one cell, an array as its size, item size, address, shape and strides, a tuple as the cells of its parts.
+A frame is an array of addresses, one for each argument. An argument is stored in cells of 8 bytes: an integer or a
+float in one cell; an array as its size, item size, address, shape and strides; a tuple as the cells of its elements.
 """
 
 import struct
@@ -18,7 +18,7 @@ _INTEGER, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
 def cells(value: Any) -> Iterator[int]:
-    """Yield the cells of a value; `_loaded` writes the instructions that make the value of them again."""
+    """Yield the cells of a value; `_loaded` writes the instructions that read them."""
     if isinstance(value, np.ndarray):
         yield from (value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
     elif isinstance(value, tuple):
@@ -31,7 +31,7 @@ def cells(value: Any) -> Iterator[int]:
 
 
 def arguments_of(kinds: tuple[Any, ...]) -> Any:
-    """Return an intrinsic that reads the arguments in a frame as one tuple; kinds: their types."""
+    """Return an intrinsic that reads the arguments in a frame as one tuple. kinds: numba's types of the arguments."""
     result = types.BaseTuple.from_types(kinds)
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -47,7 +47,7 @@ def arguments_of(kinds: tuple[Any, ...]) -> Any:
 
 
 class _Cells:
-    """Writes instructions that read one cell after the other, from an address on."""
+    """Writes instructions that read consecutive cells from an address on."""
 
     def __init__(self, builder: Any, address: Any) -> None:
         self._builder, self._index = builder, 0
@@ -61,7 +61,7 @@ class _Cells:
 
 
 def _loaded(context: Any, builder: Any, kind: Any, source: _Cells) -> Any:
-    """Return the value of a type that was written as cells."""
+    """Write the instructions that read a value of numba's type `kind` from its cells; return the value."""
     if isinstance(kind, types.Array):
         array = context.make_array(kind)(context, builder)
         _, itemsize, data = (source.take() for _ in range(3))

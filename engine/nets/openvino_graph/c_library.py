@@ -1,6 +1,6 @@
-"""Models compiled and computed by OpenVINO's C interface, so that kernels compute them without Python.
+"""Compiles and computes models by OpenVINO's C interface, so that kernels can call them without Python.
 
-OpenVINO's wheels bring the library along, with the headers that document its functions (openvino/include/openvino/c).
+OpenVINO's wheels contain the library, and headers that document its functions (openvino/include/openvino/c).
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from engine.nets.openvino_graph.runtime import openvino
 
 _FILES = ("libopenvino_c.so*", "openvino_c.dll")
 _ELEMENTS = {"float32": 4, "uint8": 16}
-"""What ov_element_type_e calls types of numbers."""
+"""Values of ov_element_type_e by NumPy's names of types."""
 
 
 class _Shape(ctypes.Structure):
@@ -33,7 +33,7 @@ class _Shape(ctypes.Structure):
 
 @cache
 def _library() -> Any:
-    """Return the library, None if it is not installed."""
+    """Load the library; return None if it is not installed."""
     folder = Path(openvino.__file__).parent / "libs"
     file = next((file for name in _FILES for file in sorted(folder.glob(name))), None)
     if file is None:
@@ -49,14 +49,14 @@ def has_c_library() -> bool:
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """Call a function of the library. Raises RuntimeError when it fails."""
+    """Call a function of the library. Raises RuntimeError if it fails."""
     library = _library()
     if getattr(library, name)(*arguments) != 0:
         raise RuntimeError(f"OpenVINO, {name}: {(library.ov_get_last_err_msg() or b'').decode(errors='replace')}")
 
 
 class _Object:
-    """An object of the library. It is freed when nothing refers to it; what it reads from lives as long."""
+    """An object of the library, freed with its last reference. read_from: objects that it keeps alive."""
 
     def __init__(self, kind: str, handle: ctypes.c_void_p, *read_from: object) -> None:
         self.handle, self._read_from = handle, read_from
@@ -64,7 +64,7 @@ class _Object:
 
 
 def _tensor(array: NDArray[Any]) -> _Object:
-    """Return a tensor in the memory of an array."""
+    """Create a tensor that uses the memory of an array."""
     handle, sizes = ctypes.c_void_p(), (ctypes.c_int64 * array.ndim)(*array.shape)
     element, data = _ELEMENTS[array.dtype.name], ctypes.c_void_p(array.ctypes.data)
     _call("ov_tensor_create_from_host_ptr", element, _Shape(array.ndim, sizes), data, ctypes.byref(handle))
@@ -72,15 +72,15 @@ def _tensor(array: NDArray[Any]) -> _Object:
 
 
 class Request:
-    """Computes a model, in one thread at a time. address: of the request, for `InferRequests`."""
+    """A request that computes a model, in one thread at a time. address: the request's, for `InferRequests`."""
 
     def __init__(self, request: _Object) -> None:
         self._request = request
         self.address = request.handle.value or 0
 
     def infer(self) -> None:
-        """Compute in the memory that the request was made for. Raises RuntimeError."""
-        # OpenVINO's own threads compute: where callers did, two of them could get the same copy of the model.
+        """Compute the request's arrays. Raises RuntimeError."""
+        # In OpenVINO's own threads: if callers computed, two of them could get the same copy of the model.
         _call("ov_infer_request_start_async", self._request.handle)
         _call("ov_infer_request_wait", self._request.handle)
 
@@ -94,7 +94,7 @@ class NativeModel:
     def __init__(
         self, model: "openvino.Model", properties: Mapping[str, str], known: NDArray[np.uint8] | None = None
     ) -> None:
-        """Compile a model. known: weights of a model, which are used again if they are equal. Raises RuntimeError."""
+        """Compile a model. known: weights of an earlier model, shared if they are equal. Raises RuntimeError."""
         structure, self.weights = _serialized(model)
         if known is not None and np.array_equal(known, self.weights):
             self.weights = known
@@ -110,7 +110,7 @@ class NativeModel:
         self._compiled = _Object("compiled_model", compiled, self._core, graph)
 
     def request(self, arrays: Mapping[str, NDArray[np.float32]]) -> Request:
-        """Return a request that reads and writes these arrays, by the names of inputs and outputs."""
+        """Create a request that reads and writes these arrays, given by the names of inputs and outputs."""
         handle, tensors = ctypes.c_void_p(), {name: _tensor(array) for name, array in arrays.items()}
         _call("ov_compiled_model_create_infer_request", self._compiled.handle, ctypes.byref(handle))
         request = _Object("infer_request", handle, self._compiled, tensors)
@@ -131,10 +131,10 @@ def _serialized(model: "openvino.Model") -> tuple[bytes, NDArray[np.uint8]]:
 def infer_first_fitting(
     start: int, wait: int, batches: NDArray[np.int64], requests: NDArray[np.int64], count: int
 ) -> int:
-    """Compute by the request of the smallest batch that is not below `count`; return `count`, or FAILED.
+    """Run the request of the smallest batch of at least `count` rows; return `count`, or FAILED.
 
-    start, wait: addresses of the functions of the library that do so. batches: ascending, the last one at least
-    `count`. requests: their addresses; 0 until a model is compiled, which is waited for; negative if that failed.
+    start, wait: addresses of the library's functions. batches: ascending, the last one at least `count`. requests:
+    their addresses; 0 until the model is compiled, which is waited for; negative if compiling failed.
     """
     index = 0
     while batches[index] < count:
@@ -147,10 +147,10 @@ def infer_first_fitting(
 
 
 class InferRequests(Closure):
-    """Computes the first rows of a slot by requests for several batches."""
+    """A closure that computes the first rows of a slot by the request of the best batch size."""
 
     def __init__(self, batches: Sequence[int]) -> None:
-        """Make a closure that waits for the requests of these batches, which are ascending."""
+        """batches: the batch sizes, ascending. A call waits until `set_request` was called for its batch size."""
         library, self._batches, self._requests = _library(), list(batches), list[Request]()
         functions = library.ov_infer_request_start_async, library.ov_infer_request_wait
         addresses = (ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions)
@@ -158,7 +158,7 @@ class InferRequests(Closure):
         super().__init__(infer_first_fitting, *addresses, np.array(batches, dtype=np.int64), self._addresses)
 
     def set_request(self, batch: int, request: Request | None) -> None:
-        """Use a request for a batch from now on; None if there is none because its model could not be compiled."""
+        """Set the request of a batch size; None if its model could not be compiled."""
         if request is not None:
             self._requests.append(request)
         self._addresses[self._batches.index(batch)] = -1 if request is None else request.address

@@ -1,24 +1,22 @@
-"""A model's convolutions in eight bits: which ones, with what scales, and written so that they run as integers.
+"""Rounds a model's convolutions to int8, written so that OpenVINO computes them with integers.
 
-Owns what is rounded and how; knows no network and no positions. Besides convolutions it rounds the first products of
-feed forward blocks, as if they were convolutions of 1x1. A convolution sees u = round(x / scale) in
-0..255, with one scale for each of its input channels; the scales are multiplied into its weights, which are
-rounded to -127..127 with one step for each output channel. OpenVINO's CPU plugin recognizes the pattern and
-computes products of bytes, with the bias, the activation and the next rounding in the same kernel. Everything
-between the convolutions, the sums of the trunk above all, stays float32.
+Also rounds the first products of feed forward blocks, as if they were 1x1 convolutions. The input of a convolution is
+u = round(x / scale) in 0..255 with one scale for each input channel; the scales are multiplied into the weights, which
+are rounded to -127..127 with one step for each output channel. OpenVINO's CPU plugin recognizes this pattern and
+computes products of bytes, with the bias, the activation and the next rounding in the same kernel. Everything between
+the convolutions, above all the sums of the trunk, stays float32.
 
-Why so, by the mean error of g170-b6c96's winrate on 9x9: one scale for all channels 0.0065, scales that share
-the work of rounding between inputs and weights (Xiao et al. 2022, SmoothQuant) 0.0047, and 0.0042 when the mean
-of what the weights lose is put back; inputs clipped to 99.9 % of the numbers 0.041; the stem rounded likewise, too,
-0.0062; the heads' first layers rounded, too, 0.0002 more for a fiftieth more speed.
+The choices are by the mean error of g170-b6c96's winrate on 9x9: with one scale for all channels it is 0.0065; with
+scales that divide the rounding between inputs and weights (Xiao et al. 2022, SmoothQuant) 0.0047; with the mean loss of
+the weights added back 0.0042; with inputs clipped to 99.9 % of the values 0.041; with the stem rounded in the same way
+0.0062; with the first layers of the heads rounded 0.0002 more, for 2 % more speed.
 
-The stem sees planes of zeros and ones, so only its weights lose anything. They are written with two bytes each: the
-stem sees every plane twice, once as 0 or 255 and once as 0 or 2, and has the coarse byte of a weight for the one
-and the fine byte for the other. That is exact to 2^-14 of the largest weight.
+The inputs of the stem are planes of zeros and ones, so only its weights lose accuracy. They are stored in two bytes:
+the stem reads every plane twice, once as 0 or 255 with the coarse bytes of the weights, and once as 0 or 2 with the
+fine bytes. That is exact to 2^-14 of the largest weight.
 
-Of a transformer only the first products of feed forward are rounded. The winrate's mean error, the policy's
-Kullback-Leibler divergence and the speed in times that of fp32, with keima-t7c96, one thread of a Zen 5, positions of
-real games, tell why:
+In a transformer only the first products of feed forward blocks are rounded. Mean error of the winrate, Kullback-Leibler
+divergence of the policy, and speed relative to fp32, with keima-t7c96, one thread of a Zen 5, positions of real games:
 
     rounded                     9x9                      19x19
     first of feed forward       0.008   0.0018   1.22    0.007   0.0039   1.13
@@ -43,20 +41,20 @@ from engine.nets.spec import Array
 INPUT_STEPS = 255
 WEIGHT_STEPS = 127
 _INPUT, _CONVOLUTION, _PRODUCT = "Parameter", "Convolution", "MatMul"
-"""The types of what the stem sees, of convolutions and of products of rows."""
+"""OpenVINO's types of the nodes for inputs, convolutions and products of rows."""
 _COARSE, _FINE = 255, 2
-"""What a stone is for the coarse and for the fine byte of a weight."""
+"""Value of a stone in the planes for the coarse and for the fine bytes of weights."""
 _FEWEST_OUTPUTS = 8
-"""Convolutions with fewer channels out are the last ones of heads."""
+"""Convolutions with fewer output channels are the last ones of heads, which are not rounded."""
 _MARGIN = 1.5
-"""How far beyond what was seen inputs may go before they are clipped."""
+"""Inputs are clipped beyond this multiple of the measured range."""
 _SMALLEST = 1e-3
-"""Channels that were never seen, or have no weights, count as if they reached this share of the largest."""
+"""Smallest range of a channel, as a share of the largest one: for channels that were 0 or have no weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """What was seen of the channels of a convolution's input: each [channels] float32."""
+    """The measured range of a convolution's input: each [channels] float32."""
 
     lowest: Array
     largest: Array
@@ -64,9 +62,9 @@ class Range:
 
 
 class _Site(NamedTuple):
-    """Numbers to be rounded, and the convolutions, or products of rows, that see them.
+    """A node whose values are rounded, and the convolutions, or products of rows, that read it.
 
-    is_input: whether they are the network's planes.
+    is_input: whether it is the network's planes.
     """
 
     source: Node
@@ -75,21 +73,20 @@ class _Site(NamedTuple):
 
     @property
     def channels(self) -> int:
-        """The axis of the channels: 1 of points [B, channels, H, W], 2 of rows [B, area, channels]."""
+        """The axis of the channels: 1 for points [B, channels, H, W], 2 for rows [B, area, channels]."""
         return 1 if len(self.source.get_shape()) == 4 else 2
 
     def per_channel(self, array: Array) -> Node:
-        """Return a number for each channel as a constant that fits what is seen, and what comes of it."""
+        """Return a number for each channel as a constant that broadcasts with the node and with its convolutions."""
         shape = [1] * len(self.source.get_shape())
         shape[self.channels] = -1
         return constant(array.reshape(shape))
 
 
 def measured(model: "openvino.Model", *, and_answers: bool = False) -> "openvino.Model":
-    """Return a model of the same inputs whose outputs [3, channels] are the range of every input to round.
+    """Return a model whose outputs [3, channels] are the ranges of all nodes to round, in the order of `quantize`.
 
-    Their order is that of `quantize`; the rows are lowest, largest and mean, over all points of a batch.
-    and_answers: let the model's own outputs follow.
+    The rows are lowest, largest and mean, over all points of a batch. and_answers: append the model's own outputs.
     """
     clone = model.clone()
     ranges = []
@@ -103,18 +100,18 @@ def measured(model: "openvino.Model", *, and_answers: bool = False) -> "openvino
 
 
 def channels_to_round(model: "openvino.Model") -> list[int]:
-    """Return how many channels each input to round has, in the order of `quantize`."""
+    """Return the number of channels of each node to round, in the order of `quantize`."""
     return [site.source.get_shape()[site.channels] for site in _sites(model)]
 
 
 def combined(batches: Sequence[Sequence[Array]]) -> list[Range]:
-    """Return the ranges of what `measured` said of several batches of the same size."""
+    """Combine the outputs of `measured` for several batches of the same size into ranges."""
     together = [np.stack(each) for each in zip(*batches, strict=True)]
     return [Range(each[:, 0].min(axis=0), each[:, 1].max(axis=0), each[:, 2].mean(axis=0)) for each in together]
 
 
 def quantize(model: "openvino.Model", ranges: Sequence[Range]) -> None:
-    """Round the convolutions of a model, the ranges of whose inputs were measured, in place."""
+    """Round the convolutions of a model in place. ranges: of their inputs, as measured."""
     for site, seen in zip(_sites(model), ranges, strict=True):
         if site.is_input:
             _quantize_stem(site, seen)
@@ -138,7 +135,7 @@ def quantize(model: "openvino.Model", ranges: Sequence[Range]) -> None:
 
 
 def _quantize_stem(site: _Site, seen: Range) -> None:
-    """Round the convolutions of planes within 0 and 1; others stay as they are."""
+    """Round the convolutions of planes with values in [0, 1]; others are not changed."""
     if seen.lowest.min() < 0.0 or seen.largest.max() > 1.0:
         return
     planes = len(seen.mean)
@@ -161,7 +158,7 @@ def two_byte_weights(weight: Array) -> tuple[np.ndarray, Array]:
 
 
 def channel_scale(seen: Range, weights: Sequence[Array]) -> Array:
-    """Return the scale of each channel, such that inputs and weights, as they are rounded, reach equally far."""
+    """Return the scale of each channel that gives inputs and weights equal ranges (SmoothQuant)."""
     reached = np.maximum(np.abs(seen.lowest), np.abs(seen.largest)) * _MARGIN
     weight = np.max([np.abs(each).max(axis=(0, 2, 3)) for each in weights], axis=0)
     inputs, factors = (np.maximum(each, max(_SMALLEST * each.max(), 1e-6)) for each in (reached, weight))
@@ -170,10 +167,8 @@ def channel_scale(seen: Range, weights: Sequence[Array]) -> Array:
 
 
 def bounds(seen: Range, scale: Array) -> tuple[float, float]:
-    """Return the numbers, in units of the scales, that step 0 and step 255 stand for; 0 is exactly a step.
-
-    So the points around the board, which are 0, are no error.
-    """
+    """Return the values of step 0 and step 255, in units of the scales; the value 0 is exactly a step."""
+    # So the zeros around the board have no rounding error.
     low = min(0.0, float((seen.lowest / scale).min())) * _MARGIN
     high = max(float((seen.largest / scale).max()) * _MARGIN, 1e-6)
     zero = round(-low / (high - low) * INPUT_STEPS)
@@ -182,13 +177,13 @@ def bounds(seen: Range, scale: Array) -> tuple[float, float]:
 
 
 def rounded_weights(weight: Array) -> tuple[np.ndarray, Array]:
-    """Return weights [out, in, ky, kx] as int8 and the step [out, 1, 1, 1] to multiply them with."""
+    """Round weights [out, in, ky, kx] to int8; return them and the step [out, 1, 1, 1] to multiply them with."""
     step = np.maximum(np.abs(weight).max(axis=(1, 2, 3), keepdims=True), 1e-12) / WEIGHT_STEPS
     return np.rint(weight / step).astype(np.int8), step.astype(np.float32)
 
 
 def _sites(model: "openvino.Model") -> list[_Site]:
-    """Return what is to be rounded, in the order of the model."""
+    """Return the nodes to round, in the order of the model."""
     sites: dict[tuple[str, int], _Site] = {}
     for convolution in model.get_ordered_ops():
         if convolution.get_type_name() in (_CONVOLUTION, _PRODUCT) and _is_rounded(convolution):
@@ -205,18 +200,18 @@ def _is_rounded(convolution: Node) -> bool:
     seen = convolution.input(0).get_source_output().get_node().get_friendly_name()
     if convolution.get_type_name() == _PRODUCT:
         return bool(seen.startswith(WIDENED))
-    # The heads see the trunk's output: little work, and errors count for more.
+    # Not the heads' first layers, which read the trunk's output: they are little work, and errors count more there.
     return bool(seen != TRUNK) and _weights_of(convolution).shape[0] >= _FEWEST_OUTPUTS
 
 
 def _weights_of(convolution: Node) -> Array:
-    """Return [out, in, ky, kx]."""
+    """Return the weights of a convolution as [out, in, ky, kx]; those of a product as [out, in, 1, 1]."""
     weights = np.array(convolution.input(1).get_source_output().get_node().data, dtype=np.float32)
     return weights.T[:, :, None, None] if convolution.get_type_name() == _PRODUCT else weights
 
 
 def _replace_weights(convolution: Node, steps: np.ndarray, step: Array) -> None:
-    """Give a convolution the weights steps * step; steps: [out, in, ky, kx] int8; step: [out, 1, 1, 1]."""
+    """Replace the weights of a convolution by steps * step. steps: [out, in, ky, kx] int8. step: [out, 1, 1, 1]."""
     if convolution.get_type_name() == _PRODUCT:
         steps, step = np.ascontiguousarray(steps[:, :, 0, 0].T), step.ravel()
     weights = ops.multiply(ops.convert(ops.constant(steps), "f32"), constant(step))
