@@ -142,7 +142,8 @@ class _Board:
         self.encoding = new_lock()
         self.encoder_scratch = encoder.new_scratch(width, height)
         self.scratch = np.empty(width * height, dtype=np.float32)
-        # With metadata the encoder's part of a row is not contiguous, and kernels take contiguous arrays only.
+        # With metadata the encoder's part of a row of globals is not contiguous, and kernels take contiguous arrays
+        # only.
         self.globals = np.zeros((self.rows, spec.globals), dtype=np.float32)
         self._free: SimpleQueue[Slot] = SimpleQueue()
         for slot in slots:
@@ -233,6 +234,7 @@ class NetworkEvaluator:
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
         board = self._board_of(positions.width, positions.height)
+        # One iterator for all threads: each takes the next part when it is free, so that a slow part delays no other.
         parts = iter(range(0, count, board.rows))
         helpers = min(-(-count // board.rows), self._backend.parallel) - 1
         work = partial(self._evaluate_parts, board, positions, count, out, parts)

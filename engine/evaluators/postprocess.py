@@ -154,6 +154,8 @@ def write_policy(
     `reading.temperature`. legal: [B, area + 1], at least one True in each row.
     """
     _legal_logits(logits, reading, optimism, legal, symmetry, first, count, policy)
+    # In a kernel although NumPy's exp on whole rows is faster (94 us instead of 313 for 16 positions on 19x19, when it
+    # was measured): programs run without Python.
     for row in range(first, first + count):
         for move in range(policy.shape[1]):
             policy[row, move] = math.exp(policy[row, move])

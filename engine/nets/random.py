@@ -202,6 +202,7 @@ class _Layers:
         )
 
     def pool_block(self, channels: int, blocks: int) -> GlobalPoolBlock:
+        # Not more work than another block: a third of the channels is pooled instead of passed on.
         pooled = max(1, channels // 3)
         regular = max(1, channels - pooled)
         return GlobalPoolBlock(

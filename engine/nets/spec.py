@@ -260,6 +260,7 @@ def validate(spec: NetSpec) -> NetSpec:
     for path, array in tensors(spec):
         if array.dtype != np.float32:
             raise WeightsError("bad type", layer=path, expected="float32", got=array.dtype)
+        # Infinite or undefined weights of a damaged file would otherwise show only as NaN in a game.
         if not np.isfinite(array).all():
             index = int(np.flatnonzero(~np.isfinite(array))[0])
             raise WeightsError(f"value {index} is not finite", layer=path, got=float(array.flat[index]))

@@ -1,7 +1,8 @@
 """The step of every search, of one tree or many: back up an evaluated batch and collect the next one.
 
 Arrays of trees, root positions and parameters have one more axis in front, that of the trees: one call serves hundreds
-of trees, because passing the arrays of each tree would cost more than a walk. A worker is a thread with a batch. If
+of trees, because passing the arrays of each tree would take longer (90 us) than a leaf (36 us on 9x9). A worker is a
+thread with a batch. If
 kernels can call the evaluator, `run_worker` searches without Python; only there closures and the CPU's clock are used,
 which not every machine supports.
 """
@@ -203,6 +204,7 @@ def collect_rows(
         worker.status[place] = REACHED
         ended = 0
         while tree.nodes[ROOT].visits + numbers.in_flight < numbers.visits:
+            # Near the end of a game nearly all playouts end with it, and a batch might never get a leaf.
             if ended > _MOST_ENDED:
                 worker.status[place] = GOING
                 break

@@ -226,6 +226,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
     tree, mover = search.tree, int(search.tree.nodes[ROOT]["to_play"])
     child = int(table.child[edge])
     node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
+    # Variations are followed by a kernel: an analysis has one for each move, several times a second.
     line = np.zeros((3, 1 + wanted.pv_length), dtype=np.int64)
     line[:, 0] = table.vertex[edge], node["visits"], table.visits[edge]
     length = follow_line(tree, child, line)

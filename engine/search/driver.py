@@ -94,6 +94,7 @@ class Driver:
     @contextmanager
     def holding(self) -> Iterator[None]:
         """Hold the lock of the tree."""
+        # Python workers wait for the condition without using a core; kernels can only spin.
         with holding(self._lock) if self.is_native else self._changed:
             yield
 
@@ -139,6 +140,7 @@ class Driver:
                     self._start(works)
             if self._has_been_over:
                 return True
+            # Only here, where no evaluation is in flight: pruning renumbers the nodes.
             if self._tree.counters[IS_FULL]:
                 make_room(self._tree)
             idle = 0 if self._progress() > before else idle + 1

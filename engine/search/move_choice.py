@@ -138,6 +138,7 @@ def choose_vertex(
         return PASS
     if temperature <= 0:
         return int(vertices[np.lexsort((ties, weights))[-1]])
+    # Relative to the largest logit, so that low temperatures do not overflow.
     logits = np.log(np.where(weights > 0, weights, 1.0)) / temperature
     chances = np.where(weights > 0, np.exp(logits - logits[weights > 0].max()), 0.0)
     return int(generator.choice(vertices, p=chances / chances.sum()))

@@ -108,9 +108,11 @@ class Search:
         """
         if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
             self._allocate(game)
+        # The scores of finished games in the tree depend on it.
         if self._has_doubted != self.doubts_counts and not game.rules.is_area:
             self.forget()
         self._has_doubted = self.doubts_counts
+        # Evaluations that were given up may still write into the workers' batches.
         self.driver.wait()
         self._restore_priors()
         self.mirrored = mirrored_moves(game, color, legal) if self._prunes_mirrors(avoid) else {}
@@ -304,6 +306,7 @@ class Search:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         area, attributes, record = self.tree.edge_vertex.shape[1] - 1, self._evaluator.attributes, self._records[0]
         write_params(record, self.params, area, expected_score, has_details=attributes.has_details)
+        # Each search of a game needs other random numbers, and the same ones in every run with this seed.
         record["seed"] = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
         record["generator"] = 2 * record["seed"] + 1
         turns = self.params.random_symmetries and attributes.has_symmetries

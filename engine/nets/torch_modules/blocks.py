@@ -133,6 +133,7 @@ class _Attention(Fusible):
         if self.rope is not None:
             angles = _angles(self.rope, height, width)
             query, key = _turned(query, angles.repeat_interleave(group, dim=1)), _turned(key, angles)
+        # Shared heads are repeated, because the attention function takes equal numbers of heads.
         key, value = key.repeat_interleave(group, dim=2), value.repeat_interleave(group, dim=2)
         heads = (each.transpose(1, 2) for each in (query, key, value))  # [B, heads, area, width of one]
         mixed = nn.functional.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)

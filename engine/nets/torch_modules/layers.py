@@ -48,6 +48,7 @@ class TorchRmsNorm(nn.Module):
 
     def forward(self, points: Tensor) -> Tensor:
         """Normalize points [B, channels, H, W]."""
+        # Squares of bf16 or fp16 numbers lose too many digits, or overflow.
         x = points.float()
         x = x * torch.rsqrt(x.square().mean(dim=self.dimensions, keepdim=True) + self.epsilon)
         x = x * self.weight[:, None, None]
