@@ -51,7 +51,7 @@ def test_other_architectures_are_refused(files: list[Path], tmp_path: Path) -> N
     wide, boards = tmp_path / "wide.safetensors", tmp_path / "boards.safetensors"
     native.write(random_spec(2, 16, ENCODERS["katago-v7"], 1), wide)
     native.write(replace(load(files[1]), board_sizes=(9, 9)), boards)
-    for other, reason in ((wide, "blocks.0.conv1.weight"), (boards, "differ in more than their numbers")):
+    for other, reason in ((wide, "blocks.0.conv1.weight"), (boards, "have different architectures")):
         result = invoke(tmp_path / "out.safetensors", files[0], other)
         assert result.exit_code == 1
         assert reason in result.output

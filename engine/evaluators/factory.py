@@ -83,9 +83,9 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
 
 
 def profiled_evaluator(spec: NetSpec, computing: Computing, profile: str | None = None) -> Evaluator:
-    """Return the evaluator of a network that imitates whom the profile says, if it imitates anybody.
+    """Create the evaluator of a network; a human network imitates the players of the profile.
 
-    Raises GoError where it cannot be computed as asked, or the profile does not fit.
+    Raises GoError if backend or precision do not support it, or the profile does not fit.
     """
     check_profile(spec, profile)
     return _profiled(make_evaluator(spec, computing), profile)

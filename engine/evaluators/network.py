@@ -126,11 +126,9 @@ class NativeBackend(Backend, Protocol):
 
 
 class _Board:
-    """What the calls for one board size share: the slots that no call uses, and the encoder.
+    """What the calls for one board size share: free slots, the encoder's memory, and the interpretation of outputs.
 
-    reading: see `engine.evaluators.postprocess`. encoding: held by the call that encodes. All calls share one
-    encoder's memory of earlier boards, which saves more time than encoding side by side would: most positions
-    are children of a position that another call has encoded.
+    reading: see `engine.evaluators.postprocess`. encoding: the lock of the encoder's memory.
     """
 
     def __init__(
@@ -139,6 +137,8 @@ class _Board:
         self.size, self.rows = (width, height), len(slots[0].planes)
         table = symmetry_table(width, height)
         self.reading = Reading(meaning_of(spec), table, spec.policy.optimistic, float(temperature))
+        # One memory for all calls, behind a lock: it remembers the ladders of earlier boards, and most positions are
+        # children of a position that another call has encoded. That saves more time than encoding in parallel.
         self.encoding = new_lock()
         self.encoder_scratch = encoder.new_scratch(width, height)
         self.scratch = np.empty(width * height, dtype=np.float32)
@@ -150,23 +150,22 @@ class _Board:
             self._free.put(slot)
 
     def take(self) -> Slot:
-        """Return a slot that nobody uses, as soon as there is one."""
+        """Wait for a free slot and take it."""
         return self._free.get()
 
     def give_back(self, slot: Slot) -> None:
-        """Let another call have a slot."""
+        """Return a slot for other calls."""
         self._free.put(slot)
 
 
 class NetworkEvaluator:
-    """Evaluates one network by one backend.
+    """Evaluates positions with one network on one backend.
 
-    A call is divided by the rows of a slot, and its parts are computed side by side. How, depends on nothing but its
-    size, so that the last bit of an answer does not depend on other calls.
+    A call is divided into parts of a slot's rows, which are computed in parallel. The division depends only on the size
+    of the call, so that results are equal to the last bit whatever other calls there are.
 
-    temperature: divides the policy's logits; above 0.
-    encode_seconds: time spent encoding since the evaluator was made.
-    Raises WeightsError when the network does not fit its encoder.
+    temperature: divisor of the policy's logits, above 0. encode_seconds: total time of encoding.
+    Raises WeightsError if the network does not fit its encoder.
     """
 
     def __init__(self, spec: NetSpec, backend: Backend, *, temperature: float = 1.0) -> None:
@@ -193,12 +192,12 @@ class NetworkEvaluator:
         self._lock = threading.Lock()
 
     def prepare(self, width: int, height: int) -> None:
-        """Begin to compile for a board size, in the background. Raises WeightsError if the network is not for it."""
+        """Start compiling for a board size in the background. Raises WeightsError for an unsupported size."""
         check_board(self._spec, width, height)
         self._backend.prepare(width, height)
 
     def _board_of(self, width: int, height: int) -> _Board:
-        """Return what calls of a board size share."""
+        """Return the shared state of the calls for a board size."""
         with self._lock:
             board = self._board
             if board is None or board.size != (width, height):
@@ -208,7 +207,7 @@ class NetworkEvaluator:
             return board
 
     def program(self, positions: PositionBatch, out: Evaluation) -> Program:
-        """Return what evaluates the first rows without Python, see `program_of`. Raises as `evaluate`."""
+        """Return a program that evaluates the first rows without Python, see `program_of`. Raises as `evaluate`."""
         make, backend = self._encoder.closure, self._backend
         assert make is not None and isinstance(backend, NativeBackend)
         width, height = positions.width, positions.height
@@ -226,10 +225,10 @@ class NetworkEvaluator:
         return Program(steps, len(slot.planes))
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, in parallel where they are more than a slot has.
+        """Write the evaluation of rows 0..count-1, in parallel if they do not fit into one slot.
 
-        Raises ValueError when count exceeds `max_batch`, WeightsError on a board size that the network is
-        not for, without the players' metadata that it needs, and when it answers with NaN or infinity.
+        Raises ValueError if count exceeds `max_batch`, and WeightsError if the network does not support the board size,
+        lacks the metadata that it needs, or computes NaN or infinity.
         """
         if count > self.attributes.max_batch:
             raise ValueError(f"{count} positions exceed the batch of {self.attributes.max_batch}")
@@ -249,7 +248,7 @@ class NetworkEvaluator:
     def _evaluate_parts(
         self, board: _Board, positions: PositionBatch, count: int, out: Evaluation, parts: Iterator[int]
     ) -> None:
-        """Evaluate the parts of a call that begin at these rows, which other threads take from, too."""
+        """Evaluate parts of a call. parts: iterator over their first rows, shared with other threads."""
         for first in parts:
             rows = min(board.rows, count - first)
             slot = board.take()
@@ -276,11 +275,11 @@ class NetworkEvaluator:
             self.encode_seconds += time.perf_counter() - start
 
     def _write_profile(self, positions: PositionBatch, rows: int, globals_: Array, slot: Slot) -> None:
-        """Write the globals of a network that imitates people: the encoder's, and who is to move."""
+        """Write the globals of a human network: the encoder's, then the metadata for the side to move."""
         profile, metadata = positions.metadata, self._spec.metadata
         if profile is None or profile.shape[1] != metadata:
             raise WeightsError(
-                f"network {self._spec.name} imitates people and must be told whom",
+                f"network {self._spec.name} imitates people and needs a profile",
                 expected=f"{metadata} numbers about the players",
                 got=None if profile is None else profile.shape[1],
             )
@@ -290,20 +289,20 @@ class NetworkEvaluator:
     def _write(
         self, board: _Board, positions: PositionBatch, raw: RawOutputs, first: int, rows: int, out: Evaluation
     ) -> bool:
-        """Write the evaluation of rows first..first+rows-1; return True if the network's numbers are finite."""
+        """Write the evaluation of rows first..first+rows-1; return whether the network's outputs are finite."""
         third = counts_no_result(self._spec, positions.rules)
         asked = positions.optimism, positions.legal, positions.symmetry, positions.to_play
         answers = out.policy, out.value, out.score, out.ownership, out.details
         return write_evaluation(*raw, board.reading, third, *asked, first, *answers, rows) != FAILED
 
     def close(self) -> None:
-        """Free the backend; the evaluator must not be used again."""
+        """Close the backend. The evaluator cannot be used afterwards."""
         self._helpers.shutdown()
         self._backend.close()
 
 
 def _from_row(positions: PositionBatch, first: int) -> PositionBatch:
-    """Return a view of the positions from a row on."""
+    """Return a view of the positions from row `first` on."""
     view = copy.copy(positions)
     view.capacity = positions.capacity - first
     for name, value in vars(positions).items():
@@ -313,10 +312,10 @@ def _from_row(positions: PositionBatch, first: int) -> PositionBatch:
 
 
 def encoder_for(spec: NetSpec) -> Encoder:
-    """Return the encoder a network was made for.
+    """Return the encoder of a network.
 
-    Raises WeightsError when the network is inconsistent, when there is no encoder of that name, or
-    when its numbers of planes and globals differ from the network's.
+    Raises WeightsError if the network is inconsistent, if there is no encoder of that name, or if its numbers of planes
+    and globals differ from the network's.
     """
     validate(spec)
     encoder = ENCODERS.get(spec.encoder)
@@ -339,11 +338,11 @@ def encoder_for(spec: NetSpec) -> Encoder:
 
 
 def check_board(spec: NetSpec, width: int, height: int) -> None:
-    """Raise WeightsError unless the network was made for boards of this size."""
+    """Raise WeightsError unless the network supports boards of this size."""
     smallest, largest = spec.board_sizes
     if not (smallest <= min(width, height) and max(width, height) <= largest):
         raise WeightsError(
-            f"network {spec.name} knows no such board",
+            f"network {spec.name} does not support this board",
             expected=f"sides of {smallest} to {largest}",
             got=f"{width}x{height}",
         )

@@ -187,7 +187,7 @@ def test_who_plays_counts_and_must_be_said() -> None:
     evaluator.evaluate(positions, 2, second)
     assert (np.abs(first.policy - second.policy).max(axis=1) > 1e-4).all()
     positions.metadata = None
-    with pytest.raises(WeightsError, match="must be told whom, expected 192 numbers"):
+    with pytest.raises(WeightsError, match="needs a profile, expected 192 numbers"):
         evaluator.evaluate(positions, 2, second)
 
 

@@ -147,7 +147,7 @@ def test_a_board_that_the_network_does_not_know_is_a_plain_error() -> None:
 
     class Refusing(FixedEvaluator):
         def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-            raise WeightsError("network small knows no such board", expected="sides of 19", got="3x3")
+            raise WeightsError("network small does not support this board", expected="sides of 19", got="3x3")
 
     reply = ask(session(Refusing()), "kata-raw-nn 0")
-    assert reply == "? network small knows no such board, expected sides of 19, got 3x3"
+    assert reply == "? network small does not support this board, expected sides of 19, got 3x3"

@@ -1,1 +1,1 @@
-"""Network files from the user's side: what one is, whether it computes what it should, other formats of it."""
+"""`keima net`: describes, checks, converts and averages network files."""

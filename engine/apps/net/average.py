@@ -1,8 +1,8 @@
-"""`keima net average`: one network whose every number is a weighted mean of those of several.
+"""`keima net average`: averages the weights of several networks of the same architecture.
 
-Of snapshots of one training run the mean is steadier than each; between a network and what it was tuned to on a few
-data, it keeps what the few data do not show (M. Wortsman et al., "Robust fine-tuning of zero-shot models", 2022).
-Networks that were trained apart have nothing in common that could be averaged.
+The mean of snapshots of one training run is often better than each of them; the mean of a network and a fine-tuned
+version of it keeps abilities that the few data of the fine-tuning do not contain (M. Wortsman et al., "Robust
+fine-tuning of zero-shot models", 2022). Networks that were trained separately cannot be averaged.
 """
 
 import math
@@ -23,14 +23,14 @@ from weights.architecture import from_json, to_json
 from weights.registry import load
 
 _OWN = ("name", "provenance", "format", "version")
-"""What networks of one architecture may differ in."""
+"""Fields in which networks of the same architecture may differ."""
 
 
 def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> NetSpec:
-    """Return the network of weighted means.
+    """Return the network with the weighted means of all weights.
 
-    shares: as many as networks, in proportion. Raises WeightsError on architectures that differ, GoError on shares
-    that are not positive.
+    shares: the proportion of each network. Raises WeightsError if architectures differ, GoError for shares that are not
+    positive.
     """
     if len(shares) != len(networks) or not all(share > 0 for share in shares) or not sum(shares) < math.inf:
         raise GoError(f"expected {len(networks)} shares above 0 of a finite sum, got {' '.join(map(str, shares))}")
@@ -40,7 +40,7 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
             odd = [path for path in parts[0].keys() | arrays.keys() if _shape(parts[0], path) != _shape(arrays, path)]
             place = min(odd, default="net")
             raise WeightsError(
-                f"{first.name} and {other.name} differ in more than their numbers",
+                f"{first.name} and {other.name} have different architectures",
                 layer=place,
                 expected=_shape(parts[0], place),
                 got=_shape(arrays, place),
@@ -57,7 +57,7 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
 
 
 def _architecture(spec: NetSpec) -> object:
-    """Return all of a network but its numbers and what is its own."""
+    """Return a network's description without its weights and the fields in `_OWN`."""
     return {key: value for key, value in to_json(spec).items() if key not in _OWN}
 
 

@@ -1,7 +1,7 @@
-"""Positions that every trained network must understand: swapped planes, signs of komi and turned boards show here.
+"""Canary positions, which every trained network must understand; they find swapped planes, wrong signs and symmetries.
 
-Bounds are wide, so that small networks pass. What no training is needed for (symmetry, exchanged
-colors) is asked to be exact.
+Tolerances are wide, so that small networks pass. Properties that need no training (symmetry, exchanged colors) must
+hold exactly.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ _EVEN, _EVEN_LEAD = (0.1, 0.9), 8.0
 _WON, _WON_LEAD = 0.9, 15.0
 _FOUND = 0.3
 _STEADY = 0.25
-"""Winrate that turning the board may make for a network that was not trained on symmetries."""
+"""Largest change of the winrate by a symmetry, for a network that was not trained on symmetries."""
 _EXACT, _ROUGH = 1e-4, 0.03
-"""What equal inputs may differ by in fp32, and in 16 bits, where a row may be rounded with others."""
+"""Largest difference for equal inputs in fp32, and in 16 bits, where rounding may depend on the other rows."""
 _COLORBLIND = ("katago", "liberties", "oneplane")
-"""Encoders whose inputs do not show the colors of the sides."""
+"""Prefixes of encoders whose inputs do not contain the color of the side to move."""
 _RACE_BLACK = "A4 B4 C4 D4 E4 A2 B2 C2 D2 E2 G3"
 _RACE_WHITE = "A3 B3 C3 D3 E3 A1 B1 C1 D1 E1 F1 G1 G2"
 _RACE_POINT = "F3"
@@ -40,7 +40,7 @@ _RACE_POINT = "F3"
 
 @dataclass(frozen=True)
 class Finding:
-    """What one canary showed. text: the numbers behind it."""
+    """The result of one canary. text: the measured numbers."""
 
     name: str
     passed: bool
@@ -93,7 +93,7 @@ def capturing_race(side: int) -> Setup:
 
 
 def canaries(network: RawNetwork, spec: NetSpec) -> Iterator[Finding]:
-    """Yield what each canary shows on each board size."""
+    """Yield the result of each canary on each board size."""
     rounding = _EXACT if network.facts.precision == "fp32" else _ROUGH
     for side in sides_of(spec):
         asker = _Asker(network, side, rounding)
@@ -109,7 +109,7 @@ def canaries(network: RawNetwork, spec: NetSpec) -> Iterator[Finding]:
 
 
 class _Asker:
-    """Asks one network on one board size."""
+    """Runs the canaries of one network on one board size."""
 
     def __init__(self, network: RawNetwork, side: int, rounding: float) -> None:
         self._network, self._side, self._rounding = network, side, rounding
@@ -148,7 +148,7 @@ class _Asker:
             yield self._finding(f"{_NAMES[setup.to_play]} takes at {_RACE_POINT}", passed, text)
 
     def turned_start(self) -> Finding:
-        """On a board that looks the same from everywhere, turning the board turns the policy."""
+        """Check that on the empty board a symmetry of the input gives the same symmetry of the policy."""
         setup = empty_board(self._side)
         straight = self._ask(setup).policy
         off = max(

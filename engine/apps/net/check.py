@@ -1,7 +1,7 @@
-"""`keima net check`: does a network compute what it should, here, with this backend and precision?
+"""`keima net check`: checks that a network is computed correctly on this machine, with a backend and precision.
 
-Three questions, each answered in lines: does it understand positions that every network must
-understand; does it say what its own engine said (golden files); do all backends agree.
+Three checks: it understands the canary positions; its outputs are those of its own engine (golden files); and they are
+those of the reference backend.
 """
 
 import sys
@@ -51,7 +51,7 @@ def cli_check(
     positions: bool = True,
     stdout: IO[str] | None = None,
 ) -> int:
-    """Check a network and return the exit status: 0, or 1 if anything is not as it should be.
+    """Check a network and return the exit status: 0, or 1 if a check failed.
 
     golden: files of golden records. positions: also the canary positions and the other backends.
     Raises GoError, also where there is nothing to check, WeightsError, OSError.

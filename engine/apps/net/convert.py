@@ -1,4 +1,4 @@
-"""`keima net convert`: a network in another format, read back and compared before it counts as written."""
+"""`keima net convert`: writes a network in another format, reads it back and compares it."""
 
 import os
 import sys
@@ -83,7 +83,7 @@ def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
 
 
 def _kind_of(path: Path) -> str:
-    """Return the format that a file's name asks for."""
+    """Return the format for the suffix of a file name."""
     for suffix, kind in _SUFFIXES.items():
         if path.name.endswith(suffix):
             return kind
@@ -92,7 +92,7 @@ def _kind_of(path: Path) -> str:
 
 
 def _check_same(wanted: NetSpec, written: NetSpec, target: str) -> None:
-    """Raise GoError unless the file that was written holds the same network, bit by bit."""
+    """Raise GoError unless the network that was read back is equal, bit by bit."""
     expected, found = dict(tensors(wanted)), dict(tensors(written))
     if expected.keys() != found.keys():
         odd = min(expected.keys() ^ found.keys())

@@ -1,7 +1,7 @@
-"""Compares an evaluator's outputs for golden positions with those of the network's own engine.
+"""Compares an evaluator's outputs for golden positions with those of the network's own engine; defines the tolerances.
 
-Owns the tolerances. Two kinds of files: "nn" holds the numbers of KataGo's kata-raw-nn, "lz" Leela
-Zero's winrates and policies in thousandths, rounded down.
+There are two kinds of files: "nn" with the outputs of KataGo's kata-raw-nn, and "lz" with Leela Zero's winrates and
+policies in thousandths, rounded down.
 """
 
 import math
@@ -48,7 +48,7 @@ EXACT: Mapping[str, Tolerance] = {
     "score error": Tolerance(2e-3),
     "legality": Tolerance(0.0),
 }
-"""What arithmetic in fp32 must keep to, for networks of a few blocks."""
+"""Tolerances of fp32, for networks with few blocks."""
 ROUGH: Mapping[str, Tolerance] = {
     "winrate": Tolerance(0.05),
     "policy": Tolerance(0.1),
@@ -61,7 +61,7 @@ ROUGH: Mapping[str, Tolerance] = {
     "score error": Tolerance(1.0),
     "legality": Tolerance(0.0),
 }
-"""What 16-bit arithmetic may differ by before something is wrong."""
+"""Tolerances of 16-bit precisions."""
 DEEP_BLOCKS, DEEP_FACTOR = 15, 5.0
 """Networks with at least this many blocks round more often, and their tolerance grows by this factor."""
 _NN_FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -91,7 +91,7 @@ _PERMILLE = 1000.0
 
 @dataclass
 class Difference:
-    """How far one kind of output is off: largest, mean and number of comparisons, where it was largest."""
+    """Differences of one kind of output: the largest and its place, the sum, and the number of comparisons."""
 
     largest: float = 0.0
     total: float = 0.0
