@@ -168,7 +168,7 @@ def test_rows_beyond_the_count_are_left_alone_and_too_many_are_refused() -> None
 
 
 def test_an_evaluator_that_samples_is_refused() -> None:
-    with pytest.raises(ValueError, match="evaluator counting samples"):
+    with pytest.raises(ValueError, match="evaluator counting draws samples"):
         CachedEvaluator(Counting(first_play=True))
 
 
