@@ -24,11 +24,11 @@ class HumanProfileEvaluator:
         human_metadata(profile, 19, 19)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1, whatever metadata the positions bring along."""
+        """Write the evaluation of rows 0..count-1; metadata of the positions are ignored."""
         self._inner.evaluate(self._with_metadata(positions), count, out)
 
     def _with_metadata(self, positions: PositionBatch) -> PositionBatch:
-        """Return a view of the positions that says who plays."""
+        """Return a view of the positions with the metadata of the profile."""
         size = (positions.width, positions.height)
         if size not in self._metadata:
             self._metadata[size] = human_metadata(self._profile, *size)

@@ -1,9 +1,9 @@
-"""Many trees on boards of one size over one evaluator: the searches of games that are played at the same time.
+"""Searches many trees on boards of one size with one evaluator, for games that are played at the same time.
 
-A `Search` fills a batch from one tree, a `BatchedSearch` from many, one leaf of each or a few: no virtual loss distorts
-a tree, and a batch is as large as there are games. In all else each tree is that of a `Search`, visit for visit. The
-caller says which tree belongs to which game and when a search begins. With several workers one batch is collected while
-others are evaluated:
+A `Search` fills a batch from one tree, a `BatchedSearch` from many trees, with one leaf of each or a few: virtual
+losses distort no tree, and batches are as large as the number of games. Apart from that each tree is equal to that of a
+`Search`, visit for visit. The caller assigns trees to games and starts the searches. With several workers one batch is
+collected while others are evaluated:
 
     search.begin(tree, game, color, legal); search.start(tree, params, visits, seed, generator)
     over = search.collect(worker, trees)    # appends leaves; returns the trees whose search is over
@@ -46,14 +46,14 @@ from engine.vertex import points
 
 _KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
 _KEYS_LOAD = 4
-"""Places of a set of keys for each of them."""
+"""Slots of a set of keys for each key, so that the set is at most a quarter full."""
 _LEAST_KEYS = 16
 
 
 class EvaluationTime:
-    """Measures how long at least one batch was under evaluation.
+    """Measures the time during which at least one batch was under evaluation.
 
-    seconds: so far; those since the evaluator was last idle are added when it is idle again.
+    seconds: total so far; the present period is added when it ends.
     """
 
     def __init__(self) -> None:
@@ -77,10 +77,10 @@ class EvaluationTime:
 class BatchedSearch:
     """Searches `count` trees of `nodes` nodes each, for games of one size and one set of rules.
 
-    game: one of these games; size and rules count. most_moves: of a game, passes included. with_rave: whether the trees
-    hold all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
-    which positions are seen. The root is seen under one symmetry, as every other position.
-    Not thread-safe. roots, trees: views of each tree, which stay.
+    game: an example, for size and rules. most_moves: most moves of a game, passes included. with_rave: whether the
+    trees have all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
+    which positions are evaluated; the root, too, is evaluated under one symmetry.
+    roots, trees: a view of each tree's arrays, valid for the lifetime of this object. Not thread-safe.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class BatchedSearch:
                 stack[tree] = value
 
     def _reuse(self, tree: int, game: Game, color: int, root: Root) -> bool:
-        """Move the root to the position of `game` if the tree holds it below its root; return whether it does."""
+        """Make the node of the position of `game` the root if the tree has it below its root; return whether it has."""
         last = self._games[tree]
         if last is None or last[0] is not game:
             return False
@@ -170,13 +170,13 @@ class BatchedSearch:
         return True
 
     def forget(self, tree: int) -> None:
-        """Drop a tree: its next position starts a new one."""
+        """Drop a tree; the next `begin` starts a new one."""
         self._games[tree] = None
 
     def start(
         self, tree: int, params: SearchParams, visits: int, seed: int, generator: np.random.Generator | None = None
     ) -> None:
-        """Begin a search that ends when the root has so many visits, those of earlier searches included.
+        """Start a search that ends when the root has `visits` visits, those of earlier searches included.
 
         seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once.
         """
@@ -192,12 +192,12 @@ class BatchedSearch:
             self._prepare(tree)
 
     def _write_params(self, tree: int, expected_score: float) -> None:
-        """Take over the parameters, for a root of this expected score, Black-positive."""
+        """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         record, params = self._records[tree], self._params[tree]
         write_params(record, params, self._area, expected_score, has_details=self._has_details)
 
     def _prepare(self, tree: int) -> None:
-        """Value nodes around what the root is expected to score, and shape its priors."""
+        """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
         each, params, generator = self.trees[tree], self._params[tree], self._random[tree]
         self._write_params(tree, float(each.nodes[ROOT]["score"]))
         if params.noise_fraction > 0 or params.root_policy_temperature != 1.0:
@@ -228,7 +228,7 @@ class BatchedSearch:
         return over
 
     def send(self, worker: Worker) -> None:
-        """Begin to evaluate a batch, which has at least one leaf."""
+        """Start the evaluation of a batch, which must have at least one leaf."""
         worker.positions.rules = self._rules
         worker.state["state"] = EVALUATING
         self.evaluations += worker.rows
@@ -239,7 +239,7 @@ class BatchedSearch:
             self._evaluator.evaluate(worker.positions, worker.rows, worker.evaluation)
 
     def receive(self, worker: Worker) -> None:
-        """Wait until a batch is evaluated, back it up and empty it. Raises what evaluating did."""
+        """Wait until a batch is evaluated, back it up and empty it. Raises the errors of the evaluation."""
         future, rows, arrays = worker.future, worker.rows, worker.arrays
         if future is None:
             return
@@ -250,7 +250,7 @@ class BatchedSearch:
             self._prepare(tree)
 
     def close(self) -> None:
-        """Stop the evaluation threads once they have finished what they do."""
+        """Stop the evaluation threads after their present batches."""
         self._threads.shutdown()
 
 
@@ -259,7 +259,7 @@ def _root(game: Game) -> Root:
 
 
 def _with_room(root: Root, moves: int) -> Root:
-    """Return a root whose sets of keys hold those of a game of so many moves, where its rules need them."""
+    """Return a root whose sets of keys have room for a game of `moves` moves, if its rules need them."""
     places = max(_LEAST_KEYS, 1 << (_KEYS_LOAD * (moves + 1) - 1).bit_length())
     is_simple = root.can_be_void
     needed = dict.fromkeys(_KEY_SETS, is_simple) | {"superko": not is_simple}
@@ -268,6 +268,7 @@ def _with_room(root: Root, moves: int) -> Root:
 
 
 def _stacked(values: Any, count: int) -> Any:
-    """Return the same named tuple with arrays of `count` such values, all zero; memory is taken as it is used."""
+    """Return a named tuple of arrays with room for `count` such tuples, all zero."""
+    # np.zeros: the system provides memory only when it is first written.
     arrays = [np.asarray(value) for value in values]
     return type(values)(*(np.zeros((count, *array.shape), dtype=array.dtype) for array in arrays))

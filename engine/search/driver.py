@@ -74,7 +74,7 @@ class Driver:
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
         self._control = np.zeros(1, dtype=CONTROL)
         self._lock, self._changed = new_lock(), threading.Condition()
-        self._held_trees, self._held_scratch = _argument(trees), _argument(scratch)
+        self._tree_argument, self._scratch_argument = _argument(trees), _argument(scratch)
         self._arrays = [_argument(worker.arrays) for worker in workers]
         self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
         self._names: tuple[str, ...] = ()
@@ -148,11 +148,11 @@ class Driver:
 
     def _works(self, roots: Any) -> list[Callable[[], None]]:
         """Return a function for each worker that runs it; the function keeps its arrays and closures alive."""
-        trees, scratch, held_roots = self._held_trees, self._held_scratch, _argument(roots)
+        trees, scratch, root_argument = self._tree_argument, self._scratch_argument, _argument(roots)
         works: list[Callable[[], None]] = []
         for number, (worker, arrays) in enumerate(zip(self._workers, self._arrays, strict=True)):
             shared = scratch, self._params, SCORE_TABLE, self._control, arrays
-            finish, start = _step(finish_batch, trees, *shared), _step(start_batch, trees, held_roots, *shared)
+            finish, start = _step(finish_batch, trees, *shared), _step(start_batch, trees, root_argument, *shared)
             program = program_of(self._evaluator, worker.positions, worker.evaluation)
             if program is None:
                 works.append(partial(self._run_in_python, worker, finish, start))
