@@ -44,6 +44,7 @@ def play_game(black: MoveChooser, white: MoveChooser, game: Game | None = None) 
             player.new_game()
     result = ""
     while not (result or game.is_over or len(game.moves) >= MOST_MOVES * game.width * game.height):
+        # A copy, so that a player that changes its game cannot change the record.
         move = players[game.to_play].genmove(game.copy())
         if move.lower() == "resign":
             result = "W+R" if game.to_play == "black" else "B+R"

@@ -50,6 +50,7 @@ class Network:
     def __init__(self, raw: RawNetwork) -> None:
         self._raw = raw
         self._cached = CachedEvaluator(raw.evaluator)
+        # Weak: a player that the program has dropped is not kept alive by its network.
         self._players: WeakSet[SearchPlayer] = WeakSet()
 
     @property

@@ -71,6 +71,7 @@ def black_value(value: float, to_play: int) -> float:
 @kernel
 def outcome_value(margin: float) -> float:
     """Turn a final margin in points into a value in [-1, 1]: mostly who won, a little by how much."""
+    # A little for the margin, so that a search without a network prefers larger wins and smaller losses.
     if margin == 0:
         return 0.0
     return (0.95 if margin > 0 else -0.95) + 0.05 * math.tanh(margin / 20)

@@ -26,6 +26,7 @@ def _engine(command: Sequence[str], **environment: str) -> Iterator["subprocess.
         try:
             yield process
         except BaseException:
+            # Leaving the block waits for the process, which may hang.
             process.kill()
             raise
         assert process.stdin and process.stdout

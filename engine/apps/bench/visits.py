@@ -36,6 +36,7 @@ class MeasuredSearch:
         visits = elapsed = 0.0
         for position in self._positions:
             game = position.game
+            # An empty tree: reused visits would count as speed.
             self._search.forget()
             self._search.begin(game, game.to_play, game.legal_vertices())
             encoding, start = self._encode_seconds(), time.perf_counter()

@@ -48,6 +48,7 @@ def average(networks: Sequence[NetSpec], shares: Sequence[float], name: str) -> 
     weights = [share / sum(shares) for share in shares]
 
     def mean(place: str, _: tuple[int, ...]) -> Array:
+        # In double precision, so that the mean of equal networks is equal to them.
         total = sum(weight * part[place].astype(np.float64) for weight, part in zip(weights, parts, strict=True))
         return np.asarray(total, dtype=np.float32)
 

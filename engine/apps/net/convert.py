@@ -75,6 +75,7 @@ def target_kind(target: str, to: str | None = None, *, force: bool = False) -> s
 
 def write_checked(spec: NetSpec, kind: str, path: Path) -> NetSpec:
     """Write a network beside a path, read it back, compare, and only then put it in its place; return what was read."""
+    # Compared before the draft replaces the target: a writer's error must not destroy a good file.
     with draft_of(path) as draft:
         draft.write_bytes(_BYTES_OF[kind](spec))
         written = load(draft)

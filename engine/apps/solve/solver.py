@@ -86,6 +86,8 @@ class Solver:
         search.restart()
         search.begin(game, color, legal, region=region, avoid=_no_pass_first(game, color))
         moves = []
+        # One search that goes on: its tree at 800 visits contains that at 100, so larger counts cost only the
+        # difference.
         for count in self._visits:
             search.run([VisitStopper(count)], count)
             moves.append(choose_vertex(search.tree, search.root, search.params, 0.0, search.generator))

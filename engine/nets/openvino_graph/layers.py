@@ -30,6 +30,7 @@ def split(node: Node, axis: int, lengths: list[int]) -> list[Node]:
 
 def convolve(points: Node, conv: Conv) -> Node:
     """Return the convolution of points."""
+    # Equal padding on both sides: the sides of kernels are odd.
     pads = [side // 2 for side in conv.weight.shape[2:]]
     result = ops.convolution(points, constant(conv.weight), [1, 1], pads, pads, [1, 1])
     return result if conv.bias is None else ops.add(result, _per_channel(conv.bias))
