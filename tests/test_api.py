@@ -232,6 +232,16 @@ def test_a_game_that_does_not_end_is_counted() -> None:
     assert record.result == f"W+{-record.game.score():g}"
 
 
+def test_a_position_that_comes_a_third_time_under_simple_ko_voids_a_game() -> None:
+    cycle = ["A2", "B1", "A1", "B2", "A2", "A1"]
+    moves = ["D2", "D1", "A1", "C2", "B2", "C1", "B1", *cycle, *cycle]
+    start = keima.Game((4, 2), rules="japanese")
+    record = keima.play_game(Script("b", *moves[::2]), Script("w", *moves[1::2]), start)
+    assert [move for _, move in record.game.moves] == moves
+    assert (record.result, record.winner, record.game.is_over) == ("Void", None, True)
+    assert "RE[Void]" in record.sgf
+
+
 def test_an_illegal_move_is_the_caller_s_to_know() -> None:
     with pytest.raises(keima.IllegalMove, match="E5"):
         keima.play_game(Script("b", "E5"), Script("w", "E5"), keima.Game(9))
