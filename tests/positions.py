@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from engine.color import BLACK, opponent
 from engine.encoders.game_positions import write_position
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR, Rules
@@ -83,3 +85,10 @@ def inverse(symmetry: int) -> int:
     """Return the symmetry that undoes this one."""
     # All are their own inverse but the two quarter turns, which undo each other.
     return {5: 6, 6: 5}.get(symmetry, symmetry)
+
+
+def evaluated(evaluator: Evaluator, positions: PositionBatch) -> Evaluation:
+    """Return the evaluation of all rows."""
+    out = Evaluation(positions.capacity, positions.width, positions.height)
+    evaluator.evaluate(positions, positions.capacity, out)
+    return out

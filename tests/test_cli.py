@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import keima
+from tests.settings.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 KEIMA = [sys.executable, str(ROOT / "keima.py")]
@@ -168,27 +168,14 @@ def test_a_wrong_file_is_refused(
 
 
 def test_every_command_explains_itself() -> None:
-    commands = dict(_commands(keima.main))
-    assert {("gtp",), ("play",), ("match",), ("bench",), ("net", "info"), ("net", "check"), ("net", "convert")} <= set(
-        commands
-    )
-    for words, command in commands.items():
+    assert {"gtp", "play", "match", "bench", "net info", "net check", "net convert"} <= COMMANDS.keys()
+    for name, command in COMMANDS.items():
+        words = name.split()
         assert words[-1] in invoke(*words[:-1], "--help").output
         help_text = invoke(*words, "--help-all")
         assert help_text.exit_code == 0
         options = [each for each in command.params if isinstance(each, click.Option)]
         assert all(each.opts[-1] in help_text.output for each in options)
-
-
-def _commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command that is no group, with the words that call it."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from _commands(command, (*words, name))
-        elif command is not None:
-            yield (*words, name), command
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ from engine.nets.spec import (
     Tip,
     ValueHead,
     ValueKind,
+    all_blocks,
     validate,
 )
 from weights.katago import LATEST_ENCODER, LATEST_INPUTS, NEWEST, PASS_ALIVE_ENCODER, error_form_of, scores_of
@@ -100,7 +101,7 @@ def lowest_version(spec: NetSpec) -> int:
     assert isinstance(value, ValueHead)
     if policy.pass_hidden is None:
         policy = replace(policy, pass_activation=Activation.RELU)
-    kinds = {type(block) for block in _blocks_within(spec.blocks)}
+    kinds = {type(block) for block in all_blocks(spec.blocks)}
     needs = {
         _OLDEST: True,
         9: Score.VARIANCE_TIME in value.scores,
@@ -133,14 +134,6 @@ def _activations(node: object) -> Iterator[Activation]:
     elif is_dataclass(node):
         for entry in fields(node):
             yield from _activations(getattr(node, entry.name))
-
-
-def _blocks_within(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield all blocks, including inner ones."""
-    for block in blocks:
-        yield block
-        if isinstance(block, NestedBottleneckBlock):
-            yield from _blocks_within(block.blocks)
 
 
 def _stem(stem: Stem) -> Stem:

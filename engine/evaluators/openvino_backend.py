@@ -22,7 +22,7 @@ from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.evaluators.rounding import Loss, Rounding
 from engine.native.closures import Closure, runs_closures
 from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
-from engine.nets.blocks import attends
+from engine.nets.blocks import AttentionBlock, all_blocks
 from engine.nets.openvino_graph.c_library import InferRequests, NativeModel, has_c_library
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES, build_model
 from engine.nets.openvino_graph.quantization import quantize
@@ -315,7 +315,7 @@ def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:
     # int8 is faster than bf16 and about as strong as fp32 (docs/performance.md), but of a transformer only a part is
     # computed in int8. On a Zen 5, int8 makes 1.6 times the evaluations of bf16 with g170-b6c96, and 0.7 to 0.8 times
     # with a transformer. AMX's bf16 is assumed to be faster than int8 by vectors; not measured.
-    if attends(spec.blocks) or TILES in instruction_sets():
+    if TILES in instruction_sets() or any(isinstance(block, AttentionBlock) for block in all_blocks(spec.blocks)):
         return "bf16", "int8", "fp32"
     return "int8", "bf16", "fp32"
 

@@ -3,6 +3,7 @@
 A new kind of block is a new dataclass here, part of `Block`, listed in `engine.nets.spec.KINDS`, with its own `check`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -176,9 +177,9 @@ Block: TypeAlias = (
 )
 
 
-def attends(blocks: "tuple[Block, ...]") -> bool:
-    """Return whether one of the blocks, nested ones included, is an attention block."""
-    return any(
-        isinstance(block, AttentionBlock) or (isinstance(block, NestedBottleneckBlock) and attends(block.blocks))
-        for block in blocks
-    )
+def all_blocks(blocks: "tuple[Block, ...]") -> "Iterator[Block]":
+    """Yield blocks and, after each, those that are nested in it."""
+    for block in blocks:
+        yield block
+        if isinstance(block, NestedBottleneckBlock):
+            yield from all_blocks(block.blocks)

@@ -27,6 +27,7 @@ from engine.nets.blocks import (
     NestedBottleneckBlock,
     PostActivationBlock,
     ResidualBlock,
+    all_blocks,
 )
 from engine.nets.heads import (
     DensePolicyHead,
@@ -70,6 +71,7 @@ __all__ = [
     "ValueHead",
     "ValueKind",
     "WeightsError",
+    "all_blocks",
     "describe",
     "parameters",
     "tensors",

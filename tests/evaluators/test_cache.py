@@ -11,7 +11,7 @@ from engine.evaluators.cache import WAYS, CachedEvaluator
 from engine.evaluators.uniform import UniformEvaluator
 from engine.game import Game
 from engine.rules import JAPANESE, TROMP_TAYLOR
-from tests.positions import batch_of, random_game
+from tests.positions import batch_of, evaluated, random_game
 
 
 class Counting:
@@ -37,12 +37,6 @@ class Counting:
 
     def close(self) -> None:
         self.closed = True
-
-
-def evaluated(evaluator: CachedEvaluator | Counting, positions: PositionBatch) -> Evaluation:
-    out = Evaluation(positions.capacity, positions.width, positions.height)
-    evaluator.evaluate(positions, positions.capacity, out)
-    return out
 
 
 def assert_same(got: Evaluation, expected: Evaluation) -> None:

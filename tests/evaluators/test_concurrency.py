@@ -18,7 +18,7 @@ from engine.game import Game
 from engine.nets.kernels.code import lanes_here
 from tests.evaluators.naive_backend import NaiveBackend, naive_evaluator
 from tests.nets.examples import EXAMPLES
-from tests.positions import batch_of, random_game
+from tests.positions import batch_of, evaluated, random_game
 
 SPEC = EXAMPLES["hidden pass, two policies"]
 TIMEOUT = 60.0
@@ -52,12 +52,6 @@ def batches(*, seed: int, count: int, sizes: Sequence[tuple[int, int]] = ((5, 5)
         positions.seeds[:] = chance.integers(1, 1 << 40, len(games))
         found.append(positions)
     return found
-
-
-def evaluated(evaluator: Evaluator, positions: PositionBatch) -> Evaluation:
-    out = Evaluation(positions.capacity, positions.width, positions.height)
-    evaluator.evaluate(positions, positions.capacity, out)
-    return out
 
 
 def assert_answers_as_alone(shared: Evaluator, alone: Evaluator, threads: int, asked: list[PositionBatch]) -> None:

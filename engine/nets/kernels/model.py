@@ -3,8 +3,6 @@
 Each board size has a model of exactly that size, so no points have to be masked.
 """
 
-from types import UnionType
-
 from engine.errors import GoError
 from engine.nets.folding import folded, global_pooled, value_pooled
 from engine.nets.kernels.memory import Points, Vectors
@@ -25,6 +23,7 @@ from engine.nets.spec import (
     ResidualBlock,
     Stem,
     ValueHead,
+    all_blocks,
     tensors,
 )
 
@@ -35,7 +34,8 @@ _POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
 def computes(spec: NetSpec) -> bool:
     """Return whether the kernels support all layers of a network; they do not support transformers."""
     is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
-    return is_normal and not _contains(spec.blocks, AttentionBlock | FeedForwardBlock)
+    transformer = AttentionBlock | FeedForwardBlock
+    return is_normal and not any(isinstance(block, transformer) for block in all_blocks(spec.blocks))
 
 
 def computes_rounded(spec: NetSpec) -> bool:
@@ -43,20 +43,13 @@ def computes_rounded(spec: NetSpec) -> bool:
 
     They cannot if a block adds to activations: these would be needed both in float32 and in bf16.
     """
-    return computes(spec) and not _contains(spec.blocks, PostActivationBlock)
+    return computes(spec) and not any(isinstance(block, PostActivationBlock) for block in all_blocks(spec.blocks))
 
 
 def refuse_transformers(spec: NetSpec) -> None:
     """Raise GoError if the kernels do not support a network."""
     if not computes(spec):
         raise GoError(f"the numba backend does not support transformers such as {spec.name}: choose openvino or torch")
-
-
-def _contains(blocks: tuple[Block, ...], kind: UnionType | type) -> bool:
-    return any(
-        isinstance(block, kind) or (isinstance(block, NestedBottleneckBlock) and _contains(block.blocks, kind))
-        for block in blocks
-    )
 
 
 def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:

@@ -147,57 +147,57 @@ class TorchPolicy(Fusible):
         self.conv1, self.norm = fused(self.conv1, self.norm)
 
 
-class _DensePolicy(Fusible):
-    def __init__(self, head: DensePolicyHead) -> None:
+class _PointsHead(Fusible):
+    """What heads without a global pool begin with: activation(norm(conv(trunk)))."""
+
+    def __init__(self, head: DensePolicyHead | ValueHead | DenseValueHead) -> None:
         super().__init__()
         self.conv, self.norm, self.activation = conv(head.conv), norm(head.norm), activation(head.activation)
+
+    def points(self, trunk: Tensor) -> Tensor:
+        """Return [B, channels of the head, H, W]."""
+        return cast(Tensor, self.activation(self.norm(self.conv(trunk))))
+
+    def fuse(self) -> None:
+        self.conv, self.norm = fused(self.conv, self.norm)
+
+
+class _DensePolicy(_PointsHead):
+    def __init__(self, head: DensePolicyHead) -> None:
+        super().__init__(head)
         self.hidden = None if head.hidden is None else linear(head.hidden)
         self.hidden_activation = activation(head.hidden_activation)
         self.linear = linear(head.linear)
 
     def forward(self, trunk: Tensor) -> Tensor:
-        points = self.activation(self.norm(self.conv(trunk))).float().flatten(1)
+        points = self.points(trunk).float().flatten(1)
         if self.hidden is not None:
             points = self.hidden_activation(self.hidden(points))
         return cast(Tensor, self.linear(points)).unsqueeze(1)
 
-    def fuse(self) -> None:
-        self.conv, self.norm = fused(self.conv, self.norm)
 
-
-class _Value(Fusible):
-    def __init__(self, head: ValueHead) -> None:
-        super().__init__()
-        self.conv, self.norm, self.activation = conv(head.conv), norm(head.norm), activation(head.activation)
+class _DenseValue(_PointsHead):
+    def __init__(self, head: ValueHead | DenseValueHead) -> None:
+        super().__init__(head)
         self.hidden, self.hidden_activation = linear(head.hidden), activation(head.hidden_activation)
         self.result = linear(head.result)
+
+    def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        hidden = self.hidden_activation(self.hidden(self.points(trunk).float().flatten(1)))
+        nothing = hidden.new_empty((len(hidden), 0))
+        return self.result(hidden), nothing, nothing
+
+
+class _Value(_DenseValue):
+    def __init__(self, head: ValueHead) -> None:
+        super().__init__(head)
         self.score = None if head.score is None else linear(head.score)
         self.ownership = None if head.ownership is None else conv(head.ownership)
 
     def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        points = self.activation(self.norm(self.conv(trunk)))
+        points = self.points(trunk)
         hidden = self.hidden_activation(self.hidden(value_pool(points)))
         nothing = hidden.new_empty((len(hidden), 0))
         score = nothing if self.score is None else self.score(hidden)
         ownership = nothing if self.ownership is None else self.ownership(points).float().flatten(1)
         return self.result(hidden), score, ownership
-
-    def fuse(self) -> None:
-        self.conv, self.norm = fused(self.conv, self.norm)
-
-
-class _DenseValue(Fusible):
-    def __init__(self, head: DenseValueHead) -> None:
-        super().__init__()
-        self.conv, self.norm, self.activation = conv(head.conv), norm(head.norm), activation(head.activation)
-        self.hidden, self.hidden_activation = linear(head.hidden), activation(head.hidden_activation)
-        self.result = linear(head.result)
-
-    def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        points = self.activation(self.norm(self.conv(trunk))).float()
-        hidden = self.hidden_activation(self.hidden(points.flatten(1)))
-        nothing = hidden.new_empty((len(hidden), 0))
-        return self.result(hidden), nothing, nothing
-
-    def fuse(self) -> None:
-        self.conv, self.norm = fused(self.conv, self.norm)
