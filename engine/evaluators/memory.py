@@ -4,7 +4,7 @@ A backend compiles a network for each board size. The size in use is always kept
 `OTHER_BOARDS`; the one used longest ago is dropped first and compiled again when it is played on.
 """
 
-from engine.nets.blocks import attends
+from engine.nets.blocks import AttentionBlock, all_blocks
 from engine.nets.spec import NetSpec, parameters
 
 OTHER_BOARDS = 140 * 2**20
@@ -16,7 +16,8 @@ convolutions, 26 to 40 MiB with 3.1 MiB in a transformer, on boards from 8x8 to 
 
 def openvino_model_bytes(spec: NetSpec) -> int:
     """Return about what one model takes, compiled by OpenVINO for one board size and batch."""
-    return (_ATTENTION if attends(spec.blocks) else _CONVOLUTIONS) + 2 * 4 * parameters(spec)
+    attends = any(isinstance(block, AttentionBlock) for block in all_blocks(spec.blocks))
+    return (_ATTENTION if attends else _CONVOLUTIONS) + 2 * 4 * parameters(spec)
 
 
 def boards_kept(bytes_per_board: int) -> int:
