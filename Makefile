@@ -85,7 +85,7 @@ solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='F
 soak: $(VENV)/installed-dev ## play as a KGS bot for HOURS=1, memory, threads, files and reply times recorded (ENGINE="keima --net FILE --ponder")
 	@$(BIN)/python -m tests.soak --hours $(HOURS) $(ARGS) -- $(or $(ENGINE),$(BIN)/keima --visits 30 --ponder)
 
-fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks and the page for MINUTES=5 (ARGS="--seed 7 gtp sgf")
+fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks, kernels and the page for MINUTES=5 (ARGS="--seed 7 gtp sgf")
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (ARGS="--cycles 500", ENGINE="keima --net FILE")
