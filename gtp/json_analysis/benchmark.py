@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.apps.analysis_server.answer import Asked
 from engine.errors import GoError
 from gtp.json_analysis.fields import QueryError
-from gtp.json_analysis.query import Asked, parse_query
+from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ A query describes one or several positions of a game. Nothing is searched here.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from engine.apps.analysis_server.answer import Asked
 from engine.color import BLACK, WHITE
 from engine.errors import BadRules, GoError, IllegalMove
 from engine.rules import MOST_KOMI, Rules, is_komi, parse_rules_and_komi
@@ -82,23 +83,6 @@ KNOWN_FIELDS = frozenset(
 Warn = Callable[[str, str], None]
 """Called with a field and a warning about it."""
 OnReport = Callable[["Asked", "Task", "Report"], None]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The form of the answers for one position. color: the side to move. The flags are KataGo's fields."""
-
-    id: str
-    turn: int
-    game: "Game"
-    color: int
-    ownership: bool
-    ownership_stdev: bool
-    moves_ownership: bool
-    moves_ownership_stdev: bool
-    policy: bool
-    pv_visits: bool
-    no_result: bool
 
 
 def parse_query(

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine import __version__
+from engine.apps.analysis_server.answer import Asked, answer_to, to_line
 from engine.vertex import MAX_SIZE
-from gtp.json_analysis.answer import answer_to, to_line
 from gtp.json_analysis.fields import Object, QueryError, integers
-from gtp.json_analysis.query import Asked, parse_query
+from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings
 from gtp.session import ByteSink, ByteSource, Disconnected, Writer, read_lines
 

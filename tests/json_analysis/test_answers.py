@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from engine.apps.analysis_server.answer import position_hashes, rounded, to_line
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import CHINESE
 from engine.vertex import parse_vertex
-from gtp.json_analysis.answer import position_hashes, rounded, to_line
 from tests.json_analysis.talk import Object, answers, query
 
 MOVE = {"move", "visits", "edgeVisits", "weight", "edgeWeight", "utility", "winrate", "prior", "lcb", "utilityLcb"}

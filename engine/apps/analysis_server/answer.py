@@ -1,11 +1,11 @@
 """Builds the JSON of answers, with KataGo's fields, order and digits. Knows no search and no stream."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.color import WHITE, for_color
 from engine.support.json_text import json_text
 from engine.vertex import NO_POINT, format_vertex, points, policy_index
-from gtp.json_analysis.query import Asked
 
 if TYPE_CHECKING:
     from engine.apps.analysis_server.task import Report
@@ -19,6 +19,23 @@ Object = dict[str, Any]
 _DIGITS = 9
 _OWNER_DECIMALS = 6
 _NOT_LEGAL = -1.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The form of the answers for one position. color: the side to move. The flags are KataGo's fields."""
+
+    id: str
+    turn: int
+    game: "Game"
+    color: int
+    ownership: bool
+    ownership_stdev: bool
+    moves_ownership: bool
+    moves_ownership_stdev: bool
+    policy: bool
+    pv_visits: bool
+    no_result: bool
 
 
 def to_line(answer: Object) -> str:
@@ -134,9 +151,9 @@ def position_hashes(game: "Game", color: int) -> tuple[str, str]:
 
     They depend on size, stones, side to move and the ko point.
     """
+    from engine.apps.analysis_server.hashes import KO_POINT, position_hash
     from engine.board.layout import COLOR, HEADER
     from engine.board.layout import KO_POINT as KO_VERTEX
-    from gtp.json_analysis.hashes import KO_POINT, position_hash
 
     width, height = game.width, game.height
     colors = [int(game.board[COLOR, vertex]) for vertex in points(width, height)]
