@@ -45,6 +45,7 @@ LOADED_LATE = (
     "draw",
     "match",
     "net",
+    "review",
     "selfplay",
     "setup",
     "solve",
@@ -86,6 +87,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.net.cli import net
 
             return net
+        case "review":
+            from engine.apps.review.command import review
+
+            return review
         case "selfplay":
             from engine.train.games.selfplay_cli import selfplay
 

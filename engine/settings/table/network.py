@@ -7,7 +7,7 @@ AUTO = "auto"
 BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
-_COMPUTING = (*_SEARCHING, "analysis", "net check", "selfplay", "distill", "train test", "train gate")
+_COMPUTING = (*_SEARCHING, "analysis", "review", "net check", "selfplay", "distill", "train test", "train gate")
 _PROFILE = text(
     "profile",
     "Players for a human network to imitate, such as rank_5k.",
@@ -18,7 +18,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        (*_SEARCHING, "doctor"),
+        (*_SEARCHING, "review", "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "

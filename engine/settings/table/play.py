@@ -281,7 +281,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "solve"),
+        ("gtp", "play", "analysis", "solve", "review"),
         assignment("settings", "Search parameter, such as c_puct=1.1."),
     ),
     *under(

@@ -1,4 +1,4 @@
-"""Settings of the commands web, solve, bench, draw and net."""
+"""Settings of the commands web, solve, review, bench, draw and net."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
@@ -92,6 +92,54 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "out",
             "Directory for the answers, a summary and a plot; a stopped run continues from there.",
             reason="Without a directory the results are only printed.",
+        ),
+    ),
+    *under(
+        Heading.TIME,
+        ("review",),
+        integer(
+            "visits",
+            "Limit of the search for each position, in visits.",
+            least=1,
+            unit="visits",
+            default_text="100, none with --time-per-game",
+            reason="A review analyzes positions; it plays no moves, and a game has hundreds of positions.",
+        ),
+        real(
+            "seconds",
+            "Thinking time for each game, in seconds, divided among its positions.",
+            least=0,
+            above=True,
+            unit="seconds",
+            flags=("--time-per-game",),
+            reason="A game has a known number of positions, so the time for all of them can be given.",
+        ),
+    ),
+    *under(
+        Heading.PLAY,
+        ("review",),
+        text(
+            "player",
+            "Report on the moves of this player only, and skip games of others.",
+            flags=("--only-player",),
+            metavar="NAME",
+            default_text="both players",
+        ),
+        text(
+            "rank",
+            "Rank of the players, such as 12k, 3d or 9p; it sets how many points a mistake loses.",
+            metavar="RANK",
+            default_text="from the record",
+        ),
+    ),
+    *under(
+        Heading.DATA,
+        ("review",),
+        output_folder(
+            "out",
+            "Directory for reports, annotated records and analyses; a stopped review continues from there.",
+            required=True,
+            reason="A review always writes files.",
         ),
     ),
     *under(

@@ -1,0 +1,60 @@
+"""The command line of `keima review`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.settings.command import Command, search_keys
+from engine.settings.options import options_of
+from engine.settings.searching import read_settings, refuse_unused, search_params
+
+if TYPE_CHECKING:
+    from engine.apps.review.cli import NamedEvaluator
+
+DEFAULT_VISITS = 100
+
+
+def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
+    """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
+    from engine.apps.review.cli import NamedEvaluator
+    from engine.evaluators.factory import Computing, open_evaluator
+
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    if network is None:
+        return NamedEvaluator("rollouts", evaluator)
+    facts = network.facts
+    name = " ".join([Path(facts.file).stem, facts.precision, *([options["profile"]] if options["profile"] else [])])
+    return NamedEvaluator(name, evaluator, facts.board_sizes)
+
+
+@click.command(cls=Command, keys=search_keys)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@options_of("review", settings=read_settings)
+def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) -> None:
+    """Review games: find the mistakes, and write annotated records, HTML reports and JSON.
+
+    PATH is an SGF file or a directory, whose SGF files are all reviewed. To continue a stopped review, repeat the
+    command; other values of --only-player and --rank write the reports again without a new analysis.
+    """
+    from engine.apps.review.analyzer import Effort
+    from engine.apps.review.cli import ReviewOptions, cli_review
+    from engine.apps.review.judgement import checked_rank
+    from engine.support.memory import return_large_blocks
+
+    refuse_unused(options)
+    params = search_params(options["net"], {}, settings)
+    rank, visits, seconds = options["rank"], options["visits"], options["seconds"]
+    if rank is not None:
+        checked_rank(rank)
+    return_large_blocks()
+    asked = ReviewOptions(
+        paths,
+        options["out"],
+        Effort(DEFAULT_VISITS if visits is None and seconds is None else visits, seconds),
+        options["player"],
+        rank,
+        settings,
+    )
+    sys.exit(cli_review(asked, lambda: open_named_evaluator(options), params))

@@ -1,0 +1,131 @@
+"""Finds the records to review and prepares each game: its rules, its positions, the names of its files."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.game import DEFAULT_KOMI, Game
+from engine.records.sgf import Record, load_sgf
+from engine.records.sgf_source import read_file
+from engine.records.sgf_writer import format_ru
+from engine.rules import Rules, parse_rules, preset_name
+
+_SUFFIX = ".sgf"
+_RESERVED = {"index", "settings"}
+"""Names of files in the folder of a review that are not a game's."""
+_HANDICAP_KOMI = 0.5
+_ASSUMED_RULES = "chinese"
+"""For records without rules: dead stones need not be captured, as players leave them."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewGame:
+    """A game to review.
+
+    id: the path of its record, relative to the folder that was given. stem: path of its files in the folder of the
+    review, without suffix; no other game has it. data: the bytes of the record. rules, komi: the record's, or assumed.
+    """
+
+    id: str
+    stem: str
+    data: bytes
+    record: Record
+    rules: Rules
+    komi: float
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the record."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def name(self) -> dict[int, str]:
+        """The players' names by color."""
+        return {BLACK: self.record.black or "Black", WHITE: self.record.white or "White"}
+
+    @property
+    def rank(self) -> dict[int, str]:
+        """The players' ranks by color, "" where the record has none."""
+        return {BLACK: self.record.about.get("BR", ""), WHITE: self.record.about.get("WR", "")}
+
+    @property
+    def rules_name(self) -> str:
+        """The name of the rules, or their description where they have none."""
+        return preset_name(self.rules) or format_ru(self.rules)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The names of what the record does not say."""
+        missing = {"rules": self.record.rules is None, "komi": self.record.komi is None}
+        return tuple(name for name, is_missing in missing.items() if is_missing)
+
+    def positions(self) -> Iterator[Game]:
+        """Yield the game before each move and at its end. It is one game that changes."""
+        return self.record.positions(rules=self.rules, komi=self.komi)
+
+    def colors_of(self, player: str | None) -> tuple[int, ...]:
+        """Return the colors to report on: all without a player, else those that the player has."""
+        return tuple(color for color, name in self.name.items() if player is None or same_name(name, player))
+
+
+def same_name(one: str, other: str) -> bool:
+    """True if two names are the same but for case and spaces around them."""
+    return one.strip().casefold() == other.strip().casefold()
+
+
+def find_games(sources: Sequence[Path], out: Path, broken: Callable[[str], None]) -> list[ReviewGame]:
+    """Load the games of SGF files and of folders with such files.
+
+    out: the folder of the review, whose own records are left out. broken: called with one line for each file that
+    cannot be read.
+    """
+    games: list[ReviewGame] = []
+    ids: set[str] = set()
+    stems = set(_RESERVED)
+    for name, path in _files(sources, out):
+        try:
+            game = load_game(_unused(name, ids, Path(name).suffix), path)
+            games.append(ReviewGame(**(vars(game) | {"stem": _unused(str(Path(name).with_suffix("")), stems, "")})))
+        except GoError as error:
+            broken(" ".join(str(error).split()))
+    return games
+
+
+def load_game(name: str, path: Path) -> ReviewGame:
+    """Load one game and play it once. Raises GoError for a record that cannot be read or played."""
+    data = read_file(path)
+    record = load_sgf(data, name=str(path))
+    is_handicap = (record.handicap or 0) > 1
+    komi = record.komi if record.komi is not None else _HANDICAP_KOMI if is_handicap else DEFAULT_KOMI
+    rules = record.rules or parse_rules(_ASSUMED_RULES)
+    game = ReviewGame(name, str(Path(name).with_suffix("")), data, record, rules, komi)
+    for _ in game.positions():  # raises BadSgf at a move that cannot be played
+        pass
+    return game
+
+
+def _files(sources: Iterable[Path], out: Path) -> Iterator[tuple[str, Path]]:
+    """Yield (name relative to the source, path) of every record, in a fixed order, each file once."""
+    seen, own = set(), out.resolve()
+    for source in sources:
+        found = sorted(source.rglob("*")) if source.is_dir() else [source]
+        for path in found:
+            real = path.resolve()
+            if source.is_dir() and (path.suffix.lower() != _SUFFIX or not path.is_file() or own in real.parents):
+                continue
+            if real not in seen:
+                seen.add(real)
+                yield (path.relative_to(source) if source.is_dir() else Path(path.name)).as_posix(), path
+
+
+def _unused(name: str, taken: set[str], suffix: str) -> str:
+    """Return a name that is not taken, with a number if needed, and add it to those taken, which ignore case."""
+    stem, number, free = name.removesuffix(suffix), 1, name
+    while free.casefold() in taken:
+        number += 1
+        free = f"{stem}-{number}{suffix}"
+    taken.add(free.casefold())
+    return free

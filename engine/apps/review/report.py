@@ -1,0 +1,187 @@
+"""Writes the report of a reviewed game, and the index of several, as HTML without scripts or other files.
+
+Everything from a record is escaped by `html.escape`.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import islice
+from urllib.parse import quote
+
+from engine.apps.picture.svg import Mark, picture
+from engine.apps.review.annotate import better_line, name_of, sentence
+from engine.apps.review.graph import GRADE_PAINTS, score_graph
+from engine.apps.review.judgement import JudgedMove, Tally, lead_text, phase_ends, player_of
+from engine.apps.review.style import STYLE
+from engine.apps.review.summary import Review
+from engine.color import BLACK, WHITE, color_name
+from engine.errors import IllegalMove
+from engine.game import Game
+
+MOST_BOARDS = 10
+_MOST_PV = 10
+_PLAYED = "\N{MULTIPLICATION SIGN}"
+_POINT_OF_VIEW = "Win rates and leads are Black's: 70% and B+3 favor Black, 30% and W+3 White."
+_HEADINGS = ("moves", "mean loss", "top moves", "inaccu&shy;racies", "mis&shy;takes", "blun&shy;ders")
+"""With soft hyphens, for the narrow columns of a phone."""
+
+
+def report_page(review: Review) -> str:
+    """Return the report of one game."""
+    game, record = review.game, review.game.record
+    names = " &ndash; ".join(_player(review, color) for color in (BLACK, WHITE))
+    about = [record.about.get(key, "") for key in ("DT", "EV", "PC")]
+    facts = [*about, f"Result: {record.result}" if record.result else "", f"{len(record.moves)} moves"]
+    swing = review.swing
+    parts = [
+        f"<h1>{names}</h1>",
+        f'<p class="soft">{escape(", ".join(filter(None, facts)))}</p>',
+        f'<p class="soft">{escape(_conditions(review))}</p>',
+        f'<p class="soft">{escape(_POINT_OF_VIEW)}</p>',
+        "<h2>Score</h2>",
+        f'<div class="card">{score_graph(review.positions, review.mistakes, record.width * record.height)}'
+        f"{_legend()}</div>",
+    ]
+    if swing is not None:
+        before_and_after = f"{lead_text(swing.before.lead)} to {lead_text(swing.after.lead)}"
+        text = f"Largest swing: move {swing.number}, {player_of(swing.color)}, {before_and_after}."
+        parts.append(f"<p>{text}</p>")
+    parts += ["<h2>Players</h2>", *(_player_table(review, color) for color in review.colors)]
+    parts.append(f'<p class="soft">{escape(_explanation(review))}</p>')
+    parts += _mistake_cards(review)
+    title = f"{game.name[BLACK]}, {game.name[WHITE]}: review"
+    return _page(title, "".join(parts))
+
+
+def index_page(reviews: Sequence[Review]) -> str:
+    """Return the page that lists several games, with links to their reports."""
+    rows = []
+    for review in reviews:
+        game = review.game
+        link = f'<a href="{quote(game.stem)}.html">{_player(review, BLACK)} &ndash; {_player(review, WHITE)}</a>'
+        about = escape(", ".join(filter(None, [game.record.about.get("DT", ""), game.record.result])))
+        first = f'<td class="name" rowspan="{len(review.colors)}">{link}<br><span class="soft">{about}</span></td>'
+        for color in review.colors:
+            rows.append(f"<tr>{first}<td>{player_of(color)}</td>{_cells(review.tallies(color)[None])}</tr>")
+            first = ""
+    heads = "".join(f"<th>{each}</th>" for each in ("game", "player", *_HEADINGS))
+    table = f'<table class="games"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    return _page("Review", f'<h1>Review of {len(reviews)} games</h1><div class="card scroll">{table}</div>')
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
+    )
+
+
+def _player(review: Review, color: int) -> str:
+    rank = review.game.rank[color]
+    return escape(f"{review.game.name[color]}{f' ({rank})' if rank else ''}")
+
+
+def _conditions(review: Review) -> str:
+    """Return one line: board, rules, komi, what was assumed, network and effort."""
+    game, record = review.game, review.game.record
+    assumed = f" ({' and '.join(game.assumed)} assumed: the record does not say)" if game.assumed else ""
+    return (
+        f"{record.width}x{record.height}, {game.rules_name} rules, komi {game.komi:g}{assumed}. "
+        f"Analyzed by {review.network}, {review.effort}."
+    )
+
+
+def _legend() -> str:
+    dots = "".join(
+        f'<span><i class="dot" style="background:{paint}"></i>{grade.label}</span>'
+        for grade, paint in GRADE_PAINTS.items()
+    )
+    lines = '<span><i class="full"></i>Black\'s lead</span><span><i class="dash"></i>Black\'s win rate</span>'
+    return f'<div class="legend">{lines}{dots}</div>'
+
+
+def _player_table(review: Review, color: int) -> str:
+    rows = []
+    for phase, each in review.tallies(color).items():
+        name = "whole game" if phase is None else phase.value
+        rows.append(f"<tr{'' if phase else ' class=whole'}><td>{name}</td>{_cells(each)}</tr>")
+    heads = "".join(f"<th>{each}</th>" for each in ("", *_HEADINGS))
+    heading = _player(review, color)
+    if review.game.name[color] != player_of(color):
+        heading = f"{player_of(color)}: {heading}"
+    return (
+        f'<div class="card scroll"><h3>{heading}</h3>'
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _cells(tally: Tally) -> str:
+    texts = (f"{tally.moves}", f"{tally.mean_loss:.2f}", f"{tally.top_share:.0%}")
+    counts = (f"{tally.inaccuracies}", f"{tally.mistakes}", f"{tally.blunders}")
+    return "".join(f"<td>{each}</td>" for each in (*texts, *counts))
+
+
+def _explanation(review: Review) -> str:
+    """Return what the words in the tables mean for this game."""
+    limits = []
+    for color in review.colors:
+        each = review.limits[color]
+        limits.append(
+            f"{player_of(color)}, limits of {each.group}: inaccuracy from {each.inaccuracy:.1f} points, mistake from "
+            f"{each.mistake:.1f}, blunder from {each.blunder:.1f}."
+        )
+    opening, middle = phase_ends(review.game.record.width, review.game.record.height)
+    return (
+        f"Mean loss: points lost a move. Top moves: share of moves that are the engine's first choice. "
+        f"{' '.join(limits)} Opening: to move {opening}; endgame: from move {middle + 1}."
+    )
+
+
+def _mistake_cards(review: Review) -> list[str]:
+    """Return a card with two boards for each of the worst moves, the worst first."""
+    worst = review.worst(MOST_BOARDS)
+    if not worst:
+        return ["<h2>Mistakes</h2><p>None by these limits.</p>"]
+    count = len(review.mistakes)
+    heading = f"The {len(worst)} worst of {count} moves with a loss" if count > len(worst) else "Moves with a loss"
+    games = _positions_of(review, {move.number - 1 for move in worst})
+    return [f"<h2>{heading}</h2>", *(_card(review, move, games[move.number - 1]) for move in worst)]
+
+
+def _positions_of(review: Review, turns: set[int]) -> dict[int, Game]:
+    return {turn: game.copy() for turn, game in enumerate(review.game.positions()) if turn in turns}
+
+
+def _card(review: Review, move: JudgedMove, game: Game) -> str:
+    better = name_of(move.before.pv[0], game) if move.before.pv else "no other move"
+    played = name_of(move.vertex, game)
+    marks = [Mark(move.vertex, (_PLAYED,), strength=0.6)]
+    if move.before.pv:
+        marks.append(Mark(move.before.pv[0], ("best",), is_best=True))
+    before = picture(game, marks=marks)
+    after, shown = _variation(game, move)
+    variation = picture(
+        after, numbered_from=1, earlier=-len(game.moves), ownership=review.analyzed.owners(move.number - 1)
+    )
+    grade = f'<span class="grade" style="background:{GRADE_PAINTS[move.grade]}">{move.grade.label}</span>'
+    text = sentence(move, game).partition(": ")[2]
+    return (
+        f'<section class="card mistake"><h3>{grade}Move {move.number}, {player_of(move.color)} {played}</h3>'
+        f"<p>{escape(text)} Better: <b>{better}</b>. <span class=soft>({move.phase.value})</span></p>"
+        f'<div class="boards"><figure>{before}<figcaption>Before move {move.number}: {_PLAYED} is {played}, played; '
+        f"best is {better}.</figcaption></figure><figure>{variation}<figcaption>{escape(shown)} "
+        "Squares show the probable owners of points before the move.</figcaption></figure></div></section>"
+    )
+
+
+def _variation(game: Game, move: JudgedMove) -> tuple[Game, str]:
+    """Return the game after the better variation, and the variation in words."""
+    after, names = game.copy(), []
+    for color, vertex in islice(better_line(move), _MOST_PV):
+        try:
+            after.play(color, vertex, lenient=True)
+        except IllegalMove:
+            break
+        names.append(name_of(vertex, game))
+    return after, f"The better variation, {color_name(move.color)} first: {' '.join(names)}."

@@ -1,0 +1,294 @@
+"""`keima review`: the files it writes, how it goes on, what it skips and refuses."""
+
+import io
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import keima
+from engine.apps.analysis_server.pool import AnalysisPool
+from engine.apps.review.analyzer import AnalysisStore, Effort
+from engine.apps.review.cli import NamedEvaluator, ReviewOptions, cli_review
+from engine.color import BLACK, WHITE
+from engine.errors import GoError
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
+from engine.records.sgf import load_sgf, load_variations
+from engine.search.params import SearchParams
+from engine.support.stopping import INTERRUPTED
+from tests.search.fakes import FakeEvaluator
+
+PARAMS = SearchParams(max_memory_mib=16, seed=1)
+MOVES = ";B[ee];W[gc];B[cc];W[cg];B[gg];W[aa];B[ba];W[ii];B[ab];W[hi];B[dd];W[fd]"
+GAME = f"(;GM[1]SZ[9]KM[7]RU[Chinese]PB[Anna]PW[Bert]BR[3d]WR[12k]RE[B+2]DT[2024-05-01]C[A game]{MOVES})"
+TURNS = MOVES.count(";") + 1
+
+
+class SwingingEvaluator(FakeEvaluator):
+    """A fake whose leads swing from position to position, so that there are good and bad moves."""
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the made-up evaluation."""
+        super().evaluate(positions, count, out)
+        black_leads = (positions.hashes[:count] % 41).astype(np.float32) - 20
+        out.score[:count] = np.where(positions.to_play[:count] == BLACK, black_leads, -black_leads)
+
+
+def write(folder: Path, **texts: str) -> Path:
+    """Write records by name to a folder and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.sgf").write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(out: Path, *sources: Path, evaluator: FakeEvaluator | None = None, **options: Any) -> tuple[int, str, str]:
+    """Run the command with a fake evaluator; return (status, stdout, stderr)."""
+    asked = replace(ReviewOptions(sources, out, Effort(6)), **options)
+    opened = NamedEvaluator("fake", evaluator or SwingingEvaluator(), (2, 9))
+    stdout, stderr = io.StringIO(), io.StringIO()
+    status = cli_review(asked, lambda: opened, PARAMS, threads=2, stdout=stdout, stderr=stderr)
+    return status, stdout.getvalue(), stderr.getvalue()
+
+
+def answers(out: Path) -> list[dict[str, Any]]:
+    """Return the stored analyses."""
+    return [json.loads(line) for line in (out / "analysis.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def summary(out: Path, name: str = "game") -> dict[str, Any]:
+    """Return the summary of a game."""
+    found = json.loads((out / f"{name}.json").read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp_path: Path) -> None:
+    status, _, _ = run(tmp_path / "out", write(tmp_path / "in", game=GAME))
+    assert status == 0
+    found = answers(tmp_path / "out")
+    assert sorted(each["turnNumber"] for each in found) == list(range(TURNS))
+    for each in found:
+        assert each["id"] == "game.sgf"
+        assert each["rootInfo"]["visits"] >= 6
+        assert len(each["ownership"]) == 81
+        assert {"move", "visits", "winrate", "scoreLead", "pv", "order"} <= each["moveInfos"][0].keys()
+
+
+def test_win_rates_are_black_s_whoever_moves(tmp_path: Path) -> None:
+    stones = "AB[aa][ba][ca][da][ea][fa][ga][ha]"
+    run(tmp_path / "out", write(tmp_path / "in", game=f"(;SZ[9]{stones};W[ee];B[dd])"))
+    assert all(each["rootInfo"]["winrate"] > 0.8 for each in answers(tmp_path / "out"))
+
+
+def test_the_summary_has_each_move_with_its_cost(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game=GAME))
+    found, leads = summary(tmp_path / "out"), {}
+    for each in answers(tmp_path / "out"):
+        leads[each["turnNumber"]] = each["rootInfo"]["scoreLead"]
+    assert [move["number"] for move in found["moves"]] == list(range(1, TURNS))
+    for move in found["moves"]:
+        change = leads[move["number"] - 1] - leads[move["number"]]
+        lost = 0.0 if move["is_top"] else max(0.0, change if move["color"] == "B" else -change)
+        assert move["points_lost"] == pytest.approx(lost, abs=1e-3)
+    assert found["limits"]["black"]["group"] == "dan players"
+    assert found["limits"]["white"]["group"] == "10 to 19 kyu"
+    assert found["players"]["black"]["game"]["moves"] == 6
+
+
+def test_the_annotated_record_has_the_same_game_with_its_comment_and_legal_variations(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game=GAME.replace(";W[fd])", ";W[fd]C[Last](;B[df])(;B[ff]C[An idea]))"))
+    run(tmp_path / "out", source, rank="9p")
+    data = (tmp_path / "out" / "game.sgf").read_bytes()
+    original, found = load_sgf(source / "game.sgf"), load_sgf(data)
+    assert (found.moves, found.setups, found.komi) == (original.moves, original.setups, original.komi)
+    assert (found.black, found.white, found.result) == ("Anna", "Bert", "B+2")
+    assert found.comments[0] == "A game"
+    assert found.comments[len(original.moves) - 1].startswith("Last")
+    assert any("loses" in text for text in found.comments.values())
+    variations = load_variations(data, found, 100)
+    assert any("An idea" in each.comments.values() for each in variations)
+    better = [each for each in variations if any(text.startswith("Better: ") for text in each.comments.values())]
+    assert len(better) == sum(each["class"] != "fine" for each in summary(tmp_path / "out")["moves"])
+    for each in better:
+        for game, move in zip(each.positions(), each.moves, strict=False):
+            assert game.is_legal(*move)
+
+
+def test_handicap_stones_stay_in_the_annotated_record(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game="(;SZ[9]HA[2]AB[cc][gg];W[ee];B[dd])"))
+    found = load_sgf(tmp_path / "out" / "game.sgf")
+    assert found.handicap == 2
+    assert len(found.setups[0].stones) == 2
+    assert found.game().moves[0].color == WHITE
+
+
+def test_what_the_record_does_not_say_is_assumed_and_reported(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game="(;SZ[9]HA[2]AB[cc][gg];W[ee];B[dd])"))
+    found = summary(tmp_path / "out")
+    assert (found["rules"], found["komi"], found["assumed"]) == ("chinese", 0.5, ["rules", "komi"])
+    assert "rules and komi assumed" in (tmp_path / "out" / "game.html").read_text(encoding="utf-8")
+
+
+def test_a_stopped_review_goes_on_and_analyzes_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out = write(tmp_path / "in", a=GAME, b=GAME), tmp_path / "out"
+    add, added = AnalysisStore.add, Counter[str]()
+
+    def stopping(self: AnalysisStore, answer: dict[str, Any]) -> None:
+        add(self, answer)
+        added[f"{answer['id']} {answer['turnNumber']}"] += 1
+        if added.total() == TURNS + 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(AnalysisStore, "add", stopping)
+    status, _, stderr = run(out, source)
+    assert status == INTERRUPTED
+    assert "the same command goes on" in stderr
+    assert (out / "a.html").exists() == all(added[f"a.sgf {turn}"] for turn in range(TURNS))
+    assert TURNS + 3 <= added.total() < 2 * TURNS
+    assert run(out, source)[0] == 0
+    assert set(added.values()) == {1}
+    assert len(answers(out)) == 2 * TURNS
+    assert (out / "b.html").exists()
+
+
+def test_other_players_and_ranks_need_no_new_analysis(tmp_path: Path) -> None:
+    source, out, evaluator = write(tmp_path / "in", game=GAME), tmp_path / "out", FakeEvaluator()
+    run(out, source)
+    run(out, source, evaluator=evaluator, player="Bert", rank="9p")
+    assert evaluator.calls == 0
+    assert summary(out)["limits"]["white"]["group"] == "professionals"
+
+
+def test_only_one_player_is_reported_on(tmp_path: Path) -> None:
+    other = GAME.replace("Anna", "Carl")
+    _, stdout, _ = run(tmp_path / "out", write(tmp_path / "in", game=GAME, other=other), player=" anna")
+    assert {move["color"] for move in summary(tmp_path / "out")["moves"]} == {"B"}
+    assert "Bert" not in stdout
+    assert not (tmp_path / "out" / "other.html").exists()
+    comments = load_sgf(tmp_path / "out" / "game.sgf").comments
+    assert not any("White" in text and "loses" in text for text in comments.values())
+
+
+def test_an_unknown_player_is_refused_with_the_names_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(GoError, match=r"'Dora'.*Anna, Bert"):
+        run(tmp_path / "out", write(tmp_path / "in", game=GAME), player="Dora")
+
+
+def test_a_damaged_file_is_reported_in_one_line_and_the_others_are_reviewed(tmp_path: Path) -> None:
+    large = GAME.replace("SZ[9]", "SZ[11]")
+    source = write(tmp_path / "in", bad="(;SZ[9];B[zz])", game=GAME, illegal="(;SZ[9];B[aa];W[aa])", large=large)
+    status, _, stderr = run(tmp_path / "out", source)
+    assert status == 1
+    skipped = [line for line in stderr.splitlines() if "skipped" in line]
+    assert [name for line, name in zip(skipped, ("bad", "illegal", "large"), strict=True) if name in line]
+    assert (tmp_path / "out" / "game.html").exists()
+
+
+def test_names_from_the_record_are_escaped_in_the_pages(tmp_path: Path) -> None:
+    nasty = GAME.replace("Anna", "<script>alert(1)</script>").replace("DT[", 'EV["><img src=x>]DT[')
+    run(tmp_path / "out", write(tmp_path / "in", one=nasty, two=nasty))
+    for page in ("one.html", "index.html"):
+        text = (tmp_path / "out" / page).read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert "<img" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_the_report_draws_two_boards_for_each_bad_move_and_needs_no_other_file(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game=GAME), rank="9p")
+    text = (tmp_path / "out" / "game.html").read_text(encoding="utf-8")
+    bad = [move for move in summary(tmp_path / "out")["moves"] if move["class"] != "fine"]
+    assert text.count("<figure>") == 2 * min(10, len(bad)) > 0
+    assert 'class="graph"' in text
+    assert "src=" not in text
+    assert "Win rates and leads are Black&#x27;s" in text
+
+
+def test_subfolders_keep_their_place_and_equal_names_get_numbers(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "sub", game=GAME)
+    write(tmp_path / "in", index=GAME)
+    write(tmp_path / "more", index=GAME)
+    run(tmp_path / "out", tmp_path / "in", tmp_path / "more" / "index.sgf")
+    assert {each["id"] for each in answers(tmp_path / "out")} == {"sub/game.sgf", "index.sgf", "index-2.sgf"}
+    for name in ("sub/game", "index-2", "index-3"):
+        assert (tmp_path / "out" / f"{name}.html").exists()
+    assert 'href="sub/game.html"' in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_records_in_the_folder_of_the_review_are_not_reviewed(tmp_path: Path) -> None:
+    source = write(tmp_path, game=GAME)
+    run(tmp_path / "out", source)
+    run(tmp_path / "out", source)
+    assert {each["id"] for each in answers(tmp_path / "out")} == {"game.sgf"}
+
+
+def test_a_record_that_changed_is_not_mixed_with_its_old_analysis(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game=GAME)
+    run(tmp_path / "out", source)
+    write(source, game=GAME.replace("KM[7]", "KM[6]"))
+    with pytest.raises(GoError, match=r"game\.sgf has changed"):
+        run(tmp_path / "out", source)
+
+
+def test_other_visits_need_another_folder(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game=GAME)
+    run(tmp_path / "out", source)
+    with pytest.raises(GoError, match="visits was 6"):
+        run(tmp_path / "out", source, effort=Effort(7))
+
+
+def test_the_time_of_a_game_is_divided_among_positions_searched_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds: list[float | None] = []
+    submit = AnalysisPool.submit
+    monkeypatch.setattr(
+        AnalysisPool,
+        "submit",
+        lambda self, tasks: (seconds.extend(task.seconds for task in tasks), submit(self, tasks)),
+    )
+    run(tmp_path / "out", write(tmp_path / "in", game=GAME), effort=Effort(6, 26.0))
+    assert seconds == [pytest.approx(26.0 * 2 / TURNS)] * TURNS
+
+
+def test_an_analysis_that_fails_ends_the_review_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(GoError, match="made to fail"):
+        run(tmp_path / "out", write(tmp_path / "in", game=GAME), evaluator=FakeEvaluator(fail_at=3))
+
+
+def test_a_record_without_moves_has_a_report(tmp_path: Path) -> None:
+    status, _, _ = run(tmp_path / "out", write(tmp_path / "in", game="(;SZ[9])"))
+    assert status == 0
+    assert summary(tmp_path / "out")["largest_swing"] is None
+    assert "None by these limits" in (tmp_path / "out" / "game.html").read_text(encoding="utf-8")
+
+
+def test_stones_set_up_in_the_middle_start_the_annotated_record(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game="(;SZ[9];B[ee];W[cc];AB[gg];B[dd];W[fd])"))
+    found = load_sgf(tmp_path / "out" / "game.sgf")
+    assert [move.color for move in found.moves] == [BLACK, WHITE]
+    assert len(summary(tmp_path / "out")["moves"]) == 4
+
+
+def test_the_command_reviews_a_file_with_the_shipped_9x9_network(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game=GAME) / "game.sgf"
+    options = ["--out", str(tmp_path / "out"), "--net", "zero9", "--visits", "3", "--only-player", "Anna"]
+    done = CliRunner().invoke(keima.main, ["review", str(source), *options])
+    assert done.exit_code == 0, done.output
+    assert summary(tmp_path / "out")["effort"] == "3 visits a position"
+    assert "zero9" in summary(tmp_path / "out")["network"]
+
+
+def test_a_rank_that_is_none_is_refused_before_the_network_is_loaded(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game=GAME)
+    done = CliRunner().invoke(keima.main, ["review", str(source), "--out", str(tmp_path / "out"), "--rank", "best"])
+    assert done.exit_code == 1
+    assert "expected a rank such as 12k, 3d or 9p, got 'best'" in done.output
+    assert not (tmp_path / "out").exists()
