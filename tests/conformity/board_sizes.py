@@ -10,11 +10,10 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformity.driver import Controller
-from tests.conformity.soak import resident_mebibytes
+from tests.soak.figures import usage
 
 _SECONDS = 900.0
 _REPORTS = 20
@@ -42,13 +41,14 @@ def changes(engine: Controller, count: int, sides: tuple[int, int], seed: int) -
         pid = engine.process.pid
         if number == 0:
             _settle(pid)
-        yield Use(width, height, resident_mebibytes(pid), len(list(Path(f"/proc/{pid}/task").iterdir())))
+        memory, threads, _ = usage(pid)
+        yield Use(width, height, memory, threads)
 
 
 def _settle(pid: int) -> None:
     """Wait until memory no longer grows: models for larger batches are compiled in the background."""
     before = 0.0
-    while (now := resident_mebibytes(pid)) > before + 1:
+    while (now := usage(pid)[0]) > before + 1:
         before = now
         time.sleep(_PAUSE)
 
