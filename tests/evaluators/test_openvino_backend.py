@@ -109,6 +109,28 @@ def test_models_that_a_call_waits_for_are_not_forgotten(monkeypatch: pytest.Monk
     backend.close()
 
 
+def test_models_that_only_a_dropped_program_waits_for_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
+    compile_at_once, go_on = OpenVinoBackend.compile, threading.Event()
+
+    def compile_later(self: OpenVinoBackend, *what: int) -> object:
+        assert go_on.wait(60)
+        return compile_at_once(self, *what)
+
+    monkeypatch.setattr(OpenVinoBackend, "compile", compile_later)
+    backend = OpenVinoBackend(EXAMPLES["softmax silu"], "fp32", threads=1)
+    if not backend.native_threads:
+        pytest.skip("kernels cannot call OpenVINO here")
+    program = backend.program(5, 5)
+    backend.prepare(9, 9)
+    assert backend.boards == [(5, 5), (9, 9)]
+    del program
+    backend.prepare(7, 7)
+    assert backend.boards == [(7, 7)]
+    go_on.set()
+    backend.close()
+
+
 def test_a_network_is_compiled_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     spec, compiled, compile_model = EXAMPLES["softmax silu"], list[int](), OpenVinoBackend.compile
 

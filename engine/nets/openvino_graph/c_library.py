@@ -157,6 +157,11 @@ class InferRequests(Closure):
         self._addresses = np.zeros(len(batches), dtype=np.int64)
         super().__init__(infer_first_fitting, *addresses, np.array(batches, dtype=np.int64), self._addresses)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether `set_request` was called for every batch size."""
+        return bool(self._addresses.all())
+
     def set_request(self, batch: int, request: Request | None) -> None:
         """Set the request of a batch size; None if its model could not be compiled."""
         if request is not None:
