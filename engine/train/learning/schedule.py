@@ -67,8 +67,10 @@ class Schedule:
         return config.learning_rate * warmup_factor(step, config.warmup) * factor
 
     def wants_kl(self, step: int) -> bool:
-        """True if the KL divergence of this step must be measured."""
-        return self._config.schedule == "kl" and step % self._config.kl_every == 0
+        """True if the KL divergence of this step must be measured; never during the warm-up."""
+        # The low rates of a warm-up hardly change the policy: counted, they raised the factor to its bound of 10.
+        config = self._config
+        return config.schedule == "kl" and step >= config.warmup and step % config.kl_every == 0
 
     def observe(self, kl: float) -> None:
         """Record the KL divergence of a step, in nats."""

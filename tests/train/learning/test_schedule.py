@@ -61,6 +61,18 @@ def test_the_rate_of_every_schedule(schedule: str, expected: float) -> None:
     assert again.rate(20, 0.5) == made.rate(20, 0.5)
 
 
+def test_the_warm_up_does_not_raise_the_adaptive_rate() -> None:
+    config = TrainConfig(schedule="kl", warmup=100, kl_every=10, learning_rate=0.2, kl_target=0.02)
+    schedule = Schedule(config)
+    measured = []
+    for step in range(121):
+        if schedule.wants_kl(step):
+            measured.append(step)
+            schedule.observe(0.0 if step < 100 else 0.02)
+    assert measured == [100, 110, 120]
+    assert schedule.rate(120, 0.5) == 0.2
+
+
 @pytest.mark.parametrize(
     ("key", "value", "text"),
     [
