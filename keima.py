@@ -19,6 +19,7 @@ from engine.settings.command import Group, search_keys
 from engine.settings.options import options_of
 from engine.settings.searching import read_config, read_settings, refuse_unused, search_params
 from engine.support.logs import start_logging
+from engine.support.openmp import limit_spinning
 
 if TYPE_CHECKING:
     from engine import players
@@ -129,6 +130,8 @@ class FrontDoor(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; say in one line where memory does not suffice."""
+        # Any command may load torch, in this process or in workers, which inherit the environment.
+        limit_spinning()
         try:
             return super().invoke(ctx)
         except MemoryError as error:

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from engine.errors import GoError
 from engine.support.files import write_atomically
+from engine.support.openmp import limit_spinning
 
 # Interval at which a worker checks for finished games and a new network, and the trainer for workers.
 _POLL_SECONDS = 0.5
@@ -78,6 +79,8 @@ class Worker:
 
     def __init__(self, number: int, make: MakeWorkerPlayer, collector: Any) -> None:
         self._name = f"{number:06d}-{uuid.uuid4().hex[:12]}"
+        # Set here, because a worker on another machine does not inherit the environment of the command.
+        limit_spinning()
         self._player = make(number)
         self._collector = collector
         self._generation = -1

@@ -1,6 +1,5 @@
 """The command `keima zero`: learns from zero in a run folder. Heavy modules are imported when it runs."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from engine.train.generations.zero import Figures, Run
     from engine.train.generations.zero_config import ZeroConfig
     from engine.train.generations.zero_state import State
-
-SPINS = "5000"
-"""Iterations for which an OpenMP thread spins before it sleeps. Torch's default of many thousands takes the processor
-from other threads, including its own: beside other work, two threads trained a 4x48 network at 30 samples/s with the
-default and at 139 with this value."""
 
 
 def _keys() -> dict[str, Setting]:
@@ -81,8 +75,6 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
     The configuration is stored after the first network could be made from it.
     """
-    # OpenMP reads this variable only once, when torch is loaded.
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
     from engine.train.generations.zero_steps import LocalSteps, make_first_network
