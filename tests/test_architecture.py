@@ -42,7 +42,7 @@ TRAINS_WITH_TORCH = {"network", "loss", "device_batch", "learner", "step_metrics
 TRAINS_WITH_TORCH |= {"train", "bench"}
 NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"
-DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "typeof", "types"}
+DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "overload", "typeof", "types"}
 """What other files than `NUMBA_INTERNALS` import from numba; numba's documentation has all of it."""
 ONLY_IMPORTER = {
     "matplotlib": {"engine.support.plots"},

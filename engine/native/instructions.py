@@ -5,9 +5,9 @@ from typing import Any
 from llvmlite import ir
 from numba import typeof, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-__all__ = ["Bfloat16", "cgutils", "compile_for", "intrinsic", "ir", "typeof", "types"]
+__all__ = ["Bfloat16", "cgutils", "compile_for", "intrinsic", "ir", "overload", "typeof", "types"]
 
 
 class Bfloat16(ir.Type):  # type: ignore[misc]

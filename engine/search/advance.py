@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from engine.native.closures import FAILED, invoke
 from engine.native.jit import kernel
 from engine.native.locks import acquire, pause, release, ticks
+from engine.native.records import each_at
 from engine.search.backup import Answers, back_up, reopen
 from engine.search.kernel_params import Params
-from engine.search.position import Batch, Root, Scratch
-from engine.search.tree import IS_FULL, ROOT, Tree, playouts_without_evaluation
+from engine.search.position import Batch, Scratch
+from engine.search.tree import IS_FULL, ROOT, playouts_without_evaluation
 from engine.search.walk import collect
 
 GOING, REACHED, STUCK, FULL = range(4)
@@ -77,102 +78,6 @@ class WorkerArrays(NamedTuple):
 
 
 @kernel
-def tree_at(trees: Any, tree: int) -> Tree:
-    """Return a view of one tree. trees: a `Tree` of arrays with one more axis."""
-    return Tree(
-        counters=trees.counters[tree],
-        nodes=trees.nodes[tree],
-        links=trees.links[tree],
-        edge_vertex=trees.edge_vertex[tree],
-        edge_prior=trees.edge_prior[tree],
-        ownership=trees.ownership[tree],
-        rave_visits=trees.rave_visits[tree],
-        rave_value=trees.rave_value[tree],
-        key_index=trees.key_index[tree],
-        bias_keys=trees.bias_keys[tree],
-        bias_sums=trees.bias_sums[tree],
-    )
-
-
-@kernel
-def root_at(roots: Any, tree: int) -> Root:
-    """Return the root position of one tree. roots: a `Root` of arrays, every field with one more axis."""
-    return Root(
-        board=roots.board[tree],
-        colors=roots.colors[tree],
-        hashes=roots.hashes[tree],
-        moves=roots.moves[tree],
-        facts=roots.facts[tree],
-        marks=roots.marks[tree],
-        second_start=roots.second_start[tree],
-        passes_before=roots.passes_before[tree],
-        seen=roots.seen[tree],
-        seen_twice=roots.seen_twice[tree],
-        superko=roots.superko[tree],
-        occupied=roots.occupied[tree],
-        legal=roots.legal[tree],
-        region=roots.region[tree],
-        avoid=roots.avoid[tree],
-        avoid_depth=roots.avoid_depth[tree],
-        number=roots.number[tree],
-        dead=roots.dead[tree],
-        white_bonus=roots.white_bonus[tree],
-        passes=roots.passes[tree],
-        button=roots.button[tree],
-        handicap=roots.handicap[tree],
-        handicap_less=roots.handicap_less[tree],
-        counts_moves=roots.counts_moves[tree],
-        can_be_void=roots.can_be_void[tree],
-        remembers_passes=roots.remembers_passes[tree],
-        pass_ends_game=roots.pass_ends_game[tree],
-        situational=roots.situational[tree],
-        suicide=roots.suicide[tree],
-        is_area=roots.is_area[tree],
-        tax=roots.tax[tree],
-        color=roots.color[tree],
-        cautious=roots.cautious[tree],
-    )
-
-
-@kernel
-def _batch_from(batch: Batch, row: int) -> Batch:
-    """Return a view of a batch from `row` on."""
-    return Batch(
-        boards=batch.boards[row:],
-        colors=batch.colors[row:],
-        board_hashes=batch.board_hashes[row:],
-        moves=batch.moves[row:],
-        to_play=batch.to_play[row:],
-        legal=batch.legal[row:],
-        facts=batch.facts[row:],
-        marks=batch.marks[row:],
-        second_start=batch.second_start[row:],
-        hashes=batch.hashes[row:],
-        seeds=batch.seeds[row:],
-        optimism=batch.optimism[row:],
-        symmetry=batch.symmetry[row:],
-        white_bonus=batch.white_bonus[row:],
-        nodes=batch.nodes[row:],
-        links=batch.links[row:],
-        length=batch.length[row:],
-    )
-
-
-@kernel
-def _answers_from(answers: Answers, row: int) -> Answers:
-    """Return a view of answers from `row` on."""
-    return Answers(
-        policy=answers.policy[row:],
-        value=answers.value[row:],
-        score=answers.score[row:],
-        ownership=answers.ownership[row:],
-        first_play=answers.first_play[row:],
-        details=answers.details[row:],
-        has_details=answers.has_details,
-    )
-
-
-@kernel
 def _rows_of_one_tree(owners: NDArray[np.int64], row: int, rows: int) -> int:
     """Return the end of the consecutive rows from `row` on that belong to the same tree."""
     end = row + 1
@@ -200,7 +105,7 @@ def collect_rows(
     first = own.rows
     for place in range(count):
         number = worker.chosen[place]
-        tree, root, numbers = tree_at(trees, number), root_at(roots, number), params[number]
+        tree, root, numbers = each_at(trees, number), each_at(roots, number), params[number]
         worker.status[place] = REACHED
         ended = 0
         while tree.nodes[ROOT].visits + numbers.in_flight < numbers.visits:
@@ -213,7 +118,7 @@ def collect_rows(
                 break
             wanted = min(leaves, numbers.visits - tree.nodes[ROOT].visits - numbers.in_flight)
             before = playouts_without_evaluation(tree.counters)
-            batch = _batch_from(worker.batch, own.rows)
+            batch = each_at(worker.batch, slice(own.rows, None))
             rows = collect(tree, root, scratch, batch, Params(numbers, score_table), wanted)
             if rows > 0:
                 worker.owners[own.rows : own.rows + rows] = number
@@ -244,9 +149,9 @@ def back_up_rows(
         end = _rows_of_one_tree(worker.owners, row, own.rows)
         params[number].in_flight -= end - row
         back_up(
-            tree_at(trees, number),
-            _batch_from(worker.batch, row),
-            _answers_from(worker.answers, row),
+            each_at(trees, number),
+            each_at(worker.batch, slice(row, None)),
+            each_at(worker.answers, slice(row, None)),
             Params(params[number], score_table),
             scratch,
             end - row,
@@ -264,7 +169,7 @@ def reopen_rows(trees: Any, params: NDArray[np.void], worker: WorkerArrays) -> N
         number = worker.owners[row]
         end = _rows_of_one_tree(worker.owners, row, own.rows)
         params[number].in_flight -= end - row
-        reopen(tree_at(trees, number), _batch_from(worker.batch, row), end - row)
+        reopen(each_at(trees, number), each_at(worker.batch, slice(row, None)), end - row)
         row = end
     own.rows = 0
 
