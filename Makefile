@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ test: $(VENV)/installed-dev ## run the tests, in a process for each core (some o
 
 test-slow: $(VENV)/installed-dev ## run the tests that take longest: whole runs of training, many games, the installed wheel
 	@$(PYTEST) -m slow --timeout=1800 $(ARGS)
+
+test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match and solve 20 times each: the same results (ARGS="zero --kills 5")
+	@$(BIN)/python -m tests.kill $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
