@@ -18,6 +18,7 @@ class Observer:
     """Observes one search for a move of `color` and passes every call on to `also`."""
 
     def __init__(self, state: GtpState, color: int, also: "Watch | None") -> None:
+        self._state = state
         self._pv_length = state.config.pv_length
         self._color = color
         self._also = also
@@ -28,6 +29,7 @@ class Observer:
     def watch(self, search: "Search", stats: "SearchStats") -> None:
         """Record the search; called by the player between batches."""
         self._search, self._stats = search, stats
+        self._state.searched = search
         if self._graphics is not None:
             self._graphics.show(search, stats)
         if self._also is not None:

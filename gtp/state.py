@@ -24,6 +24,7 @@ from gtp.protocol import Command
 if TYPE_CHECKING:
     from engine.game import Game
     from engine.players.cleanup import CleanUp
+    from engine.search.search import Search
     from gtp.last_search import LastSearch
 
 MIN_SIZE = 2
@@ -96,8 +97,9 @@ class GtpState:
     """The state of one session.
 
     commands: all listed commands, as in `list_commands`. awaits_reply: the last move was the engine's own, so the time
-    until the next line is the opponent's. last_search: the last search for a move in this game. trials: number of last
-    moves that were played on trial (`trymove`).
+    until the next line is the opponent's. last_search: the last search for a move in this game. searched: the search
+    of this game, whose tree is that of the last analyzed position. trials: number of last moves
+    that were played on trial (`trymove`).
     """
 
     def __init__(self, config: SessionConfig, factory: PlayerFactory, commands: Mapping[str, "Handler"]) -> None:
@@ -107,6 +109,7 @@ class GtpState:
         self.interrupts = Interrupts(self.player_loader.stop)
         self.awaits_reply = False
         self.last_search: LastSearch | None = None
+        self.searched: Search | None = None
         self.trials = 0
         self._clean_up: CleanUp | None = None
         self.clock = Clock(lag_buffer=config.lag_buffer)
@@ -166,7 +169,7 @@ class GtpState:
 
     def _replace(self, game: "Game | None") -> None:
         self._game, self._status, self._clean_up = game, None, None
-        self.awaits_reply, self.last_search, self.trials = False, None, 0
+        self.awaits_reply, self.last_search, self.searched, self.trials = False, None, None, 0
         player = self.player_loader.if_ready()
         if player is not None:
             player.new_game()

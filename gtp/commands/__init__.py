@@ -3,6 +3,7 @@
 from gtp.commands import (
     admin,
     analyze,
+    debug,
     explain,
     gogui,
     gogui_views,
@@ -37,6 +38,7 @@ FAMILIES: tuple[dict[str, Handler], ...] = (
     gogui.COMMANDS,
     gogui_views.COMMANDS,
     explain.COMMANDS,
+    debug.COMMANDS,
 )
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.items()}

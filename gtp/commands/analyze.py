@@ -50,7 +50,7 @@ class Reporter:
 
     def watch(self, search: "Search", stats: "SearchStats") -> None:
         """Send a line if the interval has passed; called by the player between batches."""
-        self._search = search
+        self._search = self._state.searched = search
         if self._options.interval is not None and time.monotonic() >= self._due:
             self._send(self._snapshot(search))
             self._due = time.monotonic() + self._options.interval
@@ -192,6 +192,7 @@ def stop(state: GtpState, command: Command) -> str:
 def clear_cache(state: GtpState, command: Command) -> str:
     """Drop the search tree and all cached evaluations."""
     expect(command.args, 0)
+    state.searched = None
     player = state.player_loader.if_ready()
     if player is not None:
         player.clear_cache()

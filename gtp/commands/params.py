@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.support.json_text import json_text
 from gtp.args import expect
 from gtp.errors import GtpError
-from gtp.params import PARAMS
+from gtp.params import PARAMS, Param
 from gtp.protocol import Command
-from gtp.state import GtpState, Handler
+from gtp.state import GtpState, Handler, SessionConfig
 
 
 def kata_list_params(state: GtpState, command: Command) -> str:
@@ -35,14 +36,24 @@ def kata_get_params(state: GtpState, command: Command) -> str:
 
 
 def kata_set_param(state: GtpState, command: Command) -> str:
-    """Change one parameter."""
-    expect(command.args, 2)
-    return change_param(state, *command.args)
+    """Change one parameter; without a value, reset it to Keima's default, whatever the command line said."""
+    expect(command.args, 1, 2)
+    return change_param(state, *command.args) if len(command.args) == 2 else _reset(state, command.args[0])
+
+
+def _reset(state: GtpState, name: str) -> str:
+    """Reset a parameter to the default that it has without options. Raises GtpError if its name is wrong."""
+    param = _param(name)
+    if param.of_session:
+        return _change(state, {name: getattr(SessionConfig(), param.field)})
+    # Searches without a network have other defaults.
+    defaults = ROLLOUT_PARAMS if state.player_loader.get().network is None else SearchParams()
+    return _change(state, {name: getattr(defaults, param.field)})
 
 
 def change_param(state: GtpState, name: str, text: str) -> str:
     """Set one parameter and return the reply. Raises GtpError if its name or text is wrong."""
-    return _change(state, {name: text})
+    return _change(state, {name: _param(name).read(name, text)})
 
 
 def kata_set_params(state: GtpState, command: Command) -> str:
@@ -53,7 +64,7 @@ def kata_set_params(state: GtpState, command: Command) -> str:
         raise GtpError("expected a JSON object") from None
     if not isinstance(settings, dict):
         raise GtpError("expected a JSON object")
-    return _change(state, {name: _text(value) for name, value in settings.items()})
+    return _change(state, {name: _param(name).read(name, _text(value)) for name, value in settings.items()})
 
 
 def _text(value: Any) -> str:
@@ -62,22 +73,26 @@ def _text(value: Any) -> str:
 
 def get_param(state: GtpState, name: str) -> Any:
     """Return a parameter as JSON can hold it. Raises GtpError if there is none of this name."""
-    param = PARAMS.get(name)
-    if param is None:
-        raise GtpError(f"unknown parameter {name!r}")
+    param = _param(name)
     owner = state.config if param.of_session else state.player_loader.get().params
     return param.to_json(getattr(owner, param.field))
 
 
-def _change(state: GtpState, settings: Mapping[str, str]) -> str:
-    """Set parameters after all of them were read. Raises GtpError, and then nothing has changed."""
+def _param(name: str) -> Param:
+    """Return the parameter of a name. Raises GtpError if there is none."""
+    param = PARAMS.get(name)
+    if param is None:
+        raise GtpError(f"unknown parameter {name!r}")
+    return param
+
+
+def _change(state: GtpState, values: Mapping[str, Any]) -> str:
+    """Set parameters to values of their fields."""
     of_session: dict[str, Any] = {}
     of_search: dict[str, Any] = {}
-    for name, text in settings.items():
-        param = PARAMS.get(name)
-        if param is None:
-            raise GtpError(f"unknown parameter {name!r}")
-        (of_session if param.of_session else of_search)[param.field] = param.read(name, text)
+    for name, value in values.items():
+        param = PARAMS[name]
+        (of_session if param.of_session else of_search)[param.field] = value
     if of_search:
         player = state.player_loader.get()
         player.set_params(replace(player.params, **of_search))

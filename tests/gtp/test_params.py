@@ -105,7 +105,7 @@ def test_search_parameters_are_changed(name: str, text: str, field: str, value: 
     "line",
     [
         *("kata-get-param", "kata-get-param nonsense", "kata-get-param c_puct", "kata-get-param a b"),
-        *("kata-set-param", "kata-set-param maxVisits", "kata-set-param nonsense 1", "kata-set-param c_puct 1"),
+        *("kata-set-param", "kata-set-param nonsense", "kata-set-param nonsense 1", "kata-set-param c_puct 1"),
         *("kata-set-param numSearchThreads 4", "kata-set-param humanSLProfile rank_5k", "kata-set-param maxTime nan"),
         *("kata-set-param maxVisits 0", "kata-set-param maxVisits 1.5", "kata-set-param cpuctExploration 10.5"),
         *("kata-set-param cpuctExploration x", "kata-set-param useGraphSearch 1", "kata-set-param lagBuffer -1"),
@@ -143,6 +143,26 @@ def test_parameters_are_set_together_or_not_at_all() -> None:
     assert ask(state, f"kata-set-params {good}") == ""
     assert player.params.c_puct == 2.0
     assert (state.config.visits, state.config.ponder, state.config.lag_buffer) == (7, True, 0.25)
+
+
+@pytest.mark.parametrize("name", PARAMS)
+def test_a_name_alone_resets_to_the_default_without_options(name: str) -> None:
+    player = FakePlayer()
+    state = new_state(player, SessionConfig(width=9, height=9, visits=100, level=3, pv_length=40, lag_buffer=2.0))
+    player.params = dataclasses.replace(ROLLOUT_PARAMS, c_puct=2.0, resign_threshold=0.3, policy_optimism=0.5)
+    assert ask(state, f"kata-set-param {name}") == ""
+    param = PARAMS[name]
+    owner, defaults = (state.config, SessionConfig()) if param.of_session else (player.params, ROLLOUT_PARAMS)
+    assert getattr(owner, param.field) == getattr(defaults, param.field)
+
+
+def test_a_name_alone_leaves_all_others() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    ask(state, 'kata-set-params {"maxVisits":33,"maxTime":7,"cpuctExploration":2}')
+    ask(state, "kata-set-param maxVisits")
+    ask(state, "genmove b")
+    assert (player.limits[-1].visits, player.limits[-1].seconds, player.params.c_puct) == (None, 7.0, 2.0)
 
 
 def test_a_limit_set_by_name_bounds_the_next_move() -> None:
