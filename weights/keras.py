@@ -89,7 +89,7 @@ def _arrays(name: str) -> list[Array]:
     except DAMAGED_NPZ as error:
         if isinstance(error, WeightsError):
             raise
-        raise WeightsError(f"damaged npz file: {error}") from None
+        raise WeightsError(f"npz: {error}", damaged=True) from None
 
 
 def _check_members(archive: zipfile.ZipFile, packed: int) -> None:
@@ -109,9 +109,10 @@ def _check_members(archive: zipfile.ZipFile, packed: int) -> None:
             start = file.tell()
         layer = member.filename.removesuffix(".npy")
         check_shape((*shape[2:], *shape[:2]) if len(shape) == 4 else shape, layer)
+        if dtype.hasobject:
+            raise WeightsError("bad type", layer=layer, expected="floating point", got=dtype)
         declared = start + dtype.itemsize * math.prod(shape)
-        # Arrays of objects are refused by numpy, which does not unpickle them.
-        if declared != member.file_size and not dtype.hasobject:
+        if declared != member.file_size:
             raise WeightsError("wrong length of an array", layer=layer, expected=declared, got=member.file_size)
 
 

@@ -89,6 +89,7 @@ class _Lines:
                 offset=self._length,
                 expected="19 + 8 * blocks",
                 got=len(self._lines) + 1,
+                damaged=True,
             )
         channels = len(self._lines[1])
         conv, norm = self._group("input convolution", PLANES, _KERNEL)
@@ -160,8 +161,9 @@ class _Lines:
         return values.reshape(shape)
 
     def _error(self, name: str, message: str, expected: object, got: object, index: int) -> WeightsError:
-        layer = f"line {index + 2} ({name})"
-        return WeightsError(message, layer=layer, offset=self._offsets[index], expected=expected, got=got)
+        layer, offset = f"line {index + 2} ({name})", self._offsets[index]
+        # Damaged, because the lines of a network that was written whole fit together.
+        return WeightsError(message, layer=layer, offset=offset, expected=expected, got=got, damaged=True)
 
 
 def _flipped(weight: Array, width: int, side: int) -> Array:

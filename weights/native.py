@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str]) -> NetSpec:
             np.empty(Path(path).stat().st_size, np.uint8)
             return _read(file)
     except safetensors.SafetensorError as error:
-        raise WeightsError(f"damaged safetensors file: {error}", file=name) from None
+        raise WeightsError(f"safetensors: {error}", file=name, damaged=True) from None
     except WeightsError as error:
         raise error.in_file(name) from None
     except OSError as error:
@@ -70,12 +70,14 @@ def _check_length(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
     if len(start) < _LENGTH_BYTES:
-        raise WeightsError("truncated", offset=0, expected=f"{_LENGTH_BYTES} bytes of header length", got=len(start))
+        expected = f"{_LENGTH_BYTES} bytes of header length"
+        raise WeightsError("truncated", offset=0, expected=expected, got=len(start), damaged=True)
     declared = int.from_bytes(start, "little")
     limit = min(MAX_HEADER, size - _LENGTH_BYTES)
     # Checked before safetensors allocates the header.
     if declared > limit:
-        raise WeightsError("header too long", offset=0, expected=f"at most {limit} bytes", got=declared)
+        expected = f"at most {limit} bytes"
+        raise WeightsError("header too long", offset=0, expected=expected, got=declared, damaged=True)
 
 
 def _read(file: Any) -> NetSpec:
@@ -102,7 +104,7 @@ def _read(file: Any) -> NetSpec:
         raise WeightsError("extra tensor", layer=min(unread))
     checksum = crc32_of(document["net"], dict(tensors(spec)))
     if document["crc32"] != checksum:
-        raise WeightsError("damaged: wrong checksum", expected=document["crc32"], got=checksum)
+        raise WeightsError("wrong checksum", expected=document["crc32"], got=checksum, damaged=True)
     return spec
 
 

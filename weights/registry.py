@@ -54,6 +54,10 @@ def load(path: str | os.PathLike[str]) -> NetSpec:
     """Read a network of any known format. Raises WeightsError, also where memory does not suffice."""
     try:
         return format_of(path).read(path)
+    except WeightsError as error:
+        if not error.damaged:
+            raise
+        raise error.in_file(os.fspath(path), Path(path).stat().st_size) from None
     except MemoryError:
         size = Path(path).stat().st_size
         raise WeightsError(f"not enough memory to read this network of {size:,} bytes", file=os.fspath(path)) from None

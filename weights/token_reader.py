@@ -48,7 +48,7 @@ class TokenReader:
         self._stream, self._limit = stream, limit
         self._buffer, self._position = b"", 0
         self._start = 0
-        self._cut = False
+        self._cut = self._is_read = False
         self.layer = "header"
         self.word_offset = 0
         self.binary: bool | None = None
@@ -58,10 +58,16 @@ class TokenReader:
         """Offset in the unpacked file of what is read next."""
         return self._start + self._position
 
-    def error(self, message: str, expected: object, got: object, offset: int | None = None) -> WeightsError:
-        """Return an error with the current layer and the given offset, by default the current one."""
+    def error(
+        self, message: str, expected: object, got: object, offset: int | None = None, *, damaged: bool = False
+    ) -> WeightsError:
+        """Return an error with the current layer and the given offset, by default the current one.
+
+        damaged: see `WeightsError`. An error in the last word counts as one: the word may be cut off.
+        """
         place = self.offset if offset is None else offset
-        return WeightsError(message, layer=shown(self.layer), offset=place, expected=expected, got=got)
+        damaged = damaged or (self._is_read and self._position >= len(self._buffer))
+        return WeightsError(message, layer=shown(self.layer), offset=place, expected=expected, got=got, damaged=damaged)
 
     def word(self, what: str) -> str:
         """Return the next word; `what` describes it in the error if there is none."""
@@ -109,7 +115,7 @@ class TokenReader:
         if self._peek(1):
             return False
         if self._cut:
-            raise self.error("truncated", "the end of the gzip data", "the end of the file")
+            raise self.error("truncated", "the end of the gzip data", "the end of the file", damaged=True)
         return True
 
     def _word(self, what: str) -> bytes:
@@ -123,7 +129,7 @@ class TokenReader:
             if end < len(self._buffer) or not self._fill():
                 break
         if match is None:
-            raise self.error("truncated", what, "the end of the file")
+            raise self.error("truncated", what, "the end of the file", damaged=True)
         self.word_offset, self._position = self.offset, match.end()
         return match[0]
 
@@ -145,6 +151,7 @@ class TokenReader:
         self._start, self._buffer, self._position = self.offset, self._buffer[self._position :], 0
         chunk = self._read(_CHUNK)
         self._buffer += chunk
+        self._is_read = not chunk
         return bool(chunk)
 
     def _read(self, size: int) -> bytes:
@@ -156,7 +163,7 @@ class TokenReader:
             self._cut = True
             return b""
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise self.error("damaged", "valid gzip data", error, used) from None
+            raise self.error("damaged", "valid gzip data", error, used, damaged=True) from None
         # A gzip bomb stops here.
         if used + len(chunk) > self._limit:
             raise self.error("too long when unpacked", f"at most {self._limit} bytes", "more", used)
@@ -165,13 +172,15 @@ class TokenReader:
     def _check_room(self, what: str, count: int, room: int) -> None:
         """Raise WeightsError unless `count` numbers fit into `room`, the most that the rest of the file can hold."""
         if count > room:
-            raise self.error(f"more {what} than the file can hold", f"at most {max(0, room)} numbers", count)
+            message, most = f"more {what} than the file can hold", f"at most {max(0, room)} numbers"
+            raise self.error(message, most, count, damaged=True)
 
     def _binary_array(self, what: str, count: int) -> Array:
         ahead = self._peek(_SKIPPED + len(MARK))
         place = ahead.find(MARK[:1])
         if not 0 <= place <= _SKIPPED or not ahead.startswith(MARK, place):
-            raise self.error(f"no binary {what}", MARK.decode(), shown(ahead[: 2 * len(MARK)]))
+            got = shown(ahead[: 2 * len(MARK)])
+            raise self.error(f"no binary {what}", MARK.decode(), got, damaged=len(ahead) < len(MARK))
         self._position += place + len(MARK)
         start = self.offset
         # Before allocating: a declared size costs nothing until the file is long enough for it.
@@ -186,7 +195,7 @@ class TokenReader:
             self._start, self._buffer, self._position = self.offset, b"", 0
             self._buffer = self._read(min(_CHUNK, len(target) - have))
             if not self._buffer:
-                raise self.error("truncated", f"{count} numbers of {what}", have // 4)
+                raise self.error("truncated", f"{count} numbers of {what}", have // 4, damaged=True)
             target[have : have + len(self._buffer)] = np.frombuffer(self._buffer, np.uint8)
             self._position = len(self._buffer)
             have += len(self._buffer)
@@ -199,7 +208,7 @@ class TokenReader:
         self._check_room(what, count, (self._limit - self.offset + 1) // 2)
         values = self._text(what, count, by_line=False)
         if len(values) < count:
-            raise self.error("truncated", f"{count} numbers of {what}", len(values))
+            raise self.error("truncated", f"{count} numbers of {what}", len(values), damaged=True)
         return values
 
     def _text(self, what: str, most: int, by_line: bool) -> Array:
@@ -229,7 +238,9 @@ class TokenReader:
         if not np.isfinite(values).all():
             index = int(np.flatnonzero(~np.isfinite(values))[0])
             places = [match.start() for match in _WORD.finditer(self._buffer, self._position, end)]
-            raise self.error(f"bad {what}", "a finite number", shown(words[index]), self._start + places[index])
+            last = self._is_read and end == len(self._buffer) and index == len(words) - 1 and not rest
+            got, place = shown(words[index]), self._start + places[index]
+            raise self.error(f"bad {what}", "a finite number", got, place, damaged=last)
         self._position = end - len(rest)
         return values
 

@@ -37,13 +37,17 @@ class WeightsError(ValueError):
         offset: int | None = None,
         expected: object = None,
         got: object = None,
+        damaged: bool = False,
+        size: int | None = None,
     ) -> None:
+        """damaged: the file is incomplete, or was changed after it was written. size: its length in bytes, if known."""
         self.message, self.file, self.layer, self.offset = message, file, layer, offset
-        self.expected, self.got = expected, got
+        self.expected, self.got, self.damaged, self.size = expected, got, damaged, size
         super().__init__(self._line())
 
     def _line(self) -> str:
-        place = [part for part in (self.file, _bounded(self.layer)) if part is not None]
+        damage = f"damaged or incomplete ({self.size:,} bytes)" if self.damaged and self.size is not None else None
+        place = [part for part in (self.file, damage, _bounded(self.layer)) if part is not None]
         if self.offset is not None:
             place.append(f"byte {self.offset}")
         text = ": ".join([*place, str(_bounded(self.message))])
@@ -53,10 +57,17 @@ class WeightsError(ValueError):
             text += f", got {_bounded(self.got)}"
         return " ".join(text.split())
 
-    def in_file(self, file: str) -> "WeightsError":
-        """Return the same error with the name of the file."""
+    def in_file(self, file: str, size: int | None = None) -> "WeightsError":
+        """Return the same error with the name of the file and, if known, its length in bytes."""
         return WeightsError(
-            self.message, file=file, layer=self.layer, offset=self.offset, expected=self.expected, got=self.got
+            self.message,
+            file=file,
+            layer=self.layer,
+            offset=self.offset,
+            expected=self.expected,
+            got=self.got,
+            damaged=self.damaged,
+            size=size,
         )
 
 

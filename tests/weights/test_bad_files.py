@@ -1,6 +1,7 @@
 """No file does worse than one line that says what is wrong, quickly and in bounded memory."""
 
 import gzip
+import io
 import random
 import re
 import time
@@ -13,12 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.encoders import ENCODERS
+from engine.nets.random import random_spec
 from engine.nets.spec import WeightsError, tensors
 from tests.shared import require_shared
 from tests.weights.made_files import KatagoFile, LeelaFile
-from weights import token_reader
+from tests.weights.test_keras import made_weights
+from weights import native, token_reader
 from weights.katago_blocks import MAX_DEPTH
-from weights.registry import load
+from weights.registry import format_of, load
 
 BINARY = KatagoFile(8, binary=True, kinds=("ordinary", "gpool")).data
 TEXT = KatagoFile(15, binary=False, kinds=("nested",)).data
@@ -83,6 +87,37 @@ def test_every_truncation_is_refused(kind: str, tmp_path: Path) -> None:
         assert not loads_or_is_refused(tmp_path / "net", packed[: index * len(packed) // 200])
     for length in range(len(packed) - 12, len(packed)):
         assert not loads_or_is_refused(tmp_path / "net", packed[:length])
+
+
+def whole_files() -> dict[str, bytes]:
+    """Return a file of every format by its name."""
+    npz = io.BytesIO()
+    np.savez(npz, *made_weights(1))
+    others = {"native": native.to_bytes(random_spec(1, 4, ENCODERS["liberties"], 1)), "keras": npz.getvalue()}
+    packed = {f"{kind}, packed": gzip.compress(data, mtime=0) for kind, data in FILES.items()}
+    return {**FILES, **packed, **others}
+
+
+@pytest.mark.parametrize("kind", whole_files())
+def test_an_incomplete_file_is_called_that_with_its_length(kind: str, tmp_path: Path) -> None:
+    data, path = whole_files()[kind], tmp_path / "net"
+    chance = random.Random(kind)
+    # Of 200 bytes and more, the format is known.
+    for length in {len(data) // 2, *(chance.randrange(200, len(data) * 99 // 100) for _ in range(100))}:
+        path.write_bytes(data[:length])
+        try:
+            format_of(path)
+            with pytest.raises(WeightsError) as caught:
+                load(path)
+        except WeightsError:
+            assert length < 400
+            continue
+        assert str(caught.value).startswith(f"{path}: damaged or incomplete ({length:,} bytes): "), length
+
+
+def test_a_whole_file_that_cannot_be_used_is_not_called_damaged(tmp_path: Path) -> None:
+    (tmp_path / "net").write_bytes(TEXT.replace(b"made-net 15", b"made-net 99"))
+    assert not refusal(tmp_path / "net").damaged
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -274,7 +309,9 @@ def test_a_damaged_file_whose_reader_quotes_all_of_a_long_name_gives_a_short_lin
     path.write_bytes(data[:26] + b"\x00\x0f" + data[28:])
     with pytest.raises(WeightsError) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path}: damaged npz file: File name in directory")
+    assert str(caught.value).startswith(
+        f"{path}: damaged or incomplete ({path.stat().st_size:,} bytes): npz: File name in directory"
+    )
     assert len(str(caught.value)) < len(str(path)) + 400
 
 

@@ -108,7 +108,7 @@ def test_the_file_is_known_by_its_content_and_knows_no_value(tmp_path: Path) -> 
         (lambda arrays: [*arrays[:-2], arrays[-2][:, :24], arrays[-1][:24]], "not a square board"),
         (lambda arrays: [arrays[0], arrays[1][:-1], *arrays[2:]], "layers do not fit"),
         (lambda arrays: [arrays[0].astype(np.int32), *arrays[1:]], "bad type"),
-        (lambda arrays: [np.array([{}], dtype=object), *arrays[1:]], "damaged npz file"),
+        (lambda arrays: [np.array([{}], dtype=object), *arrays[1:]], "bad type"),
     ],
 )
 def test_what_is_no_such_network_is_refused(change: object, message: str, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ PACKED = zipped(bytes(1000), zipfile.ZIP_DEFLATED)
 )
 def test_a_damaged_file_is_refused_in_one_line(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "small.npz").write_bytes(data)
-    with pytest.raises(WeightsError, match=r"small\.npz: damaged npz file: ") as caught:
+    with pytest.raises(WeightsError, match=r"small\.npz: damaged or incomplete \([0-9,]+ bytes\): npz: ") as caught:
         load(tmp_path / "small.npz")
     assert "\n" not in str(caught.value)
 

@@ -107,26 +107,31 @@ def start(index: int) -> int:
 
 
 NO_LINE = changed(-2, None)
+INCOMPLETE = "damaged or incomplete ({size:,} bytes): "
 FAULTS = {
     "version": (changed(0, b"3"), 0, "line 1: {}: unknown version, expected 1 or 2, got 3"),
     "no number": (changed(3, b"0.5 x1 2"), start(3) + 4, "line 4: {}: bad numbers, expected a finite number, got x1"),
     "infinity": (changed(3, b"1 1e39 2"), start(3) + 2, "line 4: {}: bad numbers, expected a finite number, got 1e39"),
     "nan": (changed(3, b"nan 0 0"), start(3), "line 4: {}: bad numbers, expected a finite number, got nan"),
-    "no line": (NO_LINE, len(NO_LINE), "last line: {}: wrong number of lines, expected 19 + 8 * blocks, got 34"),
+    "no line": (
+        NO_LINE,
+        len(NO_LINE),
+        INCOMPLETE + "last line: {}: wrong number of lines, expected 19 + 8 * blocks, got 34",
+    ),
     "a number too few": (
         changed(3, b"1 2"),
         start(3),
-        "line 4 (input convolution, means): {}: wrong number of numbers, expected 3, got 2",
+        INCOMPLETE + "line 4 (input convolution, means): {}: wrong number of numbers, expected 3, got 2",
     ),
     "negative variance": (
         changed(4, b"1 -2 3"),
         start(4),
-        "line 5 (input convolution, variances): {}: bad variances, expected >= 0, got -2.0",
+        INCOMPLETE + "line 5 (input convolution, variances): {}: bad variances, expected >= 0, got -2.0",
     ),
     "no square board": (
         changed(26, b"1 2 3"),
         start(26),
-        "line 27 (policy biases): {}: wrong number of moves, "
+        INCOMPLETE + "line 27 (policy biases): {}: wrong number of moves, "
         "expected N * N + 1 numbers for a board of 2 to 25 lines, got 3",
     ),
 }
@@ -137,7 +142,7 @@ def test_a_faulty_file_gives_one_line_with_file_and_line(case: str, tmp_path: Pa
     data, offset, text = FAULTS[case]
     with pytest.raises(WeightsError) as caught:
         read(data, tmp_path)
-    assert str(caught.value) == f"{tmp_path / 'net'}: {text.format(f'byte {offset}')}"
+    assert str(caught.value) == f"{tmp_path / 'net'}: {text.format(f'byte {offset}', size=len(data))}"
 
 
 def test_what_the_norms_take_over_is_left_out(tmp_path: Path) -> None:

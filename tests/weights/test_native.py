@@ -142,7 +142,7 @@ FAULTS = {
         set_at("more", to=1),
         "metadata: wrong entries, expected crc32 net version, got crc32 more net version",
     ),
-    "checksum": (set_at("crc32", to=7), "damaged: wrong checksum, expected 7, got "),
+    "checksum": (set_at("crc32", to=7), "wrong checksum, expected 7, got "),
     "no net": (set_at("net", to=None), "net: unknown layer, expected net, got None"),
     "kind": (
         set_at("net", "blocks", 0, "kind", to="x"),
@@ -229,7 +229,7 @@ def test_the_unchanged_rewriting_loads(tmp_path: Path) -> None:
         (b"\xff" * 7 + b"\x7f{}", "header too long, expected at most 2 bytes, got 9223372036854775807"),
         ((1 << 30).to_bytes(8, "little") + b"{}", "header too long, expected at most 2 bytes, got 1073741824"),
         ((2).to_bytes(8, "little") + b"{}", "metadata: not a Keima network, expected keima-net, got []"),
-        ((2).to_bytes(8, "little") + b"[]", "damaged safetensors file: "),
+        ((2).to_bytes(8, "little") + b"[]", "safetensors: "),
     ],
     ids=["empty", "three bytes", "all ones", "huge header", "no metadata", "no object"],
 )
