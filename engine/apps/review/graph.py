@@ -58,7 +58,7 @@ def score_graph(positions: Sequence[Position], mistakes: Sequence[JudgedMove], a
 
 def _scales(span: float, last: int, across: Callable[[float], float], down: Callable[[float], float]) -> list[str]:
     """Return grid lines with leads on the left, win rates on the right and move numbers below."""
-    step = next((each for each in _STEPS if span / each <= 2.5), _STEPS[-1])
+    step = next((each for each in _STEPS if span / each <= 3.5), _STEPS[-1])
     parts = []
     for place in range(-int(span / step), int(span / step) + 1):
         lead, y = place * step, down(place * step / span)

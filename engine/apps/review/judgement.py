@@ -216,6 +216,15 @@ def largest_swing(moves: Sequence[JudgedMove]) -> JudgedMove | None:
     return most if most is not None and most.points_lost > 0 else None
 
 
+def turning_point(moves: Sequence[JudgedMove]) -> JudgedMove | None:
+    """Return the move, with a loss of points, after which its player's win rate fell the most; None if there is none.
+
+    It differs from the largest swing where a game is decided: there many points change the win rate by little.
+    """
+    falls = [move for move in moves if move.points_lost > 0 and move.winrate_lost > 0]
+    return max(falls, key=lambda move: move.winrate_lost, default=None)
+
+
 def lead_text(lead: float) -> str:
     """Return a lead of Black's as `B+2.5` or `W+0.5`."""
     return f"{'B' if lead >= 0 else 'W'}+{abs(lead):.1f}"

@@ -20,7 +20,6 @@ from engine.game import Game
 
 MOST_BOARDS = 10
 _MOST_PV = 10
-_PLAYED = "\N{MULTIPLICATION SIGN}"
 _POINT_OF_VIEW = "Win rates and leads are Black's: 70% and B+3 favor Black, 30% and W+3 White."
 _HEADINGS = ("moves", "mean loss", "top moves", "inaccu&shy;racies", "mis&shy;takes", "blun&shy;ders")
 """With soft hyphens, for the narrow columns of a phone."""
@@ -44,8 +43,13 @@ def report_page(review: Review) -> str:
     ]
     if swing is not None:
         before_and_after = f"{lead_text(swing.before.lead)} to {lead_text(swing.after.lead)}"
-        text = f"Largest swing: move {swing.number}, {player_of(swing.color)}, {before_and_after}."
-        parts.append(f"<p>{text}</p>")
+        parts.append(f"<p>Largest loss of points: {_move_name(review, swing)}, {before_and_after}.</p>")
+    if review.turning_point is not None:
+        turn = review.turning_point
+        before_and_after = f"{turn.before.winrate:.0%} to {turn.after.winrate:.0%}"
+        parts.append(
+            f"<p>Largest fall of the win rate: {_move_name(review, turn)}, Black's win rate {before_and_after}.</p>"
+        )
     parts += ["<h2>Players</h2>", *(_player_table(review, color) for color in review.colors)]
     parts.append(f'<p class="soft">{escape(_explanation(review))}</p>')
     parts += _mistake_cards(review)
@@ -90,6 +94,12 @@ def _conditions(review: Review) -> str:
         f"{record.width}x{record.height}, {game.rules_name} rules, komi {game.komi:g}{assumed}. "
         f"Analyzed by {review.network}, {review.effort}."
     )
+
+
+def _move_name(review: Review, move: JudgedMove) -> str:
+    """Return a move's number and player, as a link if the move has boards below."""
+    name = f"move {move.number}, {player_of(move.color)}"
+    return f'<a href="#move-{move.number}">{name}</a>' if move in review.worst(MOST_BOARDS) else name
 
 
 def _legend() -> str:
@@ -156,21 +166,21 @@ def _positions_of(review: Review, turns: set[int]) -> dict[int, Game]:
 def _card(review: Review, move: JudgedMove, game: Game) -> str:
     better = name_of(move.before.pv[0], game) if move.before.pv else "no other move"
     played = name_of(move.vertex, game)
-    marks = [Mark(move.vertex, (_PLAYED,), strength=0.6)]
-    if move.before.pv:
-        marks.append(Mark(move.before.pv[0], ("best",), is_best=True))
-    before = picture(game, marks=marks)
+    actual = game.copy()
+    actual.play(move.color, move.vertex, lenient=True)
+    as_played = picture(actual, marks=[Mark(vertex, is_best=True) for vertex in move.before.pv[:1]])
     after, shown = _variation(game, move)
     variation = picture(
         after, numbered_from=1, earlier=-len(game.moves), ownership=review.analyzed.owners(move.number - 1)
     )
     grade = f'<span class="grade" style="background:{GRADE_PAINTS[move.grade]}">{move.grade.label}</span>'
     text = sentence(move, game).partition(": ")[2]
+    heading = f"<h3>{grade}Move {move.number}, {player_of(move.color)} {played}</h3>"
     return (
-        f'<section class="card mistake"><h3>{grade}Move {move.number}, {player_of(move.color)} {played}</h3>'
+        f'<section class="card mistake" id="move-{move.number}">{heading}'
         f"<p>{escape(text)} Better: <b>{better}</b>. <span class=soft>({move.phase.value})</span></p>"
-        f'<div class="boards"><figure>{before}<figcaption>Before move {move.number}: {_PLAYED} is {played}, played; '
-        f"best is {better}.</figcaption></figure><figure>{variation}<figcaption>{escape(shown)} "
+        f'<div class="boards"><figure>{as_played}<figcaption>Ring: {played}, as played. Blue: '
+        f"{better}, better.</figcaption></figure><figure>{variation}<figcaption>{escape(shown)} "
         "Squares show the probable owners of points before the move.</figcaption></figure></div></section>"
     )
 

@@ -18,6 +18,7 @@ from engine.apps.review.judgement import (
     rank_limits,
     scaled,
     tallies,
+    turning_point,
     worst,
 )
 from engine.color import BLACK, WHITE, color_letter, color_name
@@ -62,6 +63,11 @@ class Review:
         """The move of these players that lost the most points."""
         return largest_swing(self.own_moves)
 
+    @property
+    def turning_point(self) -> JudgedMove | None:
+        """The move of these players after which the win rate fell the most."""
+        return turning_point(self.own_moves)
+
     def tallies(self, color: int) -> dict[Phase | None, Tally]:
         """Return the statistics of a player, of the whole game (None) and of each phase."""
         return tallies(self.moves, color)
@@ -84,7 +90,7 @@ def review_of(
 def summary(review: Review) -> dict[str, Any]:
     """Return the review as plain data for JSON. All win rates and leads are Black's."""
     game, record = review.game, review.game.record
-    swing = review.swing
+    swing, turn = review.swing, review.turning_point
     return {
         "record": game.id,
         "black": {"name": record.black, "rank": game.rank[BLACK]},
@@ -106,6 +112,7 @@ def summary(review: Review) -> dict[str, Any]:
             for color in review.colors
         },
         "largest_swing": None if swing is None else swing.number,
+        "turning_point": None if turn is None else turn.number,
         "moves": [_move(review, move) for move in review.own_moves],
     }
 

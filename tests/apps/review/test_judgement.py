@@ -25,6 +25,7 @@ from engine.apps.review.judgement import (
     scaled,
     tallies,
     tally,
+    turning_point,
     worst,
 )
 from engine.color import BLACK, WHITE
@@ -158,6 +159,18 @@ def test_the_worst_moves_come_first_and_moves_within_the_limits_are_none_of_them
     swing = largest_swing(judged)
     assert swing is not None
     assert swing.number == 3
+
+
+def test_the_turning_point_is_the_largest_fall_of_the_win_rate_and_not_of_points() -> None:
+    moves = [(BLACK, PLAYED), (WHITE, FIRST), (BLACK, PLAYED), (WHITE, FIRST), (BLACK, FIRST)]
+    leads, rates = (2, -3, -3, -30, -30, -30), (0.6, 0.2, 0.2, 0.01, 0.01, 0.9)
+    positions = [position(lead, rate) for lead, rate in zip(leads, rates, strict=True)]
+    judged = judge(moves, positions, (19, 19), LIMITS_OF_BOTH)
+    turn, swing = turning_point(judged), largest_swing(judged)
+    assert turn is not None
+    assert swing is not None
+    assert (turn.number, swing.number) == (1, 3)
+    assert turning_point(judged[1:2]) is None
 
 
 def test_leads_name_the_leader() -> None:
