@@ -16,6 +16,7 @@ from engine.apps.review.games import ReviewGame
 from engine.apps.review.judgement import Position
 from engine.color import BLACK
 from engine.errors import GoError
+from engine.evaluators.cache import CachedEvaluator
 from engine.search.analysis import Wanted
 from engine.search.params import SearchParams
 from engine.support.run_folder import RunFolder
@@ -203,10 +204,11 @@ class Analyzer:
 
 
 class Speed:
-    """Evaluations per second since it was created."""
+    """Evaluations per second since it was created. Evaluations that a cache remembers are not counted."""
 
     def __init__(self, pool: AnalysisPool) -> None:
-        self._pool, self._start, self._rows = pool, time.perf_counter(), pool.rows
+        self._pool, self._start, self._before = pool, time.perf_counter(), 0
+        self._before = self.evaluations
 
     @property
     def seconds(self) -> float:
@@ -215,8 +217,9 @@ class Speed:
 
     @property
     def evaluations(self) -> int:
-        """Positions that the evaluator was asked for since the start, those it remembered included."""
-        return self._pool.rows - self._rows
+        """Number of positions evaluated since the start."""
+        inner = self._pool.inner
+        return (inner.misses if isinstance(inner, CachedEvaluator) else self._pool.rows) - self._before
 
     @property
     def per_second(self) -> float:

@@ -46,10 +46,8 @@ def report_page(review: Review) -> str:
         parts.append(f"<p>Largest loss of points: {_move_name(review, swing)}, {before_and_after}.</p>")
     if review.turning_point is not None:
         turn = review.turning_point
-        before_and_after = f"{turn.before.winrate:.0%} to {turn.after.winrate:.0%}"
-        parts.append(
-            f"<p>Largest fall of the win rate: {_move_name(review, turn)}, Black's win rate {before_and_after}.</p>"
-        )
+        before_and_after = f"Black's win rate {turn.before.winrate:.0%} to {turn.after.winrate:.0%}"
+        parts.append(f"<p>Turning point: {_move_name(review, turn)}, {before_and_after}.</p>")
     parts += ["<h2>Players</h2>", *(_player_table(review, color) for color in review.colors)]
     parts.append(f'<p class="soft">{escape(_explanation(review))}</p>')
     parts += _mistake_cards(review)
@@ -63,7 +61,7 @@ def index_page(reviews: Sequence[Review]) -> str:
     for review in reviews:
         game = review.game
         link = f'<a href="{quote(game.stem)}.html">{_player(review, BLACK)} &ndash; {_player(review, WHITE)}</a>'
-        about = escape(", ".join(filter(None, [game.record.about.get("DT", ""), game.record.result])))
+        about = escape(", ".join(filter(None, [game.id, game.record.about.get("DT", ""), game.record.result])))
         first = f'<td class="name" rowspan="{len(review.colors)}">{link}<br><span class="soft">{about}</span></td>'
         for color in review.colors:
             rows.append(f"<tr>{first}<td>{player_of(color)}</td>{_cells(review.tallies(color)[None])}</tr>")

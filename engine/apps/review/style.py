@@ -40,6 +40,7 @@ th,td{padding:5px 3px;font-size:.82rem}
 th,td:first-child{white-space:normal}
 th{font-size:.72rem;vertical-align:bottom}
 .graph text{font-size:24px}
+.games .soft{font-size:.74rem;line-height:1.35}
 .games td:nth-last-child(6),.games th:nth-child(3),.games td:nth-last-child(3),.games th:nth-child(6){display:none}
 .boards{grid-template-columns:1fr}
 }
