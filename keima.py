@@ -8,16 +8,25 @@ answers while numpy, numba and the network still load.
 
 import io
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from engine import __version__
 from engine.rules import parse_rules
 from engine.settings.command import Group, search_keys
 from engine.settings.options import options_of
-from engine.settings.searching import read_config, read_settings, refuse_unused, search_params
+from engine.settings.searching import (
+    KATAGO_FILES,
+    read_config,
+    read_configs,
+    read_settings,
+    refuse_unused,
+    search_params,
+)
 from engine.support.logs import start_logging
 from engine.support.openmp import limit_spinning
 
@@ -204,13 +213,18 @@ def main() -> None:
 
 
 @main.command("gtp", keys=search_keys)
-@options_of("gtp", config=read_config, settings=read_settings)
-def speak_gtp(**options: Any) -> None:  # in the wheel, `keima.gtp` is a package
+@options_of("gtp", config=read_configs, settings=read_settings)
+@click.pass_context
+def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `keima.gtp` is a package
     """Speak GTP on stdin and stdout."""
+    from gtp.katago_config import assignments, session_changes
     from gtp.session import SessionConfig, run
+    from gtp.stderr import write_lines
 
     start_logging(options["log_level"])
-    params = player_params(options)
+    changes, unused = session_changes(assignments(ctx.meta[KATAGO_FILES], options["override_config"]))
+    write_lines(unused)
+    params = player_params(options | {"config": options["config"] | {k: str(v) for k, v in changes.search.items()}})
     width, height = options["size"]
     config = SessionConfig(
         name=options["compat_name"] or SessionConfig.name,
@@ -226,7 +240,12 @@ def speak_gtp(**options: Any) -> None:  # in the wheel, `keima.gtp` is a package
         live_graphics=options["live_graphics"],
         leela_lines=options["leela_lines"],
     )
-    sys.exit(run(config, partial(make_player, params, options)))
+    # Options on the command line count more than KataGo's configuration.
+    given = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if "size" in given:
+        given |= {"width", "height"}
+    changed = {name: value for name, value in changes.session.items() if name not in given}
+    sys.exit(run(replace(config, **changed), partial(make_player, params, options)))
 
 
 @main.command(keys=search_keys)

@@ -22,6 +22,22 @@ def read_settings(ctx: click.Context, param: click.Parameter, values: tuple[str,
     return {key.strip(): text.strip() for key, _, text in pairs}
 
 
+KATAGO_FILES = "keima.katago_files"
+"""The key in a click context's `meta` of the files of --config that are KataGo's."""
+
+
+def read_configs(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> dict[str, str]:
+    """Read the .toml files as `read_config` does, the last one counting most; leave KataGo's in `ctx.meta`."""
+    ctx.meta[KATAGO_FILES] = [path for path in paths if path.suffix != ".toml"]
+    search, defaults = dict[str, str](), dict[str, Any]()
+    for path in paths:
+        if path.suffix == ".toml":
+            search |= read_config(ctx, param, path)
+            defaults |= ctx.default_map or {}
+            ctx.default_map = defaults
+    return search
+
+
 def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[str, str]:
     """Return the [search] table of a TOML file; make its other keys the defaults of the options they name.
 
@@ -37,7 +53,7 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
         raise click.BadParameter(f"{path}: {error}", ctx, param) from error
     search = content.pop("search", {})
     names = {word.removeprefix("--"): each.name or "" for each in ctx.command.params for word in each.opts}
-    options = {word: name for word, name in names.items() if name not in ("config", "settings")}
+    options = {word: name for word, name in names.items() if name not in ("config", "settings", "override_config")}
     given = {key.replace("_", "-"): value for key, value in content.items()}
     unknown = [key for key in given if key not in options]
     if unknown or not isinstance(search, dict):

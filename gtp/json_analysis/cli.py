@@ -20,7 +20,8 @@ from engine.settings.table import default_of, settings_on
 from engine.settings.table.surfaces import GTP
 from engine.support.logs import start_logging
 from engine.support.stopping import INTERRUPTED
-from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
+from gtp.json_analysis.settings import Settings, overridden
+from gtp.katago_config import ANALYSIS_KEYS, Assignments, assignments, lines_without_effect
 from gtp.stderr import write_lines
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _ROUNDS = 3
 _WARM_UP_SIZE = 19
 """The board that most queries are about."""
 _FALSE = "false"
-
-Assignments = dict[str, str]
 
 
 @click.command(cls=Command, keys=search_keys)
@@ -62,14 +61,9 @@ def analysis(ctx: click.Context, /, **options: Any) -> None:
 
 def _assignments(options: dict[str, Any]) -> Assignments:
     """Return the configuration: of the files in order, then of the command line."""
-    given: Assignments = {}
-    for file in options["configs"]:
-        given |= read_assignments(file)
-    for text in options["override_config"]:
-        given |= parse_assignments(text)
     if options["human_model"] is not None:
         write_lines(["keima: -human-model is not used: analyze by a human network with -model and --human-profile"])
-    return given
+    return assignments(options["configs"], options["override_config"])
 
 
 def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
@@ -81,9 +75,7 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
         params = replace(params, wide_root_noise=default_of("analysis_noise", GTP))
     warns = given.get("warnUnusedFields", "true").lower() != _FALSE
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
-    unused = [each for each in unused if each not in ("warnUnusedFields", "numAnalysisThreads")]
-    if unused:
-        write_lines([f"keima: these keys of the configuration are not used: {' '.join(unused)}"])
+    write_lines(lines_without_effect(each for each in unused if each not in ANALYSIS_KEYS))
     return settings
 
 

@@ -1,9 +1,7 @@
-"""The defaults of queries, and how configuration files and `overrideSettings` change them by KataGo's names."""
+"""The defaults of queries, and how configurations and `overrideSettings` change them by KataGo's names."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import GoError
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from engine.search.params import SearchParams
 
 _KNOWN = settings_on(JSON)
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=\s*(.*)")
 
 
 @dataclass(frozen=True)
@@ -54,30 +51,3 @@ def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings
         except GtpError as error:
             raise GoError(str(error)) from None
     return replace(settings, params=replace(settings.params, **of_search), **own), unknown
-
-
-def read_assignments(path: Path) -> dict[str, str]:
-    """Return the keys and values of a configuration file of KataGo's. Raises GoError naming the line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise GoError(f"{path}: {error}") from None
-    return _assignments(lines, str(path))
-
-
-def parse_assignments(text: str) -> dict[str, str]:
-    """Return what `KEY=VALUE,KEY=VALUE` says. Raises GoError."""
-    return _assignments(text.split(","), "the command line")
-
-
-def _assignments(lines: Iterable[str], place: str) -> dict[str, str]:
-    found = {}
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
-        match = _ASSIGNMENT.fullmatch(text)
-        if match is None:
-            raise GoError(f"{place}, line {number}: expected key = value, got {text!r}")
-        found[match[1]] = match[2].strip().strip('"')
-    return found

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from engine.errors import GoError
 from gtp.json_analysis.cli import analysis
-from gtp.json_analysis.settings import Settings, overridden, parse_assignments, read_assignments
+from gtp.json_analysis.settings import Settings, overridden
+from gtp.katago_config import parse_assignments, read_assignments
 from gtp.state import Perspective
 from tests.json_analysis.talk import SETTINGS, query
 
@@ -111,7 +112,8 @@ def test_the_program_answers_on_stdout_with_katagos_options_and_nothing_else(tmp
     assert found["q", False]["rootInfo"]["visits"] == 2
     assert found["q", True]["field"] == "boardXSize"
     assert "ready to begin handling requests: 2 positions at a time" in reported
-    assert "not used: logDir logFile homeDataDir" in reported
+    for key in ("logDir", "logFile", "homeDataDir"):
+        assert f"keima: {key} has no effect: Keima writes no log files" in reported
 
 
 def test_a_network_that_is_not_there_is_reported_on_stderr_and_the_program_ends() -> None:

@@ -18,7 +18,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        (*_SEARCHING, "review", "doctor"),
+        (*(each for each in _SEARCHING if each != "gtp"), "review", "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
@@ -29,7 +29,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.NETWORK,
-        ("analysis",),
+        ("gtp", "analysis"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "

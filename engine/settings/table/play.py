@@ -23,7 +23,6 @@ DEFAULT_RULES = "chinese-kgs"
 """Default wherever a person plays: Chinese rules as controllers and servers use them, with positional superko."""
 MATCH_RULES = "tromp-taylor"
 """Default where programs play each other: scoring needs no agreement on dead stones."""
-_CONFIG = output_file("config", "TOML file: option names as keys, and search parameters in a [search] table.")
 _PERSPECTIVES = ("SIDETOMOVE", "BLACK", "WHITE")
 _PEOPLE = ("person", "engine")
 
@@ -240,25 +239,48 @@ PLAY_ROWS: tuple[Setting, ...] = (
         input_file("record", "Game record (SGF) to continue from its end, with its size, komi and rules."),
         output_file("sgf", "File to save the game in.", default_text="keima-DATE-TIME.sgf"),
     ),
-    *under(Heading.DATA, ("gtp",), _CONFIG),
-    *under(Heading.EXPERT, ("play",), _CONFIG._replace(reason="A person at the terminal has a short first screen.")),
+    *under(
+        Heading.EXPERT,
+        ("play",),
+        output_file("config", "TOML file: option names as keys, and search parameters in a [search] table."),
+    ),
+    *under(
+        Heading.DATA,
+        ("gtp",),
+        output_file(
+            "config",
+            "A .toml file with option names as keys and search parameters in a [search] table, or a configuration "
+            "file of KataGo's GTP engine, whose keys without effect here are listed on stderr.",
+            flags=("--config", "-config"),
+            many=True,
+            reason="`keima gtp` reads KataGo's files, so that programs written for KataGo can start it.",
+        ),
+    ),
     *under(
         Heading.DATA,
         ("analysis",),
         output_file(
             "configs",
-            "Configuration file of KataGo's analysis engine; keys that Keima does not use are listed on stderr.",
+            "Configuration file of KataGo's analysis engine; keys without effect here are listed on stderr.",
             flags=("--config", "-config"),
             many=True,
             reason="`keima analysis` reads KataGo's files, so that programs written for KataGo can start it.",
         ),
+    ),
+    *under(
+        Heading.DATA,
+        ("gtp", "analysis"),
         text(
             "override_config",
-            "More settings for --config, on the command line.",
+            "More settings for -config, on the command line.",
             flags=("--override-config", "-override-config"),
             metavar="KEY=VALUE,..",
             many=True,
         ),
+    ),
+    *under(
+        Heading.DATA,
+        ("analysis",),
         input_file(
             "benchmark",
             "Analyze the queries in a file (one a line) one by one and then together, and print both speeds.",
@@ -302,7 +324,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
             "Reply to `name`: Lizzie and LizzieYzy show some parts of an analysis only if the engine is called KataGo.",
             metavar="NAME",
         ),
-        text("compat_version", "Reply to `version`.", metavar="X.Y"),
+        text("compat_version", "Reply to `version`.", metavar="X.Y", flags=("--compat-version", "-override-version")),
         flag("live_graphics", "Show running searches in GoGui, by lines on stderr."),
         flag(
             "leela_lines",
