@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from engine.nets.spec import NetSpec
-from engine.train.data.batches import Batch, State
+from engine.train.data.batches import Batch, Priorities, State
 from engine.train.data.samples import Samples, empty_samples
 
 SIZE, AREA = 5, 25
@@ -45,6 +45,7 @@ class MadeUpSource:
         self.samples = learnable_samples(64, 1) if samples is None else samples
         self._batch_size, self._generator = batch_size, np.random.default_rng(seed)
         self.losses: list[tuple[np.ndarray, np.ndarray]] = []
+        self.progress: list[float] = []
 
     def draw(self) -> Batch:
         """Return a batch with indices."""
@@ -62,6 +63,17 @@ class MadeUpSource:
     def restore(self, state: State) -> None:
         """Set the generator's state."""
         self._generator.bit_generator.state = state
+
+    def anneal(self, progress: float) -> None:
+        """Remember the progress."""
+        self.progress.append(progress)
+
+    def priorities(self) -> Priorities:
+        """Return nothing."""
+        return {}
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Do nothing."""
 
 
 def tiny_config(**changes: Any) -> Any:

@@ -5,8 +5,8 @@ Defines the `Source` protocol and the thread that prefetches for the loop. Knows
 
 import queue
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from engine.train.data.samples import Samples
 
 State: TypeAlias = Mapping[str, Any]
+Priorities: TypeAlias = Mapping[str, NDArray[np.float32]]
+"""Sampling weights by file, and numbers of the window under other names."""
+Prepared = TypeVar("Prepared")
 _STOPPED_EVERY_S = 0.1
 
 
@@ -39,21 +42,36 @@ class Source(Protocol):
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
         """Record the losses [B] of a batch that was drawn."""
 
+    def anneal(self, progress: float) -> None:
+        """Set the finished share of the training, 0 to 1, on which the importance weights depend."""
+
     def state(self) -> State | None:
         """Return the state, as JSON values, from which `restore` draws the same batches; None if it has no state."""
 
     def restore(self, state: State) -> None:
         """Resume from the point at which `state` was taken."""
 
+    def priorities(self) -> Priorities:
+        """Return the sampling weights that losses have set, for `restore_priorities`; empty if there are none."""
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Set sampling weights. Those of samples that are not stored are those of new samples."""
+
 
 class Windowed(Protocol):
     """A window over samples, such as `engine.train.data.replay.Window`."""
 
-    def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[Any, ...]:
-        """Return (samples, indices, importance weights)."""
+    def draw(self, batch_size: int, generator: np.random.Generator, progress: float) -> tuple[Any, ...]:
+        """Return (samples, indices, importance weights or None if sampling is uniform)."""
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
         """Record the losses of samples."""
+
+    def priorities(self) -> Priorities:
+        """Return the sampling weights."""
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Set the sampling weights."""
 
 
 class SizedWindow(Windowed, Protocol):
@@ -76,6 +94,9 @@ class IteratorSource:
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
         """Ignore the losses: an iterator does not prioritize."""
 
+    def anneal(self, progress: float) -> None:
+        """Do nothing: there are no importance weights."""
+
     def state(self) -> State | None:
         """Return None: the position of an iterator cannot be saved."""
         return None
@@ -83,24 +104,37 @@ class IteratorSource:
     def restore(self, state: State) -> None:
         """Do nothing: there is no state."""
 
+    def priorities(self) -> Priorities:
+        """Return nothing: an iterator does not prioritize."""
+        return {}
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Do nothing: an iterator does not prioritize."""
+
 
 class WindowSource:
     """Draws batches from a window with its own random generator. `draw` and `update` are thread-safe."""
 
     def __init__(self, window: Windowed, batch_size: int, seed: int | list[int]) -> None:
         self._window, self._batch_size = window, batch_size
-        self._generator, self._lock = np.random.default_rng(seed), threading.Lock()
+        self._generator, self._lock, self._progress = np.random.default_rng(seed), threading.Lock(), 0.0
 
     def draw(self) -> Batch:
         """Return a batch."""
         # The prefetching thread draws while the loop's thread reports losses, and both change the window.
         with self._lock:
-            return Batch(*self._window.draw(self._batch_size, self._generator))
+            samples, indices, importance = self._window.draw(self._batch_size, self._generator, self._progress)
+        # Without priorities the losses are not needed, and fetching them from a GPU would make each step wait.
+        return Batch(samples, None if importance is None else indices, importance)
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
         """Pass the losses on to the window."""
         with self._lock:
             self._window.update(indices, losses)
+
+    def anneal(self, progress: float) -> None:
+        """Set the finished share of the training for the batches that are drawn from now on."""
+        self._progress = progress
 
     def state(self) -> State | None:
         """Return the generator's state; from it, the same window draws the same batches."""
@@ -110,6 +144,16 @@ class WindowSource:
         """Set the generator's state."""
         self._generator.bit_generator.state = state
 
+    def priorities(self) -> Priorities:
+        """Return the window's sampling weights."""
+        with self._lock:
+            return self._window.priorities()
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Set the window's sampling weights."""
+        with self._lock:
+            self._window.restore_priorities(stored)
+
 
 class WindowUnion:
     """Combines several windows into one; each is drawn from in proportion to its number of samples."""
@@ -117,12 +161,12 @@ class WindowUnion:
     def __init__(self, windows: Sequence[SizedWindow]) -> None:
         self._windows = list(windows)
 
-    def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[Any, ...]:
+    def draw(self, batch_size: int, generator: np.random.Generator, progress: float) -> tuple[Any, ...]:
         """Return (samples, indices, importance weights); an index also encodes its window."""
         # A batch comes from one window, because all its samples must have the same board size.
         shares = np.array([len(window) for window in self._windows], dtype=np.float64)
         chosen = int(generator.choice(len(shares), p=shares / shares.sum()))
-        samples, indices, importance = self._windows[chosen].draw(batch_size, generator)
+        samples, indices, importance = self._windows[chosen].draw(batch_size, generator, progress)
         # The remainder by the number of windows names the window, so that `update` finds it again.
         return samples, indices * len(self._windows) + chosen, importance
 
@@ -133,25 +177,44 @@ class WindowUnion:
             rows = indices % count == index
             self._windows[index].update(indices[rows] // count, losses[rows])
 
+    def priorities(self) -> Priorities:
+        """Return the sampling weights of all windows, each under the window's number."""
+        return {
+            f"{number}/{name}": weights
+            for number, window in enumerate(self._windows)
+            for name, weights in window.priorities().items()
+        }
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Set the sampling weights of all windows."""
+        for number, window in enumerate(self._windows):
+            window.restore_priorities(below(stored, f"{number}/"))
+
+
+def below(stored: Priorities, prefix: str) -> Priorities:
+    """Return the priorities whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): weights for name, weights in stored.items() if name.startswith(prefix)}
+
 
 def as_source(data: Source | Iterable[tuple[Any, ...]]) -> Source:
     """Return `data` itself if it is a source, else a source that iterates over it."""
     return data if isinstance(data, Source) else IteratorSource(data)
 
 
-class Prefetcher:
-    """Draws up to `depth` batches ahead in a thread, so that reading and transforming samples overlaps with training.
+class Prefetcher(Generic[Prepared]):
+    """Draws and prepares up to `depth` batches ahead in a thread, so that this overlaps with training.
 
     state: the source's state after the batch that `next` returned last. Use as a context manager.
     """
 
-    def __init__(self, source: Source, depth: int) -> None:
-        self._source, self.state = source, source.state()
-        self._ready: queue.Queue[tuple[Batch, State | None] | Exception] = queue.Queue(depth)
+    def __init__(self, source: Source, depth: int, prepare: Callable[[Batch], Prepared]) -> None:
+        """prepare: called in the thread with each batch; `next` returns its result."""
+        self._source, self.state, self._prepare = source, source.state(), prepare
+        self._ready: queue.Queue[tuple[Prepared, State | None] | Exception] = queue.Queue(depth)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
 
-    def __enter__(self) -> "Prefetcher":
+    def __enter__(self) -> "Prefetcher[Prepared]":
         self._thread.start()
         return self
 
@@ -159,8 +222,8 @@ class Prefetcher:
         self._stopped.set()
         self._thread.join()
 
-    def next(self) -> Batch | None:
-        """Return the next batch, or None at the end of the data. Raises the exception that drawing it raised."""
+    def next(self) -> Prepared | None:
+        """Return the next batch, or None at the end of the data. Raises what drawing or preparing it raised."""
         item = self._ready.get()
         if isinstance(item, Exception):
             # The thread has ended, so a second call must find the exception again instead of waiting forever.
@@ -173,10 +236,10 @@ class Prefetcher:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            item: tuple[Batch, State | None] | Exception
+            item: tuple[Prepared, State | None] | Exception
             try:
                 # The state belongs to the batch: a checkpoint must not skip batches that were only prefetched.
-                item = (self._source.draw(), self._source.state())
+                item = (self._prepare(self._source.draw()), self._source.state())
             except Exception as error:  # noqa: BLE001  (raised again in the loop's thread)
                 item = error
             # A blocking put would never return once the loop has stopped reading.

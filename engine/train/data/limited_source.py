@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.train.data.batches import Batch, Source, State
+from engine.train.data.batches import Batch, Priorities, Source, State
 
 
 class LimitedSource:
@@ -23,6 +23,10 @@ class LimitedSource:
         """Pass the losses on to the source."""
         self._source.update(indices, losses)
 
+    def anneal(self, progress: float) -> None:
+        """Pass the progress on to the source."""
+        self._source.anneal(progress)
+
     def state(self) -> State | None:
         """Return the source's state; it does not depend on where training pauses."""
         return self._source.state()
@@ -30,3 +34,11 @@ class LimitedSource:
     def restore(self, state: State) -> None:
         """Restore the source's state."""
         self._source.restore(state)
+
+    def priorities(self) -> Priorities:
+        """Return the source's sampling weights."""
+        return self._source.priorities()
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        """Restore the source's sampling weights."""
+        self._source.restore_priorities(stored)

@@ -9,10 +9,11 @@ drawn by their loss (T. Schaul et al., "Prioritized experience replay", 2016, pr
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,15 @@ from engine.train.data.samples import (
     SUFFIX,
     BadSamples,
     Samples,
+    ShardLayout,
     apply_symmetries,
     arrays_of,
     empty_samples,
     random_symmetries,
-    read_shard,
     shard_info,
+    shard_layout,
 )
+from engine.train.data.sum_tree import SumTree
 from engine.train.worker_processes import usable_processes
 
 Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
@@ -47,10 +50,12 @@ Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
 
 _SIZE_FOLDER = re.compile(r"\d+x\d+")
 _DIGITS = re.compile(r"(\d+)")
-# Maximum number of mapped shards: each needs a file descriptor, and the usual limit is 1024.
-_OPEN_SHARDS = 400
+# Bounds of the number of mapped shards: each needs a file descriptor, and the system limits the maps of a process.
+_OPEN_SHARDS = (400, 16_384)
 # Lower bound of a loss, so that a sample that is predicted perfectly is still drawn occasionally.
 _LEAST_LOSS = 1e-3
+# Names of a window's own numbers among its priorities; those of files end with the suffix of samples.
+_LARGEST, _EXPONENT = "largest", "exponent"
 BUFFER_SAMPLES = 16_384
 POSITIONS_A_GAME = 16
 
@@ -67,13 +72,13 @@ def window_size(total: int, scale: float, alpha: float, beta: float) -> int:
 
 @dataclass(eq=False)
 class _Shard:
-    """One file. first: the number of its first sample. weights: [count] float64, unnormalized sampling weights."""
+    """One file. first: the number of its first sample. weights: [count] unnormalized sampling weights."""
 
     path: Path
     first: int
     count: int
     size: tuple[int, int]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float32]
 
 
 class Window:
@@ -84,9 +89,10 @@ class Window:
     window reaches is included completely.
 
     scale, alpha, beta: see `window_size`. prioritize: exponent a of the loss in the sampling probability, 0 for
-    uniform sampling. correct: exponent b of the importance weights (1 / (N p))^b, scaled to a maximum of 1 in a batch.
-    symmetries: whether to apply random symmetries. Raises BadSamples if there are no samples, if encoders differ, or
-    if samples are of held-out games.
+    uniform sampling. correct: exponent b of the importance weights (1 / (N p))^b, scaled to a maximum of 1 in a batch,
+    at the start of training; it rises linearly to 1 at the end, where the correction must be whole (Schaul et al.,
+    section 3.4). symmetries: whether to apply random symmetries.
+    Raises BadSamples if there are no samples, if encoders differ, or if samples are of held-out games.
     """
 
     def __init__(
@@ -110,7 +116,8 @@ class Window:
         # Until losses are known, all samples have the same weight.
         self._largest = 1.0
         self._groups: dict[tuple[int, int], _Group] = {}
-        self._open: OrderedDict[Path, Samples] = OrderedDict()
+        self._open: OrderedDict[Path, dict[str, NDArray[Any]]] = OrderedDict()
+        self._layouts: dict[Path, ShardLayout] = {}
         self.refresh()
         if self.total == 0:
             raise BadSamples(f"{self.folder}: no samples in folders such as 9x9")
@@ -158,21 +165,24 @@ class Window:
             raise BadSamples(f"{path}: encoder: expected {self.encoder} as in the other files, got {info.encoder}")
         self.encoder = info.encoder
         # New samples start with the largest weight so far, so that each is drawn soon (Schaul et al., section 3.3).
-        weights = np.full(info.count, self._largest)
+        weights = np.full(info.count, self._largest, dtype=np.float32)
         shard = _Shard(path, self._numbered, info.count, (info.width, info.height), weights)
         self._numbered += info.count
         self._known[path] = shard
         return shard
 
-    def draw(self, batch_size: int, generator: np.random.Generator) -> Draw:
-        """Draw a batch of one board size; without repetition, unless there are too few samples or losses decide."""
+    def draw(self, batch_size: int, generator: np.random.Generator, progress: float = 0.0) -> Draw:
+        """Draw a batch of one board size; without repetition, unless there are too few samples or losses decide.
+
+        progress: the finished share of the training, 0 to 1.
+        """
         groups = list(self._groups.values())
         shares = np.array([group.count for group in groups], dtype=np.float64)
         group = groups[generator.choice(len(groups), p=shares / shares.sum())] if len(groups) > 1 else groups[0]
         importance: NDArray[np.float32] | None = None
         if self._prioritize > 0:
             rows, chances = group.draw_weighted(batch_size, generator)
-            undone = (1 / (group.count * chances)) ** self._correct
+            undone = (1 / (group.count * chances)) ** (self._correct + (1 - self._correct) * progress)
             # Scaled by the maximum, so that weights only ever reduce a step (Schaul et al., section 3.4).
             importance = (undone / undone.max()).astype(np.float32)
         else:
@@ -193,20 +203,23 @@ class Window:
             places = np.flatnonzero(which == index)
             within = rows[places] - group.starts[index]
             shard = group.shards[index]
-            for name, array in arrays_of(self._opened(shard.path)).items():
+            for name, array in self._opened(shard.path).items():
                 targets[name][places] = array[within]
             numbers[places] = shard.first + within
         return batch, numbers
 
-    def _opened(self, path: Path) -> Samples:
+    def _opened(self, path: Path) -> dict[str, NDArray[Any]]:
         # Removed and inserted again, so that the first entry is always the least recently used.
-        samples = self._open.pop(path, None)
-        if samples is None:
-            samples = read_shard(path)
-            while len(self._open) >= _OPEN_SHARDS:
+        arrays = self._open.pop(path, None)
+        if arrays is None:
+            # A window of more files than may be open maps some again for each batch, so their headers are kept.
+            if path not in self._layouts:
+                self._layouts[path] = shard_layout(path)
+            arrays = self._layouts[path].map()
+            while len(self._open) >= _most_open():
                 self._open.popitem(last=False)
-        self._open[path] = samples
-        return samples
+        self._open[path] = arrays
+        return arrays
 
     def update(self, indices: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
         """Record the losses of drawn samples, which set their sampling weights if `prioritize` is above 0.
@@ -217,10 +230,45 @@ class Window:
             return
         if not np.all(np.isfinite(losses)):
             raise GoError("a loss is not finite")
-        weights = np.maximum(losses.astype(np.float64), _LEAST_LOSS) ** self._prioritize
+        weights = (np.maximum(losses.astype(np.float64), _LEAST_LOSS) ** self._prioritize).astype(np.float32)
         self._largest = max(self._largest, float(weights.max(initial=0.0)))
         for group in self._groups.values():
             group.set_weights(indices, weights)
+
+    def priorities(self) -> Mapping[str, NDArray[np.float32]]:
+        """Return the sampling weights by file, for `restore_priorities`; empty if sampling is uniform."""
+        if self._prioritize == 0:
+            return {}
+        shards = [shard for group in self._groups.values() for shard in group.shards]
+        state = {_LARGEST: self._largest, _EXPONENT: self._prioritize}
+        found = {name: np.array([value], np.float32) for name, value in state.items()}
+        return found | {self._name(shard): shard.weights.copy() for shard in shards}
+
+    def restore_priorities(self, stored: Mapping[str, NDArray[np.float32]]) -> None:
+        """Set the sampling weights to stored ones; samples of files that are not stored count as new."""
+        if self._prioritize == 0 or _LARGEST not in stored:
+            return
+        power = self._prioritize / float(stored[_EXPONENT][0])
+        self._largest = float(stored[_LARGEST][0]) ** power
+        for shard in self._known.values():
+            weights = stored.get(self._name(shard))
+            is_same = weights is not None and len(weights) == shard.count
+            shard.weights[:] = self._largest if weights is None or not is_same else weights**power
+        for group in self._groups.values():
+            group.forget_tree()
+
+    def _name(self, shard: _Shard) -> str:
+        return shard.path.relative_to(self.folder).as_posix()
+
+
+def _most_open() -> int:
+    """Return how many shards may be mapped: half the files that the process may have open now, within bounds."""
+    least, most = _OPEN_SHARDS
+    try:
+        import resource
+    except ImportError:
+        return least
+    return min(max(least, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2), most)
 
 
 class _Group:
@@ -228,32 +276,34 @@ class _Group:
 
     def __init__(self, shards: Sequence[_Shard]) -> None:
         self.shards = list(shards)
-        counts = np.array([shard.count for shard in shards], dtype=np.int64)
-        self.starts = np.cumsum(counts) - counts
-        self.count = int(counts.sum())
+        self._counts = np.array([shard.count for shard in shards], dtype=np.int64)
+        self.starts = np.cumsum(self._counts) - self._counts
+        self.count = int(self._counts.sum())
         self._firsts = np.array([shard.first for shard in shards], dtype=np.int64)
-        self._cumulated: NDArray[np.float64] | None = None
+        self._tree: SumTree | None = None
 
     def draw_weighted(self, size: int, generator: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Draw rows with replacement in proportion to their weights; return them and their probabilities."""
-        # Inverse transform sampling: one cumulative sum serves all draws until weights change.
-        if self._cumulated is None:
-            self._cumulated = np.cumsum(np.concatenate([shard.weights for shard in self.shards]))
-        total = self._cumulated[-1]
-        rows = np.searchsorted(self._cumulated, generator.random(size) * total, side="right")
-        # Rounding can push a random number up to the total, one row past the end.
-        rows = np.minimum(rows, self.count - 1)
-        chances = np.diff(self._cumulated, prepend=0.0)[rows] / total
-        return rows, chances
+        if self._tree is None:
+            self._tree = SumTree(np.concatenate([shard.weights for shard in self.shards]).astype(np.float64))
+        rows = self._tree.find(generator.random(size) * self._tree.total)
+        return rows, self._tree.weights_of(rows) / self._tree.total
 
-    def set_weights(self, numbers: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+    def set_weights(self, numbers: NDArray[np.int64], weights: NDArray[np.float32]) -> None:
         """Set the weights of the samples that belong to this group; other numbers are ignored."""
         which = np.searchsorted(self._firsts, numbers, side="right") - 1
-        for index in np.unique(which[which >= 0]).tolist():
-            shard = self.shards[index]
-            places = np.flatnonzero((which == index) & (numbers - shard.first < shard.count))
-            shard.weights[numbers[places] - shard.first] = weights[places]
-        self._cumulated = None
+        within = numbers - self._firsts[which]
+        inside = (which >= 0) & (within < self._counts[which])
+        which, within, weights = which[inside], within[inside], weights[inside]
+        for index in np.unique(which).tolist():
+            chosen = which == index
+            self.shards[index].weights[within[chosen]] = weights[chosen]
+        if self._tree is not None:
+            self._tree.set(self.starts[which] + within, weights.astype(np.float64))
+
+    def forget_tree(self) -> None:
+        """Rebuild the tree at the next draw, because the weights of the files have changed."""
+        self._tree = None
 
 
 class ShuffleBuffer:

@@ -7,8 +7,10 @@ Owns the schema that self-play, game records and teachers write and that trainin
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -336,16 +338,42 @@ def shard_info(path: Path | str) -> ShardInfo:
     return _read_header(Path(path))[0]
 
 
+@dataclass(frozen=True)
+class ShardLayout:
+    """Offset, dtype and shape of each array in a samples file, checked; maps the file without reading its header."""
+
+    path: Path
+    info: ShardInfo
+    places: Mapping[str, tuple[int, "np.dtype[Any]", tuple[int, ...]]]
+
+    def map(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by field, as read-only memory maps of the file. Raises OSError."""
+        # One map for all arrays: each map needs its own file descriptor.
+        handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            content = np.frombuffer(mmap(handle, 0, access=ACCESS_READ), np.uint8)
+        finally:
+            os.close(handle)
+        return {
+            name: content[start : start + dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
+            for name, (start, dtype, shape) in self.places.items()
+        }
+
+
 def read_shard(path: Path | str) -> Samples:
     """Return the samples of a file; their arrays are read-only memory maps of it.
 
     Raises BadSamples with file and field.
     """
-    info, places = _read_header(Path(path))
-    # One map for all arrays: each map would need its own file descriptor.
-    content: NDArray[np.uint8] = np.memmap(path, np.uint8, "r").view(np.ndarray)
-    size = len(content)
-    arrays = {}
+    layout = shard_layout(path)
+    return Samples(layout.info.width, layout.info.height, layout.info.encoder, **layout.map())
+
+
+def shard_layout(path: Path | str) -> ShardLayout:
+    """Read the header of a samples file and check its arrays. Raises BadSamples with file and field."""
+    path = Path(path)
+    info, places = _read_header(path)
+    size, checked = path.stat().st_size, {}
     for name, (dtype, shape) in schema(info.encoder, info.width, info.height, info.count).items():
         stored = places.pop(name, None)
         if stored is None:
@@ -355,10 +383,10 @@ def read_shard(path: Path | str) -> Samples:
             raise BadSamples(f"{path}: {name}: expected {dtype} {list(shape)}, got {stored_dtype} {list(stored_shape)}")
         if start + dtype.itemsize * math.prod(shape) > size:
             raise BadSamples(f"{path}: {name}: truncated: the file ends at {size}")
-        arrays[name] = content[start : start + dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
+        checked[name] = stored
     if places:
         raise BadSamples(f"{path}: {min(places)}: unknown field")
-    return Samples(info.width, info.height, info.encoder, **arrays)
+    return ShardLayout(path, info, checked)
 
 
 _Places: TypeAlias = dict[str, tuple[int, "np.dtype[Any]", tuple[int, ...]]]

@@ -21,7 +21,7 @@ from engine.nets.spec import NetSpec
 from engine.nets.summary import multiply_adds
 from engine.train.data.batches import Batch
 from engine.train.data.samples import Samples, empty_samples
-from engine.train.learning.device_batch import to_device
+from engine.train.learning.device_batch import host_batch
 from engine.train.learning.devices import Devices
 from engine.train.learning.learner import Learner
 from engine.train.learning.loss import loss
@@ -111,7 +111,7 @@ def _step(spec: NetSpec, case: Case, config: TrainConfig) -> Callable[[], None]:
     batch = Batch(_random_samples(spec.encoder, case))
 
     def step() -> None:
-        inputs, targets = to_device(batch, spec, devices.device)
+        inputs, targets = host_batch(batch, spec, devices.device).to_device()
         with devices.autocast():
             predictions = computed(*inputs)
         result = loss(predictions, targets, spec, config)

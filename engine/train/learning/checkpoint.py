@@ -1,13 +1,14 @@
 """Checkpoints of a training run, written atomically and without pickle.
 
-checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, and state.json with the format version
-and everything that is not a tensor. A folder is written under a temporary name, synced, and renamed.
+checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, priorities of samples if losses decide what
+is drawn, and state.json with the format version and everything that is not a tensor. A folder is written under a
+temporary name, synced, and renamed.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from torch import Tensor, nn
 
 from engine.errors import GoError
 from engine.support.json_text import json_text
+from engine.train.data.batches import Priorities, below
 
 FORMAT = "keima-checkpoint"
 VERSION = 1
 STATE_FILE = "state.json"
+_PRIORITIES = "priorities"
 Tensors = Mapping[str, Tensor]
 
 
@@ -45,6 +48,23 @@ class Checkpoint:
             return safetensors.torch.load_file(path)
         except (OSError, safetensors.SafetensorError) as error:
             raise CheckpointError(f"{path}: {error}") from error
+
+    def priorities(self, rank: int) -> Priorities:
+        """Return the sampling weights of a process; empty if it had none. Raises CheckpointError."""
+        if not (self.folder / f"{_PRIORITIES}.safetensors").exists():
+            return {}
+        stored = {name: tensor.numpy() for name, tensor in self.tensors(_PRIORITIES).items()}
+        return below(stored, f"{rank}/")
+
+
+def priority_tensors(priorities: Sequence[Priorities]) -> dict[str, dict[str, Tensor]]:
+    """Return the sampling weights of each process, by rank, as a part of a checkpoint; no part if there are none."""
+    tensors = {
+        f"{rank}/{name}": torch.from_numpy(weights)
+        for rank, each in enumerate(priorities)
+        for name, weights in each.items()
+    }
+    return {_PRIORITIES: tensors} if tensors else {}
 
 
 def save_checkpoint(run: Path, step: int, parts: Mapping[str, Tensors], state: Mapping[str, Any], keep: int) -> Path:

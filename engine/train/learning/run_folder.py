@@ -1,6 +1,6 @@
 """The folder of a training run: how a run starts and resumes, and its files other than checkpoints."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from engine import __version__
 from engine.nets.spec import NetSpec, WeightsError, tensors
 from engine.support.files import write_atomically
-from engine.train.learning.checkpoint import save_checkpoint
+from engine.train.data.batches import Priorities
+from engine.train.learning.checkpoint import priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
@@ -87,10 +88,13 @@ def _is_fixed(optimizer: str, name: str, before: Any, now: Any) -> bool:
     return name in FIXED or (name == "momentum" and optimizer == "sgd" and 0.0 in (before, now))
 
 
-def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any]) -> NetSpec:
+def save_run(
+    run: Path, config: TrainConfig, learner: Learner, state: Mapping[str, Any], priorities: Sequence[Priorities]
+) -> NetSpec:
     """Write the averaged weights as a network, which is returned, and a checkpoint.
 
     The network is written first, so that no checkpoint is newer than it. state: JSON values with "step" and "samples".
+    priorities: the sampling weights of each process.
     Raises TrainingError, and writes nothing, if a weight is not finite.
     """
     step, began = int(state["step"]), learner.net.spec.name
@@ -104,5 +108,5 @@ def save_run(run: Path, config: TrainConfig, learner: Learner, state: Mapping[st
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
-    save_checkpoint(run, step, learner.tensors(), kept, config.keep)
+    save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)
     return spec

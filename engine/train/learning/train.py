@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from torch import nn
 from engine.nets.spec import NetSpec
 from engine.train.data.batches import Prefetcher, Source, as_source
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.device_batch import TrainingError, to_device
+from engine.train.learning.device_batch import LossReports, TrainingError, host_batch
 from engine.train.learning.devices import Devices
 from engine.train.learning.learner import Learner, policy_change
 from engine.train.learning.loss import loss
@@ -88,6 +89,7 @@ def train(
             drawn = (checkpoint.state["data"] + [None] * devices.world)[devices.rank]
             if drawn is not None:
                 source.restore(drawn)
+            source.restore_priorities(checkpoint.priorities(devices.rank))
         if devices.main:
             write_run_config(run, config)
         net, optimizer, schedule = learner.net, learner.optimizer, learner.schedule
@@ -96,12 +98,19 @@ def train(
         metrics, figures = StepMetrics(spec), dict[str, float]()
         begun, saved_at, over = time.monotonic() - seconds, None if checkpoint is None else step, False
         trained: NetSpec | None = None
+        losses = LossReports(source)
+
+        def progress() -> float:
+            return max(step / config.steps, seconds / limit)
 
         def save() -> NetSpec:
+            losses.flush()
+            priorities = devices.gathered(source.priorities())
             state = {"step": step, "samples": samples, "seconds": seconds, "data": devices.gathered(drawn)}
-            return save_run(run, config, learner, state) if devices.main else learner.average.net.to_spec()
+            return save_run(run, config, learner, state, priorities) if devices.main else learner.average.net.to_spec()
 
-        with Prefetcher(source, config.prefetch) as batches:
+        source.anneal(progress())
+        with Prefetcher(source, config.prefetch, partial(host_batch, spec=spec, device=devices.device)) as batches:
             while step < config.steps and not over:
                 # The time spent waiting shows in the metrics whether reading or computing is the bottleneck.
                 waited = time.perf_counter()
@@ -109,11 +118,12 @@ def train(
                 if batch is None:
                     break
                 waited = time.perf_counter() - waited
-                rate = schedule.rate(step, max(step / config.steps, seconds / limit))
+                source.anneal(progress())
+                rate = schedule.rate(step, progress())
                 learner.set_rate(rate)
 
                 # Forward and backward pass. Without a bound on the norm, clipping by infinity still measures it.
-                inputs, targets = to_device(batch, spec, devices.device)
+                inputs, targets = batch.to_device()
                 with devices.autocast():
                     predictions = computed(*inputs)
                 result = loss(predictions, targets, spec, config)
@@ -125,9 +135,9 @@ def train(
                 if schedule.wants_kl(step):
                     schedule.observe(devices.mean(policy_change(net, inputs, predictions, devices)))
                 if batch.indices is not None:
-                    source.update(batch.indices, result.per_sample.cpu().numpy())
-                step, samples, drawn = step + 1, samples + devices.world * len(batch.samples), batches.state
-                metrics.add(predictions, targets, result, norm, devices.world * len(batch.samples), waited)
+                    losses.add(batch.indices, result.per_sample)
+                step, samples, drawn = step + 1, samples + devices.world * len(batch), batches.state
+                metrics.add(predictions, targets, result, norm, devices.world * len(batch), waited)
 
                 # Logging and checkpoints. The gradient is tested only here: each test waits for the device.
                 if devices.world == 1 or step % _ASKED_EVERY == 0:

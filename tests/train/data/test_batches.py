@@ -1,24 +1,37 @@
 """Where batches come from: the thread that draws ahead changes neither their order nor the state they leave."""
 
+import threading
+
 import numpy as np
 import pytest
 
-from engine.train.data.batches import Batch, IteratorSource, Prefetcher, WindowSource, as_source
+from engine.train.data.batches import Batch, IteratorSource, Prefetcher, Priorities, WindowSource, as_source
 from tests.train.random_data import MadeUpSource, learnable_samples
 
 
 class Window:
     """A window that records the indices of updates."""
 
-    def __init__(self) -> None:
+    def __init__(self, prioritizes: bool = True) -> None:
+        self.prioritizes = prioritizes
         self.samples, self.updated = learnable_samples(16, 1), list[int]()
 
-    def draw(self, batch_size: int, generator: np.random.Generator) -> tuple[object, ...]:
+    def draw(self, batch_size: int, generator: np.random.Generator, progress: float) -> tuple[object, ...]:
         indices = generator.integers(16, size=batch_size)
-        return self.samples[indices], indices, np.ones(batch_size, np.float32)
+        return self.samples[indices], indices, np.ones(batch_size, np.float32) if self.prioritizes else None
 
     def update(self, indices: np.ndarray, losses: np.ndarray) -> None:
         self.updated += indices.tolist()
+
+    def priorities(self) -> Priorities:
+        return {}
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        pass
+
+
+def unchanged(batch: Batch) -> Batch:
+    return batch
 
 
 def indices_of(batch: Batch | None) -> list[int]:
@@ -30,7 +43,7 @@ def indices_of(batch: Batch | None) -> list[int]:
 @pytest.mark.parametrize("depth", [1, 3])
 def test_batches_come_in_order_with_the_state_after_each(depth: int) -> None:
     plain = MadeUpSource(seed=5)
-    with Prefetcher(MadeUpSource(seed=5), depth) as ahead:
+    with Prefetcher(MadeUpSource(seed=5), depth, unchanged) as ahead:
         assert ahead.state == plain.state()
         for _ in range(5):
             assert indices_of(ahead.next()) == indices_of(plain.draw())
@@ -54,15 +67,33 @@ def test_losses_reach_the_window() -> None:
     assert window.updated == [3, 1]
 
 
+def test_losses_are_asked_for_only_where_they_decide_what_is_drawn() -> None:
+    assert WindowSource(Window(), 4, 1).draw().indices is not None
+    assert WindowSource(Window(prioritizes=False), 4, 1).draw().indices is None
+
+
+def test_batches_are_prepared_in_the_thread_that_draws_ahead() -> None:
+    with Prefetcher(MadeUpSource(), 1, lambda _: threading.current_thread().name) as ahead:
+        assert ahead.next() == "batches"
+
+
+def test_an_error_of_the_preparation_is_raised_where_the_batch_was_due() -> None:
+    def refuse(_: Batch) -> Batch:
+        raise ZeroDivisionError
+
+    with Prefetcher(MadeUpSource(), 1, refuse) as ahead, pytest.raises(ZeroDivisionError):
+        ahead.next()
+
+
 def test_the_end_of_an_iterator_is_no_error_and_stays_the_end() -> None:
     source = as_source(iter([(learnable_samples(2, 1), None, None)]))
     assert isinstance(source, IteratorSource)
-    with Prefetcher(source, 2) as ahead:
+    with Prefetcher(source, 2, unchanged) as ahead:
         assert ahead.next() is not None
         assert ahead.next() is None
         assert ahead.next() is None
 
 
 def test_leaving_does_not_wait_for_a_source_that_is_never_asked() -> None:
-    with Prefetcher(MadeUpSource(), 1) as ahead:
+    with Prefetcher(MadeUpSource(), 1, unchanged) as ahead:
         assert ahead.next() is not None

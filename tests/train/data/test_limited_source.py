@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.train.data.batches import Batch, Source, State
+from engine.train.data.batches import Batch, Priorities, Source, State
 from engine.train.data.limited_source import LimitedSource
 from engine.train.data.samples import empty_samples
 
@@ -15,6 +15,8 @@ class Counting:
     def __init__(self) -> None:
         self.drawn = 0
         self.updated: list[int] = []
+        self.progress = 0.0
+        self.stored: Priorities = {}
 
     def draw(self) -> Batch:
         self.drawn += 1
@@ -28,6 +30,15 @@ class Counting:
 
     def restore(self, state: State) -> None:
         self.drawn = state["drawn"]
+
+    def anneal(self, progress: float) -> None:
+        self.progress = progress
+
+    def priorities(self) -> Priorities:
+        return self.stored
+
+    def restore_priorities(self, stored: Priorities) -> None:
+        self.stored = stored
 
 
 def test_a_limited_source_ends_and_the_next_one_goes_on() -> None:
@@ -47,3 +58,13 @@ def test_losses_reach_the_source() -> None:
     source = Counting()
     LimitedSource(source, 1).update(np.array([4, 5]), np.zeros(2, np.float32))
     assert source.updated == [4, 5]
+
+
+def test_progress_and_priorities_reach_the_source() -> None:
+    source = Counting()
+    limited = LimitedSource(source, 1)
+    limited.anneal(0.25)
+    limited.restore_priorities({"shard": np.ones(2, np.float32)})
+    assert source.progress == 0.25
+    assert limited.priorities() is source.stored
+    assert list(source.stored) == ["shard"]

@@ -7,16 +7,19 @@ import pytest
 
 from engine.errors import GoError
 from engine.records.sgf_writer import write_game
+from engine.train.data.batches import WindowSource, WindowUnion
 from engine.train.data.held_out import is_held_out
 from engine.train.data.records import RecordOptions, Tally, read_samples
 from engine.train.data.replay import ShuffleBuffer, Window, stream, window_size
 from engine.train.data.samples import (
     BadSamples,
     Samples,
+    ShardLayout,
     apply_symmetries,
     arrays_of,
     concatenate,
     empty_samples,
+    shard_layout,
     unpacked,
     write_shard,
 )
@@ -129,6 +132,54 @@ def test_new_samples_have_the_largest_chance_and_known_losses_stay(tmp_path: Pat
         window.update(np.array([0]), np.array([np.nan], dtype=np.float32))
 
 
+def shares(window: Window) -> list[float]:
+    _, indices, _ = window.draw(4000, np.random.default_rng(5))
+    return list(np.bincount(indices, minlength=len(window)) / 4000)
+
+
+@pytest.mark.parametrize("union", [False, True])
+def test_priorities_outlive_the_window_and_new_files_get_the_largest(tmp_path: Path, union: bool) -> None:
+    def opened() -> Window:
+        return Window(tmp_path, prioritize=1.0)
+
+    folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 2), "5x5/2.safetensors": numbered(2, 2)})
+    window = opened()
+    window.update(np.arange(4), np.array([3.0, 1.0, 5.0, 1.0], dtype=np.float32))
+    assert shares(window) == pytest.approx([0.3, 0.1, 0.5, 0.1], abs=0.03)
+    stored = WindowUnion([window, opened()]).priorities() if union else window.priorities()
+    folder_of(tmp_path, {"5x5/3.safetensors": numbered(4, 2)})
+    restored = opened()
+    (WindowUnion([restored, opened()]) if union else restored).restore_priorities(stored)
+    assert shares(restored) == pytest.approx([0.15, 0.05, 0.25, 0.05, 0.25, 0.25], abs=0.03)
+    weights = {name: each.tolist() for name, each in restored.priorities().items()}
+    assert weights["5x5/1.safetensors"] == [3.0, 1.0]
+    assert weights["5x5/3.safetensors"] == [5.0, 5.0], "the largest so far"
+    assert Window(tmp_path).priorities() == {}
+
+
+def test_priorities_follow_a_changed_exponent(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 2)})
+    window = Window(tmp_path, prioritize=1.0)
+    window.update(np.arange(2), np.array([4.0, 9.0], dtype=np.float32))
+    other = Window(tmp_path, prioritize=0.5)
+    other.restore_priorities(window.priorities())
+    assert other.priorities()["5x5/1.safetensors"].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(("progress", "exponent"), [(0.0, 0.4), (0.5, 0.7), (1.0, 1.0)])
+def test_the_correction_becomes_whole_at_the_end_of_the_training(
+    tmp_path: Path, progress: float, exponent: float
+) -> None:
+    window = Window(folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 2)}), prioritize=1.0)
+    window.update(np.arange(2), np.array([1.0, 4.0], dtype=np.float32))
+    source = WindowSource(window, 64, 1)
+    source.anneal(progress)
+    batch = source.draw()
+    assert batch.indices is not None and batch.importance is not None
+    assert batch.importance[batch.indices == 1] == pytest.approx(0.25**exponent)
+    assert batch.importance.max() == 1.0
+
+
 def test_every_target_is_turned_with_the_position(tmp_path: Path) -> None:
     window = Window(folder_of(tmp_path, {"5x5/1.safetensors": numbered(0, 64)}))
     samples, _, _ = window.draw(64, np.random.default_rng(6))
@@ -158,16 +209,26 @@ def test_folders_without_samples_or_with_mixed_encoders_are_refused(tmp_path: Pa
         Window(tmp_path)
 
 
-def test_a_window_of_many_shards_needs_few_files_at_a_time(tmp_path: Path) -> None:
+def test_a_window_of_many_shards_needs_few_files_at_a_time_and_reads_each_header_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def counted(path: Path) -> ShardLayout:
+        read.append(path)
+        return shard_layout(path)
+
+    monkeypatch.setattr("engine.train.data.replay.shard_layout", counted)
     resource = pytest.importorskip("resource")
     folder_of(tmp_path, {f"5x5/{name}.safetensors": numbered(name, 1) for name in range(500)})
     window = Window(tmp_path)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (480, hard))
     try:
-        assert window_plies(window, np.random.default_rng(8), draws=1) == set(range(500))
+        assert window_plies(window, np.random.default_rng(8), draws=2) == set(range(500))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(read) == len(set(read)) == 500
 
 
 def test_a_shuffle_buffer_gives_everything_back_once() -> None:

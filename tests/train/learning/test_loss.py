@@ -11,7 +11,7 @@ from tests.train.random_data import learnable_samples, tiny_config
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engine.train.data.batches import Batch  # noqa: E402
-from engine.train.learning.device_batch import to_device  # noqa: E402
+from engine.train.learning.device_batch import host_batch  # noqa: E402
 from engine.train.learning.loss import (  # noqa: E402
     Targets,
     cross_entropy,
@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 
 def predicted(count: int = 6) -> tuple[Predictions, Targets]:
     net = TrainableNet(SPEC).eval()
-    inputs, targets = to_device(Batch(learnable_samples(count, 3)), SPEC, CPU)
+    inputs, targets = host_batch(Batch(learnable_samples(count, 3)), SPEC, CPU).to_device()
     return net(*inputs), targets
 
 
@@ -126,7 +126,7 @@ def test_fed_planes_are_the_samples_planes() -> None:
 
     for encoder in ("katago-v7", "liberties"):
         samples = learnable_samples(3, 1, encoder)
-        (planes, globals_), targets = to_device(Batch(samples), default_spec(1, 4, encoder=encoder), CPU)
+        (planes, globals_), targets = host_batch(Batch(samples), default_spec(1, 4, encoder=encoder), CPU).to_device()
         np.testing.assert_array_equal(planes.numpy(), unpacked(samples))
         assert planes.is_contiguous(memory_format=torch.channels_last)
         np.testing.assert_array_equal(globals_.numpy(), samples.globals)

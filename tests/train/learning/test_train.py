@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import NetSpec, Score, tensors
+from engine.train.data.batches import WindowSource
+from engine.train.data.replay import Window
+from engine.train.data.samples import write_shard
 from tests.nets.examples import stirred
 from tests.train.random_data import ENCODER, MadeUpSource, differing, figures_of, learnable_samples, tiny_config
 
@@ -109,6 +112,30 @@ def test_the_source_is_told_the_loss_of_every_sample(tmp_path: Path) -> None:
     train(tiny_config(steps=3), source, tmp_path)
     assert len(source.losses) == 3
     assert all(len(indices) == len(losses) == 8 and (losses > 0).all() for indices, losses in source.losses)
+
+
+def test_the_source_is_told_the_progress_from_its_first_batch_on(tmp_path: Path) -> None:
+    train(tiny_config(steps=4), MadeUpSource(), tmp_path)
+    source = MadeUpSource()
+    train(tiny_config(steps=8), source, tmp_path)
+    assert source.progress[:2] == [0.5, 0.5], "before any batch is drawn, and before the first step"
+    assert source.progress[-1] == 7 / 8
+
+
+def test_a_resumed_run_knows_the_losses_of_its_samples(tmp_path: Path) -> None:
+    (tmp_path / "5x5").mkdir()
+    write_shard(tmp_path / "5x5" / "1.safetensors", learnable_samples(64, 1), {})
+
+    def source() -> WindowSource:
+        return WindowSource(Window(tmp_path, prioritize=1.0), 8, 1)
+
+    first, run = source(), tmp_path / "run"
+    train(tiny_config(steps=5), first, run)
+    learned = first.priorities()["5x5/1.safetensors"]
+    assert len(np.unique(learned)) > 5, "all five batches have been reported"
+    again = source()
+    train(tiny_config(steps=5), again, run)
+    np.testing.assert_array_equal(again.priorities()["5x5/1.safetensors"], learned)
 
 
 def test_the_kl_schedule_changes_the_learning_rate(tmp_path: Path) -> None:
