@@ -173,7 +173,7 @@ def summary(stats: "SelfplayStats", out: Path, raw: float | None = None) -> str:
         f"{stats.games} games of {figures['mean_length'] or 0:.1f} moves, {stats.samples} samples: "
         f"Black won {_percent(figures['black_win_rate'])}, {stats.draws} draws, {stats.no_results} without a result, "
         f"{stats.unfinished} counted as they stood",
-        f"{stats.resigned} resigned; of {stats.would_resign} that were played on although a side would have, "
+        f"{stats.decided} decided early; of {stats.would_resign} played in full although a side would have resigned, "
         f"it did not lose {stats.false_resigns} ({_percent(figures['false_resign_rate'])})",
     ]
     if raw is not None:

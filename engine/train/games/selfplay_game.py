@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, WHITE, color_letter, for_color, opponent
+from engine.color import BLACK, WHITE, for_color, opponent
 from engine.game import Game
 from engine.scoring import VOID, format_score
 from engine.search.params import SearchParams
@@ -31,11 +31,14 @@ _NOT_POLICY = ("reply", "outcome", "score", "ownership")
 
 
 class Effort(Enum):
-    """How a move is decided: by the policy alone, a quick or full search, or by exploration outside of the search."""
+    """How a move is chosen: by the policy alone, a quick or full search, the quicker search of a decided game, or by
+    exploration outside of the search.
+    """
 
     OPENING = "opening"
     QUICK = "quick"
     FULL = "full"
+    DECIDED = "decided"
     FORCED = "forced"
 
 
@@ -66,13 +69,13 @@ class Ply(NamedTuple):
 class Ending(NamedTuple):
     """The end of a game.
 
-    false_resign: whether the side that would have resigned first did not lose; None if resignation was allowed or
-    nobody would have resigned.
+    decided: whether it was played out quickly because one side had lost. false_resign: whether the side that would have
+    resigned first did not lose, in a game that was played on in full; None in other games.
     """
 
     result: FinalResult
     text: str
-    resigned: bool
+    decided: bool
     unfinished: bool
     false_resign: bool | None
 
@@ -95,11 +98,11 @@ class SelfplayGame:
         self.game = draw_game(settings, kind, starts, generator)
         self.first_ply = self.game.move_number
         self._opening_left = draw_opening_moves(settings, kind.side, generator)
-        self.may_resign = bool(generator.random() >= settings.no_resign_share)
+        self._may_be_decided = bool(generator.random() >= settings.no_resign_share)
         self._exploration = Exploration(settings.exploration, generator, adviser, number)
         self.plies: list[Ply] = []
         self._hopeless = {BLACK: 0, WHITE: 0}
-        self._would_resign: int | None = None
+        self._resigned: int | None = None
         self._plain = settings.quick_search
         most_moves = settings.most_moves(kind.side)
         self._referee = Referee(self.game, most_moves, ends_settled=settings.ends_settled)
@@ -123,6 +126,8 @@ class SelfplayGame:
         seed = int(generator.integers(_SEEDS))
         if self._opening_left > 0:
             return Plan(Effort.OPENING, 1, self._plain, seed)
+        if self._is_decided:
+            return Plan(Effort.DECIDED, min(settings.decided_visits, settings.quick_visits), self._plain, seed)
         # Playout-cap randomization (Wu 2019, section 3.1): many cheap moves finish games, a few make policy targets.
         if generator.random() >= settings.full_share:
             return Plan(Effort.QUICK, settings.quick_visits, self._plain, seed)
@@ -140,7 +145,7 @@ class SelfplayGame:
         return self._referee.pointless(self.game.to_play) if self._settings.avoids_settled else None
 
     def decide(self, plan: Plan, tree: Tree, root: Root) -> None:
-        """Play the move of a finished search, or resign."""
+        """Play the move of a finished search."""
         color, side, generator = self.game.to_play, self._side, self.generator
         found = root_moves(tree, root, plan.params)
         if plan.effort is Effort.OPENING:
@@ -149,31 +154,30 @@ class SelfplayGame:
             self._play(Ply(color, found.choose(self._settings.opening_temperature, generator), plan.effort))
             return
         visits = int(tree.nodes[ROOT]["visits"])
-        if self._resigns(color, (1 + for_color(float(tree.nodes[ROOT]["value"]), color)) / 2):
-            return
+        self._watch_for_resignation(color, (1 + for_color(float(tree.nodes[ROOT]["value"]), color)) / 2)
         temperature = self._settings.temperature_at(self.game.move_number, side)
         vertex = found.choose(temperature, generator)
         spread = found.spread(1.0, side, side)
         target = None
-        if plan.effort is Effort.FULL:
+        if plan.effort is Effort.FULL and not self._is_decided:
             target = found.spread(temperature, side, side) if self._settings.tempers_targets else spread
         self._play(Ply(color, vertex, plan.effort, target, spread, visits))
 
-    def _resigns(self, color: int, winrate: float) -> bool:
-        """Count hopeless turns, and end the game if the side to move resigns."""
+    def _watch_for_resignation(self, color: int, winrate: float) -> None:
+        """Count the hopeless turns of a side, and note the first side that would resign.
+
+        The game is played on, because only its end shows the score and the owners of all points.
+        """
         settings = self._settings
         is_late = self.game.move_number >= settings.earliest_resignation(self._side)
         hopeless = is_late and winrate < settings.resign_threshold
         self._hopeless[color] = self._hopeless[color] + 1 if hopeless else 0
-        if self._hopeless[color] < settings.resign_turns:
-            return False
-        if not self.may_resign:
-            # Played on, to measure how often a resignation would have been wrong.
-            self._would_resign = self._would_resign or color
-            return False
-        winner = opponent(color)
-        self.ending = Ending(FinalResult(winner), f"{color_letter(winner)}+R", True, False, None)
-        return True
+        if self._hopeless[color] >= settings.resign_turns:
+            self._resigned = self._resigned or color
+
+    @property
+    def _is_decided(self) -> bool:
+        return self._may_be_decided and self._resigned is not None
 
     def _play(self, ply: Ply) -> None:
         self.game.play(ply.color, ply.vertex)
@@ -182,13 +186,15 @@ class SelfplayGame:
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        referee, owes = self._referee, self._would_resign
+        referee, resigned = self._referee, self._resigned
         if not referee.is_over:
             return
         result = referee.result()
         text = VOID if result.score is None else format_score(result.score)
-        false_resign = None if owes is None else result.winner != opponent(owes)
-        self.ending = Ending(result, text, False, referee.unfinished, false_resign)
+        false_resign = None
+        if resigned is not None and not self._is_decided:
+            false_resign = result.winner != opponent(resigned)
+        self.ending = Ending(result, text, self._is_decided, referee.unfinished, false_resign)
 
     def write_samples(self, writer: SampleWriter, game_hash: int) -> int:
         """Add the samples of a finished game, and return their number.

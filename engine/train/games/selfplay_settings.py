@@ -122,12 +122,24 @@ class SelfplaySettings:
     exploration: ExplorationSettings = field(default_factory=ExplorationSettings)
 
     resign_threshold: float = number(
-        0.05, "A side with a winrate below this resigns (AGZ: 0.05); 0 never resigns.", 0, 1
+        0.05,
+        "A side with a winrate below this has lost, and the rest of the game is played out quickly (AGZ: it resigns at "
+        "0.05); 0 for never.",
+        0,
+        1,
     )
-    resign_turns: int = number(3, "Turns of a side in a row with such a winrate before it resigns.", 1, unit="turns")
-    resign_from: float = number(0.25, "Moves before which no side resigns, as a share of the board's points.", 0)
+    resign_turns: int = number(
+        3, "Turns of a side in a row with such a winrate before the game is decided.", 1, unit="turns"
+    )
+    resign_from: float = number(0.25, "Moves before which no game is decided, as a share of the board's points.", 0)
     no_resign_share: float = number(
-        0.1, "Share of the games that are played on, to measure false resignations (AGZ: 0.1).", 0, 1
+        0.1, "Share of the games that are always played in full, to measure wrong decisions (AGZ: 0.1).", 0, 1
+    )
+    decided_visits: int = number(
+        16,
+        "Visits of a move in a decided game, at most those of a quick search; such moves are not recorded.",
+        1,
+        unit="visits",
     )
     ends_settled: bool = truth(True, "Whether a game ends when every point is pass-alive territory (KataGo).")
     avoids_settled: bool = truth(True, "Whether to exclude moves in pass-alive territory, which gain nothing (KataGo).")

@@ -14,9 +14,10 @@ class SelfplayStats:
 
     games, moves, samples: finished and written. evaluations: positions evaluated. seconds: since the start.
     busy_seconds: seconds in which at least one call of the evaluator was running, as the mean over all processes.
-    black_wins, white_wins, draws, no_results, resigned, unfinished (counted as they stood): numbers of games.
-    would_resign, false_resigns: games played on although a side would have resigned, and the games among them that
-    this side did not lose. to_play: games wanted, None for no end. done: games finished in all sessions.
+    black_wins, white_wins, draws, no_results: numbers of games, as decided (played out quickly because a side had lost)
+    and unfinished (counted as they stood). would_resign, false_resigns: games played on in full although a side would
+    have resigned, and the games among them that this side did not lose. to_play: games wanted, None for no end.
+    done: games finished in all sessions.
     """
 
     games: int = 0
@@ -29,7 +30,7 @@ class SelfplayStats:
     white_wins: int = 0
     draws: int = 0
     no_results: int = 0
-    resigned: int = 0
+    decided: int = 0
     unfinished: int = 0
     would_resign: int = 0
     false_resigns: int = 0
@@ -46,7 +47,7 @@ class SelfplayStats:
         self.white_wins += winner == WHITE
         self.draws += winner == EMPTY
         self.no_results += winner is None
-        self.resigned += ending.resigned
+        self.decided += ending.decided
         self.unfinished += ending.unfinished
         self.would_resign += ending.false_resign is not None
         self.false_resigns += bool(ending.false_resign)
@@ -62,12 +63,12 @@ class SelfplayStats:
         rates = {
             f"{name}_per_s": _ratio(getattr(self, name), self.seconds) for name in ("games", "evaluations", "samples")
         }
-        decided = self.black_wins + self.white_wins
+        won = self.black_wins + self.white_wins
         return asdict(self) | {
             **rates,
             "busy_share": _ratio(self.busy_seconds, self.seconds),
             "mean_length": _ratio(self.moves, self.games),
-            "black_win_rate": _ratio(self.black_wins, decided),
+            "black_win_rate": _ratio(self.black_wins, won),
             "false_resign_rate": _ratio(self.false_resigns, self.would_resign),
         }
 
@@ -95,5 +96,5 @@ _COUNTS: tuple[str, ...] = (
     "draws",
     "no_results",
 )
-_COUNTS += ("resigned", "unfinished", "would_resign", "false_resigns")
+_COUNTS += ("decided", "unfinished", "would_resign", "false_resigns")
 Report = Callable[[SelfplayStats], None]

@@ -108,7 +108,9 @@ class WindowSettings:
     alpha: float = number(0.75, "Exponent of the growth (KataGo: 0.75).", 0, 1, above=True)
     beta: float = number(0.4, "Factor of the growth (KataGo: 0.4).", 0, 1)
     prioritize: float = number(0.0, "Exponent a of the sampling probability loss^a; 0 samples uniformly.", 0)
-    correct: float = number(0.4, "Exponent b of the importance weights (1 / (N p))^b.", 0)
+    correct: float = number(
+        0.4, "Exponent b of the importance weights (1 / (N p))^b at the start; it becomes 1 at the end.", 0
+    )
 
     def __post_init__(self) -> None:
         """Raise GoError with the field's name on a value out of range."""

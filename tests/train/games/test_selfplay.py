@@ -79,7 +79,7 @@ def efforts(record: str) -> dict[str, list[int]]:
     """Return the moves of each effort as the record's comment lists them."""
     return {
         name: [int(each) for each in numbers.split(",")]
-        for name, numbers in re.findall(r"(opening|quick|full|forced)=([\d,]+)", record)
+        for name, numbers in re.findall(r"(opening|quick|full|decided|forced)=([\d,]+)", record)
     }
 
 
@@ -258,20 +258,25 @@ class Hopeless(FakeEvaluator):
         out.value[:count] = np.where(positions.to_play[:count] == BLACK, -0.99, 0.99)
 
 
-def test_a_hopeless_side_resigns_and_games_played_on_tell_how_often_it_errs(tmp_path: Path) -> None:
+def test_a_decided_game_is_played_out_quickly_so_that_every_sample_has_score_and_owners(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"resign_threshold": 0.2, "opening_share": 0.0, "komi": -25.0, "full_share": 1.0}
-    stats = play(tmp_path / "a", 6, Hopeless(), no_resign_share=0.0, **changes)
-    assert (stats.resigned, stats.white_wins, stats.would_resign) == (6, 6, 0)
+    stats = play(tmp_path / "a", 6, Hopeless(), no_resign_share=0.0, decided_visits=4, **changes)
+    assert (stats.decided, stats.would_resign, stats.white_wins) == (6, 0, 0)
     found = samples(tmp_path / "a")
-    assert (found.weights[:, OUTCOME] == 1).all()
-    assert not found.weights[:, [SCORE, OWNERSHIP]].any()
-    assert all("RE[W+R]" in line for line in records(tmp_path / "a").values())
-    for line in records(tmp_path / "a").values():
-        assert len(load_sgf(line.encode()).moves) >= TINY.earliest_resignation(5)
-    stats = play(tmp_path / "b", 6, Hopeless(), no_resign_share=1.0, **changes)
-    assert (stats.resigned, stats.would_resign, stats.white_wins) == (0, 6, 0)
-    assert stats.to_json()["false_resign_rate"] == 1.0
+    assert (found.weights[:, [OUTCOME, SCORE, OWNERSHIP]] == 1).all()
+    for line, own in by_game(tmp_path / "a"):
+        numbers = efforts(line)
+        moves = len(load_sgf(line.encode()).moves)
+        assert numbers["full"] == list(range(1, numbers["decided"][0])), "the rest is quick"
+        assert numbers["decided"] == list(range(numbers["decided"][0], moves + 1))
+        assert numbers["decided"][0] > TINY.earliest_resignation(5)
+        # The move with which the game is decided is no target, as the position in which a side would have resigned.
+        assert (own.ply + 1).tolist() == numbers["full"][:-1]
+    whole = play(tmp_path / "b", 6, Hopeless(), no_resign_share=1.0, **changes)
+    assert (whole.decided, whole.would_resign, whole.white_wins) == (0, 6, 0)
+    assert whole.to_json()["false_resign_rate"] == 1.0
     assert samples(tmp_path / "b").weights[:, SCORE].all()
+    assert stats.evaluations / stats.moves < 0.7 * whole.evaluations / whole.moves
 
 
 def test_boards_and_rules_are_drawn_and_take_turns(tmp_path: Path) -> None:
