@@ -57,6 +57,8 @@ _LEAST_LOSS = 1e-3
 # Names of a window's own numbers among its priorities; those of files end with the suffix of samples.
 _LARGEST, _EXPONENT = "largest", "exponent"
 BUFFER_SAMPLES = 16_384
+# Batches of samples before the first draw; with 16 positions of a game, one of 256 comes from about 160 games.
+_FIRST_BATCHES = 16
 POSITIONS_A_GAME = 16
 
 
@@ -307,14 +309,23 @@ class _Group:
 
 
 class ShuffleBuffer:
-    """Collects `capacity` samples of one board size, from which samples are then drawn at random."""
+    """Collects `capacity` samples of one board size, from which samples are then drawn at random.
 
-    def __init__(self, encoder: str, width: int, height: int, capacity: int) -> None:
+    first: how many samples are collected before the first draw. Each draw raises this by half its size up to
+    `capacity`, so that training begins soon while the buffer still fills.
+    """
+
+    def __init__(self, encoder: str, width: int, height: int, capacity: int, first: int) -> None:
         self._held = empty_samples(encoder, width, height, capacity)
-        self._count = 0
+        self._count, self._wanted = 0, first
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there are enough samples for a draw."""
+        return self._count >= min(self._wanted, len(self._held))
 
     def add(self, samples: Samples) -> Samples:
         """Add samples; return those that do not fit."""
@@ -327,6 +338,7 @@ class ShuffleBuffer:
     def draw(self, size: int, generator: np.random.Generator) -> Samples:
         """Remove and return up to `size` random samples."""
         rows = generator.choice(self._count, min(size, self._count), replace=False)
+        self._wanted += size // 2
         drawn = self._held[rows]
         kept = self._count - len(rows)
         # Fill the gaps with the remaining rows from the end, so that only `size` rows are moved, not the buffer.
@@ -357,8 +369,9 @@ def stream(
     sources: as in `engine.records.sgf_source.iterate_records`, mixed in proportion to their sizes.
     per_game: positions drawn from each game in an epoch, different ones each time; None for all.
     processes: worker processes, by default one for each core; 0 reads in this process.
-    buffer: number of samples of each board size from which batches are drawn. epochs: passes over all games, None for
-    endless; if given, the last batches may be smaller. Raises BadSamples if several epochs yield nothing.
+    buffer: number of samples of each board size from which batches are drawn; fewer at the start.
+    epochs: passes over all games, None for endless; if given, the last batches may be smaller. Raises BadSamples if
+    several epochs yield nothing.
     """
     options = RecordOptions(encoder, per_game, sizes=sizes)
     counted = Tally() if tally is None else tally
@@ -369,9 +382,12 @@ def stream(
         counted.add(part_tally)
         for part in parts:
             size = part.width, part.height
-            held = buffers.setdefault(size, ShuffleBuffer(encoder, *size, max(buffer, batch_size)))
+            if size not in buffers:
+                first = _FIRST_BATCHES * batch_size
+                buffers[size] = ShuffleBuffer(encoder, *size, max(buffer, batch_size), first)
+            held = buffers[size]
             rest = held.add(part)
-            while len(rest):
+            while held.is_ready:
                 yield _turned_batch(held.draw(batch_size, generator), generator)
                 rest = held.add(rest)
     # With a bound on epochs the rest in the buffers belongs to the last one.

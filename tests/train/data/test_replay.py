@@ -231,14 +231,16 @@ def test_a_window_of_many_shards_needs_few_files_at_a_time_and_reads_each_header
     assert len(read) == len(set(read)) == 500
 
 
-def test_a_shuffle_buffer_gives_everything_back_once() -> None:
-    held, generator = ShuffleBuffer("agz", 5, 5, 16), np.random.default_rng(9)
+@pytest.mark.parametrize("first", [6, 16])
+def test_a_shuffle_buffer_gives_everything_back_once(first: int) -> None:
+    held, generator = ShuffleBuffer("agz", 5, 5, 16, first), np.random.default_rng(9)
     out: list[int] = []
-    for first in range(0, 60, 12):
-        rest = held.add(numbered(first, 12))
-        while len(rest):
+    for begin in range(0, 60, 12):
+        rest = held.add(numbered(begin, 12))
+        while held.is_ready:
             out += held.draw(5, generator).ply.tolist()
             rest = held.add(rest)
+        assert len(rest) == 0
     while len(held):
         out += held.draw(5, generator).ply.tolist()
     assert sorted(out) == list(range(60))
@@ -275,6 +277,16 @@ def test_a_stream_gives_each_position_to_train_on_once_an_epoch(tmp_path: Path, 
     assert tally.games == sum(not is_held_out(text.encode()) for text in texts)
     first = next(batch for batch in drawn if batch.width == 5)
     assert len(set(first.game.tolist())) > 12, "neighbors in a batch come from different games"
+
+
+def test_a_stream_begins_before_its_buffer_is_full(tmp_path: Path) -> None:
+    sgfl(tmp_path / "a.sgfl", range(200))
+    tally = Tally()
+    batches = stream([tmp_path], 4, np.random.default_rng(1), per_game=4, processes=0, tally=tally, epochs=1)
+    seen = {int(game) for _ in range(3) for game in next(batches)[0].game}
+    assert tally.positions == 2 * 16 * 4, "two of the tasks of 16 games"
+    assert len(seen) > 6
+    assert 3 * 4 + sum(len(samples) for samples, *_ in batches) == tally.positions > 600
 
 
 def test_a_stream_draws_other_positions_in_each_epoch_and_turns_them(tmp_path: Path) -> None:
