@@ -70,8 +70,11 @@ def summary(out: Path, name: str = "game") -> dict[str, Any]:
 
 
 def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp_path: Path) -> None:
-    status, _, _ = run(tmp_path / "out", write(tmp_path / "in", game=GAME))
+    status, _, stderr = run(tmp_path / "out", write(tmp_path / "in", game=GAME))
     assert status == 0
+    assert f"{TURNS}/{TURNS} positions" in stderr
+    assert f"{TURNS} positions in" in stderr.splitlines()[-1]
+    assert "evaluations/s" in stderr.splitlines()[-1]
     found = answers(tmp_path / "out")
     assert sorted(each["turnNumber"] for each in found) == list(range(TURNS))
     for each in found:
