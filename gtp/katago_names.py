@@ -16,7 +16,6 @@ _TIME = "Keima plans the time of a move by its own rules; see engine/clock.py"
 _PASSING = "Keima judges life and death before it passes"
 _GAME = "the controller sets the game: board, komi, rules and handicap"
 _AVOIDING = "Keima avoids no patterns of earlier games"
-_CHOICE = "Keima plays its best move; --set temperature and temperature_moves vary it"
 _NO_PART = "Keima's search has no such part"
 _FIXED = "this part of Keima's search is always as in KataGo's default"
 _BY_OTHER = "another parameter turns this off"
@@ -31,7 +30,7 @@ _BY_REASON: dict[str, str] = {
         mutexPoolSize nnCacheSizePowerOfTwo nnMaxBatchSize nnMutexPoolSizePowerOfTwo nodeTableShardsPowerOfTwo
         numEigenThreadsPerModel numNNServerThreadsPerModel numSearchThreads numSearchThreadsPerAnalysisThread
         requireMaxBoardSize subtreeValueBiasTableNumShards""",
-    _SEED: "forDeterministicTesting nnForcedSymmetry nnRandSeed nnRandomize searchRandSeed",
+    _SEED: "forDeterministicTesting nnForcedSymmetry nnRandSeed searchRandSeed",
     _HUMAN: """
         humanSLChosenMoveIgnorePass humanSLChosenMovePiklLambda humanSLChosenMoveProp humanSLCpuctExploration
         humanSLCpuctPermanent humanSLOppExploreProbWeightful humanSLOppExploreProbWeightless
@@ -39,7 +38,7 @@ _BY_REASON: dict[str, str] = {
         humanSLRootExploreProbWeightless""",
     _TIME: """
         delayMoveMax delayMoveScale endgameTurnTimeDecay futileVisitsThreshold maxPlayouts maxPlayoutsPondering
-        maxVisitsPondering midgameTimeFactor midgameTurnPeakTime obviousMovesPolicyEntropyTolerance
+        midgameTimeFactor midgameTurnPeakTime obviousMovesPolicyEntropyTolerance
         obviousMovesPolicySurpriseTolerance obviousMovesTimeFactor overallocateTimeFactor searchFactorAfterOnePass
         searchFactorAfterTwoPass searchFactorWhenWinning searchFactorWhenWinningThreshold
         treeReuseCarryOverTimeFactor""",
@@ -61,13 +60,9 @@ _BY_REASON: dict[str, str] = {
         nnPolicyTemperature noResultUtilityForWhite noisePruningCap rootFpuLossProp rootPolicyTemperatureEarly
         subtreeValueBiasFreeProp uncertaintyExponent useNonBuggyLcb winLossUtilityFactor""",
     _BY_OTHER: "rootNoiseEnabled useLcbForSelection useNoisePruning useUncertainty",
-    _CHOICE: """
-        chosenMovePrune chosenMoveSubtract chosenMoveTemperature chosenMoveTemperatureEarly
-        chosenMoveTemperatureHalflife
-        chosenMoveTemperatureOnlyBelowProb""",
     _NO_PART: """
-        analysisIgnorePreRootHistory antiMirror dynamicPlayoutDoublingAdvantageCapPerOppLead evalCacheMinVisits
-        genmoveAntiMirror ignoreAllHistory ignorePreRootHistory playoutDoublingAdvantagePla
+        antiMirror dynamicPlayoutDoublingAdvantageCapPerOppLead evalCacheMinVisits
+        genmoveAntiMirror ignoreAllHistory playoutDoublingAdvantagePla
         rootDesiredPerChildVisitsCoeff useEvalCache""",
 }
 NO_EFFECT: dict[str, str] = {name: reason for reason, names in _BY_REASON.items() for name in names.split()}
@@ -86,7 +81,7 @@ _MUTABLE = """
     humanSLOppExploreProbWeightful humanSLOppExploreProbWeightless humanSLPlaExploreProbWeightful
     humanSLPlaExploreProbWeightless humanSLRootExploreProbWeightful humanSLRootExploreProbWeightless
     ignoreAllHistory ignorePreRootHistory lagBuffer lcbStdevs maxPlayouts maxPlayoutsPondering maxTime
-    maxTimePondering maxVisits maxVisitsPondering midgameTimeFactor midgameTurnPeakTime minPlayoutsPerThread
+    maxTimePondering maxVisits midgameTimeFactor midgameTurnPeakTime minPlayoutsPerThread
     minVisitPropForLCB nnPolicyTemperature noResultUtilityForWhite noisePruneUtilityScale noisePruningCap
     numSearchThreads numVirtualLossesPerThread obviousMovesPolicyEntropyTolerance
     obviousMovesPolicySurpriseTolerance obviousMovesTimeFactor overallocateTimeFactor playoutDoublingAdvantage

@@ -49,7 +49,7 @@ class Param:
             raise GtpError(f"{name} {text!r}: must be {error.must_be}") from None
 
 
-_AS_TEXT = {"allowResignation", "analysisWideRootNoise", "ponderingEnabled"}
+_AS_TEXT = {"allowResignation", "analysisIgnorePreRootHistory", "analysisWideRootNoise", "ponderingEnabled"}
 
 
 def _params() -> dict[str, Param]:
@@ -70,6 +70,13 @@ def _as_katago_has_it(param: Param) -> Param:
                 param,
                 to_field=lambda value: None if value >= _NO_VISITS else value,
                 to_json=lambda value: _NO_VISITS if value is None else value,
+            )
+        case "ponder_visits":
+            return replace(
+                param,
+                setting=row._replace(least=1, most=_NO_VISITS),
+                to_field=lambda value: 0 if value >= _NO_VISITS else value,
+                to_json=lambda value: value or _NO_VISITS,
             )
         case "seconds":
             return replace(

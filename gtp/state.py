@@ -61,6 +61,7 @@ class SessionConfig:
     ponder: search in the opponent's time, after each own move.
     perspective, pv_length: of analysis; moves in a variation after its first one.
     analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis searches more moves.
+    analysis_ignores_past: analysis hides the moves before the position from the evaluator.
     live_graphics, leela_lines: whether searches write to stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
     """
 
@@ -80,6 +81,7 @@ class SessionConfig:
     perspective: Perspective = field(default=Perspective(_SETTINGS["perspective"].default))
     pv_length: int = _SETTINGS["pv_length"].default
     analysis_noise: float = _SETTINGS["analysis_noise"].default
+    analysis_ignores_past: bool = _SETTINGS["analysis_ignores_past"].default
     live_graphics: bool = _SETTINGS["live_graphics"].default
     leela_lines: bool = _SETTINGS["leela_lines"].default
 

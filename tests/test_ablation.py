@@ -18,7 +18,7 @@ def test_a_part_changes_what_the_search_does_by_itself(name: str) -> None:
 
 
 def test_a_chunk_counts_every_game_for_the_changed_search() -> None:
-    changes = {"temperature": 5.0, "temperature_moves": 1000}
+    changes = {"temperature": 5.0, "early_temperature": 5.0}
     assert sum(play_chunk(UniformEvaluator(), changes, 0, size=5, visits=8, games=6)) == 6
 
 

@@ -72,12 +72,13 @@ only."""
 class AnalysisRequest:
     """What an analysis searches, and for how long.
 
-    wide_root_noise: for this search only, see `SearchParams`.
+    wide_root_noise, ignores_past: for this search only, see `SearchParams`.
     """
 
     limits: Limits = Limits()
     avoided: Avoided = field(default_factory=dict)
     wide_root_noise: float = 0.0
+    ignores_past: bool = False
 
 
 def all_but(vertices: Collection[int], plies: int, width: int, height: int) -> dict[int, int]:

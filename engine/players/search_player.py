@@ -33,7 +33,7 @@ from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
 from engine.search.avoided import avoid_table
-from engine.search.move_choice import choose_vertex
+from engine.search.move_choice import choose_vertex, temperature_at
 from engine.search.params import SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
@@ -233,7 +233,7 @@ class SearchPlayer:
     def _decide(self, game: Game, color: int, stats: SearchStats) -> Decision:
         """Return the chosen move with the values of the position after it, or of the root if that was not searched."""
         search = self.search
-        temperature = self.params.temperature if game.move_number < self.params.temperature_moves else 0.0
+        temperature = temperature_at(self.params, game.move_number, game.width * game.height)
         vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator)
         # The values after the move include the search below it alone; the root's are an average over all moves.
         node = after_move(search.tree, vertex)
@@ -264,7 +264,9 @@ class SearchPlayer:
         """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""
         self._stop.clear()
         # Only for this analysis: the noise would weaken moves that are played.
-        self.search.params = replace(self.params, wide_root_noise=request.wide_root_noise)
+        self.search.params = replace(
+            self.params, wide_root_noise=request.wide_root_noise, ignores_past=request.ignores_past
+        )
         self.search.doubts_counts = True
         try:
             self._begin(game, color, self._dead(game, color), request.avoided)
@@ -278,7 +280,7 @@ class SearchPlayer:
         self._stop.clear()
         if game.is_over:
             return
-        limits = Limits(seconds=self.params.ponder_seconds or None)
+        limits = Limits(self.params.ponder_visits or None, self.params.ponder_seconds or None)
         self._begin(game, game.to_play, self._dead(game, game.to_play))
         self._run(limits, None)
 

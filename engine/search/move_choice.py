@@ -21,6 +21,11 @@ _PRIOR_VISITS = 2.0
 _MOST_FACTOR = 0.2
 """A better bound multiplies the weight of a move by at most (1 / this)^2."""
 _LEAST_VARIANCE = 1e-8
+_MOST_THINNED = 1 / 64
+"""Share of the largest weight that may at most be subtracted from weights or pruned."""
+_LEAST_TEMPERATURE = 1e-4
+_LEAST_SHARE = 1e-50
+_FULL_SIDE = 19
 
 
 @dataclass(frozen=True)
@@ -125,20 +130,47 @@ def choose_vertex(
     """Return the move to play; PASS if none may be played. Before the first visit, priors choose.
 
     Temperature 0 chooses the largest `play_weight` (ties by value); a higher one draws a move with probability
-    proportional to weight ** (1 / temperature).
+    proportional to weight ** (1 / temperature), see `_chances`.
     """
     table = move_table(tree, root, params)
     if table.play_weight.any():
-        vertices, weights, ties = table.vertex, table.play_weight, table.utility
+        vertices, weights, ties = table.vertex, _thinned(table.play_weight, params), table.utility
     else:
         vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
         weights = np.where(root.avoid[root.color, vertices] <= 0, root_priors(tree), 0.0)
         ties = weights
     if not weights.any():
         return PASS
-    if temperature <= 0:
+    if temperature <= _LEAST_TEMPERATURE and params.temperature_only_below >= 1.0:
         return int(vertices[np.lexsort((ties, weights))[-1]])
+    return int(generator.choice(vertices, p=_chances(weights, temperature, params.temperature_only_below)))
+
+
+def _thinned(weights: Floats, params: SearchParams) -> Floats:
+    """Return the weights less `choice_subtract`, 0 below `choice_prune`; the largest stays above 0 (KataGo)."""
+    most = weights.max() * _MOST_THINNED
+    thinned = np.maximum(weights - min(params.choice_subtract, most), 0.0)
+    return np.where(weights < min(params.choice_prune, most), 0.0, thinned)
+
+
+def _chances(weights: Floats, temperature: float, only_below: float) -> Floats:
+    """Return the chances of moves by their weights.
+
+    The temperature applies to the part of a weight below the share `only_below` of all weights (KataGo).
+    """
     # Relative to the largest logit, so that low temperatures do not overflow.
-    logits = np.log(np.where(weights > 0, weights, 1.0)) / temperature
-    chances = np.where(weights > 0, np.exp(logits - logits[weights > 0].max()), 0.0)
-    return int(generator.choice(vertices, p=chances / chances.sum()))
+    logits = np.log(np.where(weights > 0, weights, 1.0)) - math.log(weights.max())
+    bound = min(0.0, math.log(max(only_below, _LEAST_SHARE) * weights.sum() / weights.max()))
+    tempered = np.where(logits > bound, logits, (logits - bound) / max(temperature, _LEAST_TEMPERATURE) + bound)
+    chances = np.where(weights > 0, np.exp(tempered), 0.0)
+    total: Floats = chances / chances.sum()
+    return total
+
+
+def temperature_at(params: SearchParams, move_number: int, area: int) -> float:
+    """Return the temperature of the choice of a move: it falls from the early one to the late one (KataGo).
+
+    move_number: moves of the game so far. area: number of points of the board.
+    """
+    halflives = move_number / params.temperature_halflife * _FULL_SIDE / math.sqrt(area)
+    return float(params.temperature + (params.early_temperature - params.temperature) * 0.5**halflives)

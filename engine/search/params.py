@@ -158,9 +158,44 @@ class SearchParams:
         1.0, "Temperature of the root's priors.", 0.01, 100.0, katago="rootPolicyTemperature"
     )
     temperature: float = number(
-        0.0, "Temperature for drawing the move to play by weight; 0 plays the best move.", 0.0, 100.0
+        0.0,
+        "Temperature for drawing the move to play by weight late in the game; 0 plays the best move.",
+        0.0,
+        100.0,
+        katago="chosenMoveTemperature",
     )
-    temperature_moves: int = number(30, "Moves of the game after which the temperature is 0.", 0, 1_000_000)
+    early_temperature: float = number(
+        0.0, "The same at the start of the game.", 0.0, 100.0, katago="chosenMoveTemperatureEarly"
+    )
+    temperature_halflife: float = number(
+        19.0,
+        "Moves on 19x19 in which half of the difference between both is lost; in proportion to the side on others.",
+        0.1,
+        100000.0,
+        unit="moves",
+        katago="chosenMoveTemperatureHalflife",
+    )
+    temperature_only_below: float = number(
+        1.0,
+        "Share of the weight above which the temperature does not change how likely moves are.",
+        0.0,
+        1.0,
+        katago="chosenMoveTemperatureOnlyBelowProb",
+    )
+    choice_subtract: float = number(
+        0.0,
+        "Weight to subtract from each move before one is chosen, at most 1/64 of the largest.",
+        0.0,
+        1e10,
+        katago="chosenMoveSubtract",
+    )
+    choice_prune: float = number(
+        0.0,
+        "Weight below which no move is chosen, at most 1/64 of the largest.",
+        0.0,
+        1e10,
+        katago="chosenMovePrune",
+    )
     lcb_stdevs: float = number(
         5.0,
         "Choose the move with the best lower confidence bound, this many standard errors below the mean; 0 chooses the "
@@ -183,7 +218,10 @@ class SearchParams:
         8,
         katago="rootNumSymmetriesToSample",
     )
-    random_symmetries: bool = truth(True, "Evaluate every position under a random symmetry (KataGo's nnRandomize).")
+    random_symmetries: bool = truth(True, "Evaluate every position under a random symmetry.", katago="nnRandomize")
+    ignores_past: bool = truth(
+        False, "Hide the moves before the searched position from the evaluator.", katago="ignorePreRootHistory"
+    )
     prunes_symmetric_moves: bool = truth(
         True, "Search only one of several root moves that mirror each other.", katago="rootSymmetryPruning"
     )
@@ -207,6 +245,14 @@ class SearchParams:
         1e20,
         unit="seconds",
         katago="maxTimePondering",
+    )
+    ponder_visits: int = number(
+        0,
+        "Limit of a search in the opponent's time; 0 for none.",
+        0,
+        1 << 50,
+        unit="visits",
+        katago="maxVisitsPondering",
     )
     judge_visits: int = number(
         3000, "Visits of each of the two searches that judge dead stones without a network.", 1, 1_000_000_000

@@ -99,6 +99,15 @@ def root_position(
     )
 
 
+def without_past(root: Root) -> Root:
+    """Return a root whose earlier boards and moves are hidden from evaluators; the rules still know them."""
+    return root._replace(
+        colors=np.repeat(root.colors[:1], HISTORY, axis=0),
+        hashes=np.repeat(root.hashes[:1], HISTORY),
+        moves=np.full(HISTORY, NO_POINT, dtype=np.int16),
+    )
+
+
 def _open_handicap(game: Game, color: int) -> int:
     """Return the number of handicap stones if Black's next stone may be one more of them, else CLOSED."""
     if game.rules.handicap_bonus is HandicapBonus.ZERO or game.setup_white:

@@ -30,6 +30,7 @@ from engine.search.root import (
     root_priors,
     set_root_priors,
     shaped_priors,
+    without_past,
 )
 from engine.search.stoppers import SearchStats, Stopper
 from engine.search.throughput import Load, Throughput
@@ -89,6 +90,7 @@ class Search:
         self._searches = 0
         self.mirrored: dict[int, int] = {}
         self.doubts_counts = self._has_doubted = False
+        self._ignored_past = False
 
     def begin(
         self,
@@ -117,8 +119,11 @@ class Search:
         self._restore_priors()
         self.mirrored = mirrored_moves(game, color, legal) if self._prunes_mirrors(avoid) else {}
         searched = [vertex for vertex in legal if vertex not in self.mirrored]
+        self._drop_evaluations_of_the_past(game)
         before = self.root if self._game is not None else None
         self.root: Root = root_position(game, color, searched, dead, region, avoid)
+        if self.params.ignores_past:
+            self.root = without_past(self.root)
         if before is None or not self._may_keep(before, game, color) or not self._reuse(game, color):
             clear(self.tree)
             plant(self.tree, self.root)
@@ -127,6 +132,13 @@ class Search:
         self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS]] = 0
         self._game, self._rules = game.copy(), game.rules
         self.ownership_sum[:] = 0
+
+    def _drop_evaluations_of_the_past(self, game: Game) -> None:
+        """Forget the tree if its evaluations know moves before this root that must be ignored, or ignored others."""
+        is_same = self._game is not None and self._game.move_number == game.move_number
+        if self._ignored_past != self.params.ignores_past or (self._ignored_past and not is_same):
+            self.forget()
+        self._ignored_past = self.params.ignores_past
 
     def _may_keep(self, before: Root, game: Game, color: int) -> bool:
         # Under territory rules all ends of the game in the tree depend on the dead stones; under area rules they are

@@ -126,7 +126,11 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
         color = state.game.to_play if options.color is None else options.color
         reporter = Reporter(state, options, color, emit)
         reporter.ask_network(player)
-        request = AnalysisRequest(avoided=options.avoided, wide_root_noise=state.config.analysis_noise)
+        request = AnalysisRequest(
+            avoided=options.avoided,
+            wide_root_noise=state.config.analysis_noise,
+            ignores_past=state.config.analysis_ignores_past,
+        )
         player.analyze(state.game, color, request, reporter.watch)
     # The reply stays open until the next line, even if the search cannot improve any further.
     state.interrupts.wait_until_requested(command.line, Signal.LINE)

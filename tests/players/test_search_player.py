@@ -194,6 +194,25 @@ def test_pondering_ends_at_stop_and_its_visits_serve_the_next_move() -> None:
     assert decision.visits > 1
 
 
+def test_pondering_has_a_limit_in_visits() -> None:
+    thinker = SearchPlayer(FakeEvaluator(), SearchParams(ponder_visits=40, batch_size=4))
+    thinker.ponder(Game(9))
+    assert 40 <= thinker.search.tree.nodes[ROOT]["visits"] < 80
+
+
+def test_an_opening_temperature_varies_the_first_move_and_not_a_late_one() -> None:
+    opening, late = Game(5), game_of("C3 C2 B2 D3", 5)
+
+    def moves(game: Game, **params: float) -> set[int]:
+        players = (SearchPlayer(FakeEvaluator(), SearchParams(seed=seed, **params)) for seed in range(1, 13))  # type: ignore[arg-type]
+        return {each.genmove(game, game.to_play, Limits(visits=30)).vertex for each in players}
+
+    assert len(moves(opening)) == 1 < len(moves(opening, early_temperature=5.0))
+    # After four moves on 5x5 with a half-life of 0.1 moves on 19x19, nothing is left of the early temperature.
+    settled = moves(late, early_temperature=5.0, temperature_halflife=0.1)
+    assert settled == moves(late)
+
+
 def test_pondering_has_a_limit_of_its_own_and_ends_with_the_game(clock: FakeClock) -> None:
     evaluator, game = TimedEvaluator(FakeEvaluator(), clock, 0.01), Game(5)
     thinker = SearchPlayer(evaluator, SearchParams(ponder_seconds=0.5))

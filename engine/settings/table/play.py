@@ -206,6 +206,11 @@ PLAY_ROWS: tuple[Setting, ...] = (
             most=5.0,
             katago="analysisWideRootNoise",
         ),
+        flag(
+            "analysis_ignores_past",
+            "Hide the moves before the analyzed position from the evaluator.",
+            katago="analysisIgnorePreRootHistory",
+        ),
     ),
     *under(
         Heading.EXPERT,

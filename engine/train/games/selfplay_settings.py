@@ -24,8 +24,9 @@ _OF_SELFPLAY = {
     "noise_concentration": "noise_concentration",
     "forced_playouts": "forced_playouts",
     "root_policy_temperature": "root_temperature",
-    "temperature": "temperature",
-    "temperature_moves": "temperature_moves",
+    "temperature": "temperature_end",
+    "early_temperature": "temperature",
+    "temperature_halflife": "temperature_halflife",
     "resign_threshold": "resign_threshold",
     "resign_turns": "resign_turns",
 }
