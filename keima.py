@@ -160,13 +160,16 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
-    from engine.evaluators.factory import Computing, open_evaluator
+    from engine.evaluators.factory import Computing, open_evaluator, tree_memory
     from engine.players import ReflexPlayer, SearchPlayer
     from engine.support.memory import return_large_blocks
 
     return_large_blocks()
     kind = ReflexPlayer if options["reflexes"] else SearchPlayer
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    memory = options.get("max_memory")
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"], memory)
+    if memory is not None:
+        params = replace(params, max_memory_mib=tree_memory(memory, network))
     player = kind(evaluator, params, network=network)
     player.warm_up(width, height)
     return player

@@ -1,6 +1,7 @@
 """The command line: what it starts, what it refuses, and how soon the first answer comes."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -212,6 +213,19 @@ def test_a_network_that_cannot_be_used_is_reported_when_it_is_needed(tmp_path: P
     for answer in answers[2:4]:
         assert answer.startswith(f"? engine not available: {path}")
         assert "\n" not in answer
+
+
+def test_a_memory_limit_too_small_for_the_network_names_one_that_works(network: Path) -> None:
+    def genmove(limit: str) -> str:
+        options = ("--net", str(network), "--size", "9", "--visits", "2", "--max-memory", limit)
+        return replies("genmove b\nquit\n", *options)[0]
+
+    refused = genmove("1")
+    found = re.fullmatch(
+        r"\? engine not available: --max-memory 1 is too small: at least (\d+), \d+ for the network", refused
+    )
+    assert found, refused
+    assert genmove(found[1]).startswith("= ")
 
 
 def test_a_folder_means_its_newest_network(network: Path) -> None:

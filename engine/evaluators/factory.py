@@ -13,6 +13,7 @@ from engine.evaluators.backends import AUTO, network_evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.human_profile import HumanProfileEvaluator
+from engine.evaluators.memory import CACHE_MIB, shares_of
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
@@ -38,17 +39,27 @@ class Computing:
 
 
 def open_evaluator(
-    net: str | None, computing: Computing, profile: str | None = None
+    net: str | None, computing: Computing, profile: str | None = None, memory_mib: int | None = None
 ) -> tuple[Evaluator, RawNetwork | None]:
     """Return the evaluator for `--net`, and its network, or None for playouts. Takes seconds.
 
-    net: the value of `--net`. Raises GoError or WeightsError, one line, if the network cannot be used.
+    net: the value of `--net`. memory_mib: of `--max-memory`; None does not limit the network and the cache.
+    Raises GoError or WeightsError, one line, if the network cannot be used.
     """
     file = network_named(net)
     if file is None:
         return open_rollouts(computing.threads), None
     network = open_network(file, computing, profile)
-    return CachedEvaluator(network.evaluator), network
+    limit = None if memory_mib is None else shares_of(memory_mib, network.facts.model_bytes).cache
+    return CachedEvaluator(network.evaluator, CACHE_MIB if limit is None else limit), network
+
+
+def tree_memory(memory_mib: int, network: RawNetwork | None) -> int:
+    """Return what the search tree may take of `--max-memory`, in MiB: what network and cache leave.
+
+    Raises GoError if that is too little.
+    """
+    return memory_mib if network is None else shares_of(memory_mib, network.facts.model_bytes).tree
 
 
 def open_rollouts(threads: int | None) -> RolloutEvaluator:
@@ -78,6 +89,7 @@ def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile:
         precision=precision_of(evaluator),
         imitates=spec.metadata > 0,
         board_sizes=spec.board_sizes,
+        model_bytes=evaluator.model_bytes,
     )
     return RawNetwork(_profiled(evaluator, profile), facts, evaluator.prepare)
 

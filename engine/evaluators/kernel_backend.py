@@ -88,7 +88,9 @@ class NumbaBackend:
         self.name = f"numba-cpu-{precision}"
         self.parallel = self.native_threads = threads or os.cpu_count() or 1
         self.preferred_batch, self.max_batch = _PREFERRED, 4 * _ROWS * self.parallel
-        self._boards_kept = boards_kept(_BYTES[precision] * parameters(spec))
+        board_bytes = _BYTES[precision] * parameters(spec)
+        self._boards_kept = boards_kept(board_bytes)
+        self.model_bytes = self._boards_kept * board_bytes
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()

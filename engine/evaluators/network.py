@@ -88,12 +88,14 @@ class Backend(Protocol):
     parallel: number of slots that should be computed at the same time.
     preferred_batch: positions in a slot from which on larger batches hardly raise throughput, with `parallel` slots.
     max_batch: most positions in a call of the evaluator.
+    model_bytes: about what the models of all board sizes that are kept take at most, in this process' memory.
     """
 
     name: str
     parallel: int
     preferred_batch: int
     max_batch: int
+    model_bytes: int
 
     def prepare(self, width: int, height: int) -> None:
         """Start compiling for a board size in the background and return at once."""
@@ -195,6 +197,11 @@ class NetworkEvaluator:
         """Start compiling for a board size in the background. Raises WeightsError for an unsupported size."""
         check_board(self._spec, width, height)
         self._backend.prepare(width, height)
+
+    @property
+    def model_bytes(self) -> int:
+        """About what the network's models take at most, see `Backend`."""
+        return self._backend.model_bytes
 
     def _board_of(self, width: int, height: int) -> _Board:
         """Return the shared state of the calls for a board size."""

@@ -25,6 +25,7 @@ class NetworkFacts:
     file: its path. name: the name stored in the file. version: of the file format.
     precision: "fp32", "bf16", "fp16" or "int8". imitates: True for human networks, which need a profile.
     board_sizes: smallest and largest side of the boards that it supports.
+    model_bytes: about what its models take at most, see `engine.evaluators.network.Backend`.
     """
 
     file: str
@@ -34,6 +35,7 @@ class NetworkFacts:
     precision: str
     imitates: bool
     board_sizes: tuple[int, int] = (1, MAX_SIZE)
+    model_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.evaluators.network import Precision, RawOutputs, Slot
-from engine.nets.spec import NetSpec
+from engine.nets.spec import NetSpec, parameters
 from engine.nets.torch_modules.model import Outputs, TorchModel
 
 _LOG = logging.getLogger(__name__)
@@ -62,6 +62,8 @@ class TorchBackend:
         self.preferred_batch = min(preferred, self.max_batch)
         self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
         self.name = f"torch-{self._device.type}-{precision}"
+        # One model for all board sizes; on a GPU it takes none of the process' memory.
+        self.model_bytes = 4 * parameters(spec) if self._device.type == "cpu" else 0
         self._size, self._slots = (0, 0), list[TorchSlot]()
         _LOG.info("network %s on %s with %d threads", spec.name, self.name, torch.get_num_threads())
 

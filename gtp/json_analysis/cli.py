@@ -92,12 +92,16 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     """
     from engine.apps.analysis_server.pool import AnalysisPool, default_threads
     from engine.evaluators.cache import CachedEvaluator
-    from engine.evaluators.factory import Computing, open_evaluator
+    from engine.evaluators.factory import Computing, open_evaluator, tree_memory
     from engine.support.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    memory = options["max_memory"]
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"], memory)
+    if memory is not None:
+        limited = replace(settings.params, max_memory_mib=tree_memory(memory, network))
+        settings = replace(settings, params=limited)
     forget = evaluator.clear if isinstance(evaluator, CachedEvaluator) else _nothing
     count = threads or default_threads(evaluator)
     pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)

@@ -8,6 +8,8 @@ BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
 _COMPUTING = (*_SEARCHING, "analysis", "review", "net check", "selfplay", "distill", "train test", "train gate")
+# Python, numba, OpenVINO and their code, measured with the shipped networks while kernels are compiled.
+_MEMORY = "Memory limit of network, cached evaluations and {} together, in MiB; the program takes 500 more."
 _PROFILE = text(
     "profile",
     "Players for a human network to imitate, such as rank_5k.",
@@ -115,17 +117,17 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.EXPERT,
         ("gtp", "play"),
-        integer("max_memory", "Memory limit of the search tree, in MiB.", least=1, unit="MiB", default_text="512"),
+        integer("max_memory", _MEMORY.format("the tree"), least=1, unit="MiB", default_text="512 for the tree alone"),
     ),
     *under(
         Heading.EXPERT,
         ("analysis",),
         integer(
             "max_memory",
-            "Memory limit of all search trees together, in MiB.",
+            _MEMORY.format("all trees"),
             least=1,
             unit="MiB",
-            default_text="512",
+            default_text="512 for the trees alone",
             reason="Positions that are analyzed at the same time have a tree each and share this memory.",
         ),
     ),
