@@ -103,6 +103,10 @@ class OpenVinoBackend:
             # and 32, on a loaded machine).
             "ENABLE_CPU_PINNING": "NO",
         }
+        if spec.stem.conv.outputs == 1:
+            # OpenVINO cannot compile some of these with it, in any precision: "Layout rank can't be larger than tensor
+            # rank", a network of 7 planes, one channel and dense heads.
+            self._properties["SNIPPETS_MODE"] = "DISABLE"
         self.name = f"openvino-cpu-{precision}"
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams

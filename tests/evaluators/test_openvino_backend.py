@@ -19,6 +19,7 @@ from tests.evaluators.naive_backend import assert_close, evaluated, naive_evalua
 from tests.nets.examples import EXAMPLES
 from tests.positions import batch_of, random_game
 from tests.waiting import wait_until
+from weights.registry import load
 
 pytest.importorskip("openvino", reason="openvino is not installed")
 
@@ -38,6 +39,20 @@ def test_evaluation_equals_plain_loops(name: str) -> None:
     width = 5 if isinstance(spec.policy, DensePolicyHead) else 6
     positions = batch_of([random_game(seed, width, 5, moves=35) for seed in range(3)])
     assert_close(evaluated(openvino_evaluator(spec), positions), evaluated(naive_evaluator(spec), positions), 1e-5)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("int8", 1e-2)])
+def test_a_network_of_one_channel_without_blocks_is_computed(
+    precision: Precision, tolerance: float, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(1)
+    shapes = ((1, 1, 7, 1), (1,), (81, 8), (8,), (8, 81), (81,))
+    np.savez(tmp_path / "net.npz", *(draw.normal(0, 0.3, shape).astype(np.float32) for shape in shapes))
+    spec, positions = load(tmp_path / "net.npz"), batch_of([random_game(seed, 9, moves=35) for seed in range(3)])
+    found, expected = (
+        evaluated(each, positions) for each in (openvino_evaluator(spec, precision), naive_evaluator(spec))
+    )
+    assert_close(found, expected, tolerance)
 
 
 def test_every_count_up_to_the_largest_is_evaluated_alike_on_every_number_of_streams() -> None:
