@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,9 @@ test-wheel: $(VENV)/installed-dev ## install the wheel beside foreign packages o
 
 test-binary: $(VENV)/installed-dev ## play a game with the program that `make binary` built
 	@$(PYTEST) -rs -m binary tests/binary $(ARGS)
+
+test-browser: $(VENV)/installed-dev ## try the page of `keima web` in Chromium: needs pip install playwright axe-playwright-python
+	@$(PYTEST) -rs -m browser tests/browser $(ARGS)
 
 lint: $(VENV)/installed-dev ## check style, layout, types and pages: ruff, mypy, links and commands
 	@$(BIN)/ruff check .

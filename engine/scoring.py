@@ -5,6 +5,7 @@ Without that argument, KataGo's rule applies: a stone is dead if it lies in the 
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,23 @@ _TAX_PER_GROUP = 2
 _SURE_EYE_SIZE = 4
 
 
+@dataclass(frozen=True)
+class Points:
+    """What one color has on the board. area: points of stones and territory, or of territory alone.
+
+    prisoners: stones that the color captured, and dead ones; 0 in an area count. tax: points paid for living groups.
+    """
+
+    area: int
+    prisoners: int = 0
+    tax: int = 0
+
+    @property
+    def total(self) -> int:
+        """The color's points, without komi."""
+        return self.area + self.prisoners - self.tax
+
+
 def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> float:
     """Return the score of the current position under the rules in force.
 
@@ -32,10 +50,12 @@ def final_score(game: Game, dead: Collection[int] = (), seki: Collection[int] | 
     """
     if game.no_result:
         return 0.0
-    # With clean-up phases dead stones were captured, so an area count is exact.
-    if game.rules.is_area or game.phase > 0 or game.encore:
-        return area_score(game, dead)
-    return territory_score(game, dead, seki)
+    return area_score(game, dead) if counts_area(game) else territory_score(game, dead, seki)
+
+
+def counts_area(game: Game) -> bool:
+    """Return whether `final_score` counts area: by the rules, or because clean-up phases captured all dead stones."""
+    return game.rules.is_area or game.phase > 0 or game.encore
 
 
 def area_score(game: Game, dead: Collection[int] = ()) -> float:
@@ -44,12 +64,17 @@ def area_score(game: Game, dead: Collection[int] = ()) -> float:
     That count gives White a point for each black move and takes one for each white move: a color's stones that are dead
     or no longer on the board then count as prisoners.
     """
-    board = without_chains(game.board, dead)
-    owner, groups = ownership_map(game, board)
+    points = area_points(game, dead)
+    return points[BLACK].total - points[WHITE].total - game.white_bonus
+
+
+def area_points(game: Game, dead: Collection[int] = ()) -> dict[int, Points]:
+    """Return the points of an area count by color, without `Game.white_bonus`."""
+    owner, groups = ownership_map(game, without_chains(game.board, dead))
     taxed = _TAX_PER_GROUP if game.rules.tax is Tax.ALL else 0
-    black = int(np.count_nonzero(owner == BLACK)) - taxed * int(groups[BLACK])
-    white = int(np.count_nonzero(owner == WHITE)) - taxed * int(groups[WHITE])
-    return black - white - game.white_bonus
+    return {
+        color: Points(int(np.count_nonzero(owner == color)), tax=taxed * int(groups[color])) for color in (BLACK, WHITE)
+    }
 
 
 def ownership_map(game: Game, board: Board) -> tuple[Owner, NDArray[np.int64]]:
@@ -90,6 +115,12 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
     seki: vertices of the stones that live in seki. With None they are estimated as if all neutral points were filled: a
     group beside a neutral point lives in seki unless it certainly has two eyes.
     """
+    points = territory_points(game, dead, seki)
+    return points[BLACK].total - points[WHITE].total - game.fixed_bonus
+
+
+def territory_points(game: Game, dead: Collection[int] = (), seki: Collection[int] | None = None) -> dict[int, Points]:
+    """Return the points of `territory_score` by color, without `Game.fixed_bonus`."""
     board = without_chains(game.board, dead)
     scratch = new_scratch(board)
     owner = np.zeros(board.shape[1], dtype=np.int8)
@@ -102,13 +133,14 @@ def territory_score(game: Game, dead: Collection[int] = (), seki: Collection[int
     enclosed = (owner != EMPTY) & (board[COLOR] != EMPTY) & (board[COLOR] != owner)
     # Black's prisoners are the captured white stones, and vice versa.
     prisoners = {color: int(board[HEADER, CAPTURED_BLACK + 2 - color]) for color in (BLACK, WHITE)}
-    # An enclosed stone counts twice: as a prisoner, and for the point below it.
-    points = {
-        color: int(np.count_nonzero(territory == color)) + 2 * int(np.count_nonzero(enclosed & (owner == color)))
-        for color in (BLACK, WHITE)
-    }
-    taxed = _TAX_PER_GROUP * (living[BLACK] - living[WHITE]) if game.rules.tax is Tax.ALL else 0
-    return points[BLACK] + prisoners[BLACK] - points[WHITE] - prisoners[WHITE] - taxed - game.fixed_bonus
+    taxed = _TAX_PER_GROUP if game.rules.tax is Tax.ALL else 0
+    points = {}
+    for color in (BLACK, WHITE):
+        # An enclosed stone counts twice: as a prisoner, and for the point below it.
+        beaten = int(np.count_nonzero(enclosed & (owner == color)))
+        area_of_color = int(np.count_nonzero(territory == color)) + beaten
+        points[color] = Points(area_of_color, prisoners[color] + beaten, taxed * living[color])
+    return points
 
 
 def format_score(score: float) -> str:

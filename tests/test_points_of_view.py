@@ -18,7 +18,7 @@ CONVERSIONS = {
     "engine/evaluation/evaluation.py: black_value",
 }
 EXCEPTIONS = {
-    "engine/apps/web/engine_worker.py: _owners": "an owner's color becomes a number for the page",
+    "engine/apps/web/counting.py: owners": "an owner's color becomes a number for the page",
     "engine/encoders/oneplane.py: encode_oneplane": "an input plane in which enemy stones are -1",
     "engine/evaluators/playout_kernels.py: heavy_rollout": "counts black less white stones",
     "engine/evaluators/playout_kernels.py: owner_sign": "the color of a stone becomes a number to be summed",

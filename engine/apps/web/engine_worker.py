@@ -4,11 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
+from engine.apps.web.counting import counted
 from engine.apps.web.game_session import GameSession
 from engine.apps.web.snapshot import MOST_CANDIDATES, Count, Kind, Task
-from engine.board.layout import COLOR
-from engine.color import BLACK, EMPTY, WHITE, color_name
+from engine.color import BLACK, WHITE, color_name
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
 from engine.programs.answers import parse_analysis
@@ -16,9 +17,9 @@ from engine.programs.commands import introduced
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.programs.views import ask_for_movers
-from engine.scoring import VOID, final_score, format_score, ownership_map, without_chains
+from engine.scoring import VOID
 from engine.settings.levels import FULL_LEVEL
-from engine.vertex import parse_vertex, points
+from engine.vertex import parse_vertex
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +27,6 @@ _PATIENCE = 600.0
 """Most seconds for a move or a count."""
 _END_SECONDS = 20.0
 """Most seconds for an analysis to end after an interrupt."""
-_REVIEW_SECONDS = 1.0
-"""Seconds for each position of a review, if no time per move is set."""
 _CLOSE_SECONDS = 3.0
 """Seconds that the program has to exit by itself before it is killed."""
 _CANCELLABLE = "kata-search_analyze_cancellable"
@@ -168,9 +167,9 @@ class EngineWorker:
             self._sent_level = level
 
     def _review(self, task: Task) -> None:
-        """Analyze one position for the time of a move."""
+        """Analyze one position for its time."""
         if not task.game.is_over:
-            until = time.monotonic() + (task.seconds or _REVIEW_SECONDS)
+            until = time.monotonic() + (task.seconds or 0)
 
             def on_line() -> None:
                 if time.monotonic() >= until or not self._session.is_wanted(task):
@@ -195,31 +194,33 @@ class EngineWorker:
             raise GoError(f"The engine refuses to analyse: {reply.text}")
 
     def _count(self, task: Task) -> None:
-        """Count with the engine's dead stones, by its final_score if possible. A void game is not counted."""
+        """Count with the engine's dead stones by the rules of the game, else by its final_score.
+
+        The dead stones come first because programs may know other rules. A void game is not counted.
+        """
         if task.game.no_result:
             self._session.position_counted(task, Count(VOID))
             return
-        dead: list[int] = []
-        if self._follower.lists("final_status_list"):
-            listed = self._follower.ask("final_status_list dead")
-            words = listed.text.split() if listed.ok else []
-            named = [parse_vertex(word, task.game.width, task.game.height) for word in words]
-            dead = [vertex for vertex in named if task.game.color_at(vertex) in (BLACK, WHITE)]
-        reply = self._follower.ask("final_score") if self._follower.lists("final_score") else None
-        if reply is not None and reply.ok and task.game.is_over:
-            score = reply.text.split()[0] if reply.text.split() else "0"
-        else:
-            score = format_score(final_score(task.game, dead))
-        self._session.position_counted(task, Count(score, tuple(dead), _owners(task.game, dead)))
+        game = task.game
+        dead = self._stones(game, "dead")
+        if game.is_over and not game.rules.may_agree:
+            dead = ()  # every stone counts, whatever the program thinks of it
+        count = counted(game, dead or (), None if dead is None else self._stones(game, "seki"))
+        # A program that names no dead stones may still know the score.
+        reply = self._follower.ask("final_score") if dead is None and self._follower.lists("final_score") else None
+        if reply is not None and reply.ok and game.is_over:
+            count = replace(count, score=reply.text.split()[0] if reply.text.split() else "0")
+        self._session.position_counted(task, count)
 
-
-def _owners(game: Game, dead: list[int]) -> tuple[float, ...]:
-    """Return the owner of each point that is empty after the removal of dead stones: 1 Black, -1 White, else 0."""
-    board = without_chains(game.board, dead)
-    owner, _ = ownership_map(game, board)
-    shown = {BLACK: 1.0, WHITE: -1.0}
-    free = (int(owner[each]) if board[COLOR, each] == EMPTY else EMPTY for each in points(game.width, game.height))
-    return tuple(shown.get(each, 0.0) for each in free)
+    def _stones(self, game: Game, status: str) -> tuple[int, ...] | None:
+        """Return the stones to which the program gives a status, None if it gives none."""
+        if not self._follower.lists("final_status_list"):
+            return None
+        reply = self._follower.ask(f"final_status_list {status}")
+        if not reply.ok:
+            return None
+        named = [parse_vertex(word, game.width, game.height) for word in reply.text.split()]
+        return tuple(vertex for vertex in named if game.color_at(vertex) in (BLACK, WHITE))
 
 
 class _LineReader:

@@ -5,20 +5,23 @@ Knows neither HTTP nor GTP.
 """
 
 import dataclasses
+import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.apps.web.counting import toggled
 from engine.apps.web.line import Line
 from engine.apps.web.records import GameFile, read_variations, write_variations
-from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded
-from engine.apps.web.snapshot import Count, Estimate, Kind, Shown, Snapshot, Switches, Task
-from engine.color import color_letter, for_color, opponent, winrate_for_color
+from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
+from engine.apps.web.snapshot import Count, Kind, Shown, Snapshot, Switches, Task, estimated
+from engine.color import color_letter, opponent
 from engine.errors import GoError
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
+from engine.rules import parse_rules
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import parse_vertex
 
@@ -37,12 +40,16 @@ class GameSession:
         self._switches = Switches()
         self._version = self._ticket = self._pages = 0
         self._is_closed = False
+        self._name = secrets.token_hex(8)
+        # Those of a record that names none: the user chose them for this server.
+        self._default_rules = parse_rules(settings.rules)
         self._begin(settings, [Line(settings.new_game())])
 
-    def _begin(self, settings: GameSettings, variations: list[Line]) -> None:
+    def _begin(self, settings: GameSettings, variations: list[Line], notice: str = "") -> None:
         """Start with a game and its variations. The caller holds the lock, or no other thread knows the session yet."""
         self._settings = settings
         self._variations = variations
+        self._notice = notice
         self._line = variations[0]
         self._file = GameFile(self._folder)
         self._wants_score = False
@@ -72,10 +79,12 @@ class GameSession:
 
     def open(self, text: bytes) -> None:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
-        record, variations = read_variations(text)
+        record, variations = read_variations(text, self._default_rules)
         variations[0].result = record.result or None
+        used = rules_name(variations[0].game.rules)
+        notice = "" if record.rules else f"The record names no rules that Keima knows: {used} rules are used."
         with self._changed:
-            self._begin(recorded(record, variations[0].game, self._settings), variations)
+            self._begin(recorded(record, variations[0].game, self._settings), variations, notice)
             self._notify()
         self._interrupt()
 
@@ -111,11 +120,13 @@ class GameSession:
         self._continue()
 
     def _go(self, fields: dict[str, Any]) -> None:
-        number = fields.get("to")
+        """Go to a move, or by a number of moves: two steps that are on their way at once are then two steps."""
+        is_relative = "by" in fields
+        number = fields.get("by" if is_relative else "to")
         if not isinstance(number, int):
             raise GoError(f"expected the number of a move, got {number!r}")
         before = self._game.move_number
-        self._line.go_to(number)
+        self._line.go_to(before + number if is_relative else number)
         if self._game.move_number != before or self._is_paused:
             self._discard_results()
 
@@ -130,8 +141,8 @@ class GameSession:
         self._show_line(variation)
 
     def _configure(self, fields: dict[str, Any]) -> None:
-        if unknown := set(fields) - {"black", "white", "seconds", "level"}:
-            raise GoError(f"expected black, white, seconds or level, got {', '.join(sorted(unknown))}")
+        if unknown := set(fields) - {"black", "white", "seconds", "level", "review_seconds"}:
+            raise GoError(f"expected black, white, seconds, level or review_seconds, got {', '.join(sorted(unknown))}")
         settings = read_settings(fields, self._settings)
         if settings != self._settings or self._is_paused:
             self._settings = settings
@@ -158,6 +169,25 @@ class GameSession:
     def _count(self, fields: dict[str, Any]) -> None:
         self._discard_results()
         self._wants_score = True
+
+    def _dead(self, fields: dict[str, Any]) -> None:
+        """Toggle a chain of a finished game between dead and alive."""
+        count = self._proposed()
+        vertex = parse_vertex(str(fields.get("at", "")), self._game.width, self._game.height)
+        self._shown.count = toggled(self._game, count, vertex)
+
+    def _accept(self, fields: dict[str, Any]) -> None:
+        """End the game with the count shown."""
+        count = self._proposed()
+        self._end(count.score)
+        self._shown.count = count
+
+    def _proposed(self) -> Count:
+        """Return the count that the players may agree on. Raises GoError."""
+        count = self._shown.count
+        if count is None or not self._game.is_over or self._line.is_review:
+            raise GoError("there is no count to agree on")
+        return count
 
     # Changes of the game
 
@@ -222,9 +252,9 @@ class GameSession:
                 kind = self.wanted()
                 if kind is not None and (self._current is None or self._current.ticket != self._ticket):
                     number = self._game.move_number if kind is not Kind.REVIEW else min(self._line.unreviewed)
-                    self._current = Task(
-                        kind, self._line.at(number), self._ticket, self._settings.seconds, self._settings.level
-                    )
+                    settings = self._settings
+                    seconds = settings.review_seconds if kind is Kind.REVIEW else settings.seconds
+                    self._current = Task(kind, self._line.at(number), self._ticket, seconds, settings.level)
                     self._notify()
                     return self._current
                 self._has_work.wait()
@@ -258,16 +288,9 @@ class GameSession:
             self._notify()
 
     def _note(self, task: Task, answer: AnalysisAnswer) -> None:
-        """Store the estimate of a position, in Black's view."""
-        best = answer.candidates[0] if answer.candidates else None
-        winrate = best.winrate if answer.winrate is None and best is not None else answer.winrate
-        lead = best.lead if answer.score is None and best is not None else answer.score
-        if winrate is None:
-            return
-        to_play = task.game.to_play
-        self._line.estimates[task.game.move_number] = Estimate(
-            winrate_for_color(winrate, to_play), None if lead is None else for_color(lead, to_play)
-        )
+        """Store the estimate of a position."""
+        if (estimate := estimated(answer, task.game.to_play)) is not None:
+            self._line.estimates[task.game.move_number] = estimate
 
     def engine_moved(self, task: Task, vertex: int) -> bool:
         """Play the engine's move unless its task is outdated; return whether it was played. Raises IllegalMove."""
@@ -286,12 +309,13 @@ class GameSession:
                 self._notify()
 
     def position_counted(self, task: Task, count: Count) -> None:
-        """Show a count; if the game is over, its score becomes the result."""
+        """Show a count. If the game is over, it is the result, unless people have to agree on dead stones."""
         with self._changed:
             if not self.is_wanted(task):
                 return
             self._wants_score = False
-            if self._game.is_over and not self._line.is_review:
+            must_agree = self._game.rules.may_agree and PlayerKind.PERSON in self._settings.players.values()
+            if self._game.is_over and not self._line.is_review and (self._game.no_result or not must_agree):
                 self._end(count.score)
             self._shown.count = count
             self._current = None
@@ -383,6 +407,8 @@ class GameSession:
                 len(self._line.reviewed),
                 tuple(line.variation for line in self._variations),
                 self._variations.index(self._line),
+                self._notice,
+                self._name,
             )
 
     @property
@@ -413,4 +439,6 @@ COMMANDS: dict[str, Callable[[GameSession, dict[str, Any]], None]] = {
     "configure": GameSession._configure,
     "switch": GameSession._switch,
     "count": GameSession._count,
+    "dead": GameSession._dead,
+    "accept": GameSession._accept,
 }

@@ -17,6 +17,7 @@ from engine.errors import IllegalMove
 from engine.game import Game, Move
 from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
+from engine.rules import Rules
 from engine.support.files import write_atomically
 
 MOST_VARIATIONS = 100
@@ -25,14 +26,15 @@ MOST_VARIATIONS = 100
 _ESTIMATE = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
 
 
-def read_variations(text: bytes) -> tuple[Record, list[Line]]:
+def read_variations(text: bytes, rules: Rules) -> tuple[Record, list[Line]]:
     """Return a record and its lines of play: the main line at its end, each variation at its first position.
 
+    rules: of the game if the record names none.
     A variation is left out if it sets up other stones than the main line, cannot be played, or is part of another
     line. Raises BadSgf if the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
-    game = record.game()
+    game = record.game(rules=record.rules or rules)
     before = len(record.moves) - len(game.moves)  # stones set up after a move begin a new game
     lines = [Line(game.copy())]
     _add_comments(lines[0], record, before)

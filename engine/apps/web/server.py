@@ -29,9 +29,10 @@ from engine.support.json_text import json_text
 log = logging.getLogger(__name__)
 
 PAGE = Path(__file__).with_name("page")
+_SCRIPTS = ("board.js", "connection.js", "graphs.js", "page.js", "review.js", "shared.js")
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    **{f"/{name}": (name, "text/javascript; charset=utf-8") for name in _SCRIPTS},
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }

@@ -10,7 +10,7 @@ from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
 from engine.records.sgf import Record
-from engine.rules import MOST_KOMI, is_komi, parse_rules, preset_name
+from engine.rules import MOST_KOMI, Rules, is_komi, parse_rules, preset_name
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import FORM
 
@@ -31,7 +31,8 @@ class PlayerKind(StrEnum):
 class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
-    seconds: engine thinking time per move; None lets the engine decide. level: playing level, if the engine has any.
+    seconds: engine thinking time per move; None lets the engine decide. review_seconds: time for each position of a
+    review. level: playing level, if the engine has any.
     people: names by color, where known. about: SGF properties of an opened record; None for a game started here.
     """
 
@@ -45,6 +46,7 @@ class GameSettings:
     )
     seconds: float | None = _FORM["seconds"].default
     level: int = _FORM["level"].default
+    review_seconds: float = _FORM["review_seconds"].default
     people: dict[int, str] = field(default_factory=dict)
     about: Mapping[str, str] | None = None
 
@@ -61,6 +63,12 @@ class GameSettings:
         return game
 
 
+def rules_name(rules: Rules) -> str:
+    """Return the name of rules as the page offers them, else another name that is known, else their JSON."""
+    offered = (name for name in RULES if parse_rules(name) == rules)
+    return next(offered, None) or preset_name(rules) or rules.to_json()
+
+
 def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
     """Return the settings of a game read from a record; people play both colors."""
     return replace(
@@ -68,7 +76,7 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
         width=game.width,
         height=game.height,
         komi=game.komi,
-        rules=preset_name(game.rules) or game.rules.to_json(),
+        rules=rules_name(game.rules),
         handicap=0,
         players={BLACK: PlayerKind.PERSON, WHITE: PlayerKind.PERSON},
         people={BLACK: record.black, WHITE: record.white},

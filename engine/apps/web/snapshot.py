@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.apps.web.settings import GameSettings
+from engine.color import for_color, winrate_for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
 from engine.settings.levels import FULL_LEVEL
@@ -34,10 +35,25 @@ class Task:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The engine's evaluation of a position, from Black's point of view."""
+    """The engine's evaluation of a position, from Black's point of view. variation: the vertices of its best one."""
 
     winrate: float
     lead: float | None = None
+    variation: tuple[int, ...] = ()
+
+
+def estimated(answer: AnalysisAnswer, to_play: int) -> Estimate | None:
+    """Return the estimate of a position from an analysis in the view of the side to move; None without a winrate."""
+    best = answer.candidates[0] if answer.candidates else None
+    winrate = best.winrate if answer.winrate is None and best is not None else answer.winrate
+    lead = best.lead if answer.score is None and best is not None else answer.score
+    if winrate is None:
+        return None
+    return Estimate(
+        winrate_for_color(winrate, to_play),
+        None if lead is None else for_color(lead, to_play),
+        () if best is None else best.pv or (best.vertex,),
+    )
 
 
 @dataclass(frozen=True)
@@ -45,12 +61,13 @@ class Count:
     """A counted position.
 
     score: in SGF notation, such as "B+3.5". dead: vertices of dead stones. owners: [area] in policy order, 1 Black, -1
-    White, 0 at living stones.
+    White, 0 at living stones. seki: vertices of stones that live in seki; None where nobody judged them.
     """
 
     score: str
     dead: tuple[int, ...] = ()
     owners: tuple[float, ...] = ()
+    seki: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -96,6 +113,8 @@ class Snapshot:
     estimates: by the number of moves before the position. note: the record's comment on the position shown.
     reviewed: number of reviewed positions.
     variations: all lines of play, first the game itself. variation: index of the one shown.
+    notice: how the record was read.
+    session: differs between sessions, so that a page notices a new one.
     """
 
     version: int
@@ -114,3 +133,10 @@ class Snapshot:
     reviewed: int = 0
     variations: tuple[Variation, ...] = (Variation(0, None),)
     variation: int = 0
+    notice: str = ""
+    session: str = ""
+
+    @property
+    def is_proposed(self) -> bool:
+        """True if the game has ended and its count waits for the players' agreement."""
+        return self.shown.count is not None and self.game.is_over and not self.is_review

@@ -4,19 +4,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from engine.apps.picture.svg import Mark, picture
-from engine.apps.web.settings import RULES, PlayerKind
+from engine.apps.picture.svg import picture
+from engine.apps.web.counting import sums
+from engine.apps.web.mistakes import mistakes
+from engine.apps.web.settings import RULES, PlayerKind, rules_name
 from engine.apps.web.snapshot import MOST_CANDIDATES, Snapshot
-from engine.color import BLACK, WHITE, color_name, for_color
+from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer, Candidate
-from engine.rules import parse_rules
 from engine.settings.levels import FULL_LEVEL
-from engine.vertex import format_vertex
+from engine.vertex import format_vertex, points
 
-MOST_MISTAKES = 8
-_MISTAKE_WINRATE = 0.05
-"""Loss of winrate from which a move is listed as a mistake."""
+_MOST_VARIATION = 12
+"""Moves of the variation shown at a mistake, at most."""
+_STONES = {EMPTY: ".", BLACK: "X", WHITE: "O"}
 _MIN_VISIT_SHARE = 0.01
 """Moves with a smaller share of the best move's visits are not drawn."""
 
@@ -30,7 +31,6 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "version": snapshot.version,
         "board": picture(
             game,
-            marks=_marks(candidates),
             ownership=_ownership(snapshot),
             dead=() if snapshot.shown.count is None else snapshot.shown.count.dead,
         ),
@@ -38,9 +38,11 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "height": game.height,
         "komi": game.komi,
         "handicap": len(game.setup_black) if not game.setup_white else 0,
-        "rules": next((name for name in RULES if parse_rules(name) == parse_rules(settings.rules)), "others"),
+        "stones": "".join(_STONES[game.color_at(each)] for each in points(game.width, game.height)),
+        "rules": rules_name(game.rules),
         "known_rules": RULES,
         "seconds": settings.seconds,
+        "review_seconds": settings.review_seconds,
         "level": settings.level if snapshot.has_levels else None,
         "full_level": FULL_LEVEL,
         "players": players,
@@ -55,6 +57,11 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "captured": {color_name(color): game.captured(color) for color in (BLACK, WHITE)},
         "result": snapshot.result,
         "score": None if snapshot.shown.count is None else snapshot.shown.count.score,
+        "sums": None if snapshot.shown.count is None else sums(game, snapshot.shown.count),
+        "is_proposed": snapshot.is_proposed,
+        "may_agree": game.rules.may_agree,
+        "notice": snapshot.notice,
+        "session": snapshot.session,
         "error": snapshot.shown.error,
         "busy": snapshot.busy,
         "switches": asdict(snapshot.switches),
@@ -86,18 +93,21 @@ def _named(move: Move, game: Game) -> str:
 
 
 def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return the moves that lost most winrate, by the engine's estimates before and after them."""
-    lost: list[dict[str, Any]] = []
-    for number, move in enumerate(snapshot.line, 1):
-        before, after = (snapshot.estimates.get(each) for each in (number - 1, number))
-        if before is None or after is None:
-            continue
-        points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)
-        chance = for_color(before.winrate - after.winrate, move.color)
-        if chance >= _MISTAKE_WINRATE:
-            name = _named(move, snapshot.game)
-            lost.append({"number": number, "move": name, "winrate": chance, "points": points})
-    return sorted(lost, key=lambda each: -each["winrate"])[:MOST_MISTAKES]
+    """Return the mistakes of the line with the better variations, the largest loss of winrate first."""
+    game = snapshot.game
+    return [
+        {
+            "number": each.number,
+            "move": _named(each.move, game),
+            "color": color_name(each.move.color),
+            "at": format_vertex(each.move.vertex, game.width, game.height),
+            "winrate": each.winrate,
+            "points": each.points,
+            "size": each.size,
+            "better": [format_vertex(vertex, game.width, game.height) for vertex in each.better[:_MOST_VARIATION]],
+        }
+        for each in mistakes(snapshot.line, snapshot.estimates, game.width, game.height)
+    ]
 
 
 def _candidates(answer: AnalysisAnswer) -> list[Candidate]:
@@ -105,25 +115,6 @@ def _candidates(answer: AnalysisAnswer) -> list[Candidate]:
     most = max((each.visits for each in answer.candidates), default=0)
     worth = [each for each in answer.candidates if each.visits >= max(1.0, _MIN_VISIT_SHARE * most)]
     return worth[:MOST_CANDIDATES]
-
-
-def _marks(candidates: list[Candidate]) -> list[Mark]:
-    most = max((each.visits for each in candidates), default=1)
-    return [
-        Mark(each.vertex, _lines(each), each.visits / most, is_best=index == 0) for index, each in enumerate(candidates)
-    ]
-
-
-def _lines(candidate: Candidate) -> tuple[str, ...]:
-    chance = [] if candidate.winrate is None else [f"{100 * candidate.winrate:.0f}"]
-    lead = [] if candidate.lead is None else [f"{candidate.lead:+.1f}"]
-    return (*chance, *lead, _count(candidate.visits))
-
-
-def _count(visits: int) -> str:
-    if visits < 1000:
-        return str(visits)
-    return f"{visits / 1000:.1f}k" if visits < 10_000 else f"{visits // 1000}k"
 
 
 def _candidate(candidate: Candidate, width: int, height: int) -> dict[str, Any]:

@@ -152,6 +152,19 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.TIME,
+        (FORM,),
+        real(
+            "review_seconds",
+            "Seconds for each position of a review.",
+            1.0,
+            least=0,
+            most=3600,
+            above=True,
+            unit="seconds",
+        ),
+    ),
+    *under(
+        Heading.TIME,
         ("analysis",),
         real(
             "seconds",

@@ -29,8 +29,8 @@ PATIENCE = 20.0
 class RunningSession:
     """A session with a running program."""
 
-    def __init__(self, *options: str, seconds: float | None = None) -> None:
-        self.session = GameSession(GameSettings(SIZE, SIZE, players=MIXED, seconds=seconds))
+    def __init__(self, *options: str, **changes: float) -> None:
+        self.session = GameSession(GameSettings(SIZE, SIZE, players=MIXED, **changes))  # type: ignore[arg-type]
         self.session.page_connected()
         self.worker = EngineWorker(self.session, analyst(*options))
         self.worker.start()
@@ -155,6 +155,8 @@ def test_a_finished_game_is_counted_by_the_program_and_one_in_play_by_keima() ->
         running.session.command("configure", {"white": "person"})
         for _ in range(2):
             running.session.command("play", {"move": "pass"})
+        running.until(lambda now: now.is_proposed)
+        running.session.command("accept", {})
         assert running.until(lambda now: now.result is not None).result == "B+2.5"
 
 
@@ -278,11 +280,11 @@ def test_whatever_pages_ask_at_the_same_time_the_engine_still_plays_after_it(see
 
 def test_a_game_is_reviewed_from_its_start_to_its_end(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with closing(RunningSession("--log", str(log), seconds=0.1)) as running:
+    with closing(RunningSession("--log", str(log), review_seconds=0.1)) as running:
         running.session.command("configure", {"white": "person"})
         for move in ("C3", "D3", "pass", "pass"):
             running.session.command("play", {"move": move})
-        running.until(lambda now: now.result is not None)
+        running.until(lambda now: now.is_proposed)
         running.session.command("switch", {"review": True})
         now = running.until(lambda now: now.reviewed == 5)
     # The engine is always content with the side to move; a finished game is not analysed.

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from engine.apps.web.counting import counted, sums
 from engine.apps.web.settings import PlayerKind
 from engine.apps.web.snapshot import Count, Kind
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
+from engine.rules import parse_rules
 from engine.vertex import PASS
 from tests.apps.web.sessions import ENGINES, MIXED, PEOPLE, answer, moves, session, snapshot, task, vertex, wanted
 
@@ -71,18 +73,110 @@ def test_the_engines_moves_alone_cannot_be_taken_back() -> None:
     assert snapshot(at).game.move_number == 1
 
 
-def test_two_passes_are_counted_and_the_count_is_the_result() -> None:
+def test_two_passes_are_counted_and_the_count_is_the_result_once_it_is_accepted() -> None:
     at = session(PEOPLE)
     moves(at, "C3", "pass", "pass")
     asked = task(at)
     assert asked.kind is Kind.SCORE
     at.position_counted(asked, Count("B+17.5", (vertex("C3"),)))
+    assert (snapshot(at).result, snapshot(at).is_proposed) == (None, True)
+    at.command("accept", {})
+    assert not snapshot(at).is_proposed
     assert (snapshot(at).result, snapshot(at).shown.count) == ("B+17.5", Count("B+17.5", (vertex("C3"),)))
     assert wanted(at) is None
     with pytest.raises(GoError, match="the game is over"):
         moves(at, "D3")
     at.command("undo", {})
     assert snapshot(at).result is None
+
+
+@pytest.mark.parametrize(("players", "rules"), [(ENGINES, "chinese"), (PEOPLE, "tromp-taylor")])
+def test_a_count_that_nobody_has_to_agree_on_is_the_result_at_once(players: dict[int, PlayerKind], rules: str) -> None:
+    at = session(players, rules=rules)
+    while not snapshot(at).game.is_over:
+        if players is ENGINES:
+            at.engine_moved(task(at), PASS)
+        else:
+            moves(at, "pass")
+    at.position_counted(task(at), Count("W+7.5"))
+    assert snapshot(at).result == "W+7.5"
+
+
+def test_a_chain_toggles_between_dead_and_alive_until_the_count_is_accepted() -> None:
+    at = session(PEOPLE, rules="japanese", komi=0.5)
+    # Black's wall on the third column, a white chain of two to its left, and White's wall to its right.
+    moves(at, "C1", "D1", "C2", "D2", "C3", "D3", "C4", "D4", "C5", "D5", "pass", "A1", "pass", "A2", "pass", "pass")
+    at.position_counted(task(at), counted(snapshot(at).game))
+    # A1 and A2 separate nothing: by the rules without agreement, no territory on the left.
+    assert snapshot(at).shown.count.score == "W+5.5"  # type: ignore[union-attr]
+    at.command("dead", {"at": "A1"})
+    shown = snapshot(at).shown.count
+    assert shown is not None
+    assert (shown.score, shown.dead) == ("B+6.5", (vertex("A2"), vertex("A1")))
+    assert sums(snapshot(at).game, shown) == {
+        "is_area": False,
+        "komi": 0.5,
+        "bonus": 0.0,
+        "black": {"area": 10, "prisoners": 2, "tax": 0, "total": 12.0},
+        "white": {"area": 5, "prisoners": 0, "tax": 0, "total": 5.5},
+    }
+    at.command("dead", {"at": "A2"})
+    assert snapshot(at).shown.count.dead == ()  # type: ignore[union-attr]
+    at.command("dead", {"at": "A2"})
+    with pytest.raises(GoError, match="no stone at E5"):
+        at.command("dead", {"at": "E5"})
+    at.command("accept", {})
+    assert snapshot(at).result == "B+6.5"
+    for name in ("dead", "accept"):
+        with pytest.raises(GoError, match="no count to agree on"):
+            at.command(name, {"at": "A1"})
+
+
+def test_a_score_that_is_not_the_sum_of_its_parts_has_none() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3", "pass", "pass")
+    game = snapshot(at).game
+    assert sums(game, Count("B+17.5")) is not None
+    assert sums(game, Count("B+3.5")) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "rules", "has_notice"),
+    [("", "japanese", True), ("RU[AGA]", "aga", False), ("RU[chess]", "japanese", True)],
+)
+def test_a_record_without_rules_takes_those_of_the_server_and_the_page_says_so(
+    named: str, rules: str, has_notice: bool
+) -> None:
+    at = session(PEOPLE, rules="japanese")
+    at.command("new", {"rules": "new-zealand"})
+    at.open(f"(;SZ[5]{named};B[aa])".encode())
+    now = snapshot(at)
+    assert (now.settings.rules, now.game.rules) == (rules, parse_rules(rules))
+    assert ("japanese rules are used" in now.notice) is has_notice
+    at.command("new", {})
+    assert snapshot(at).notice == ""
+
+
+def test_steps_are_relative_so_that_two_at_once_are_two() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3", "D3", "B2")
+    for _ in range(2):
+        at.command("go", {"by": -1})
+    assert snapshot(at).game.move_number == 1
+    at.command("go", {"by": -5})
+    assert snapshot(at).game.move_number == 0
+    at.command("go", {"by": 9})
+    assert snapshot(at).game.move_number == 3
+
+
+def test_a_review_takes_its_own_time_for_each_position() -> None:
+    at = session(PEOPLE, seconds=9.0)
+    moves(at, "C3")
+    at.command("switch", {"review": True})
+    assert task(at).seconds == 1.0
+    at.command("configure", {"review_seconds": 0.25})
+    asked = task(at)
+    assert (asked.kind, asked.seconds) == (Kind.REVIEW, 0.25)
 
 
 def test_a_count_in_between_ends_nothing_and_the_game_goes_on() -> None:

@@ -10,6 +10,7 @@ from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Move
 from engine.records.sgf import load_sgf
+from engine.rules import TROMP_TAYLOR
 from tests.apps.web.sessions import MIXED, PEOPLE, answer, moves, session, snapshot, task, vertex, wanted
 
 
@@ -82,7 +83,7 @@ def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> 
     moves(at, "E5")
     at.command("new", {})
     moves(at, "A1")
-    saved = [read_variations(path.read_bytes())[1] for path in tmp_path.iterdir()]
+    saved = [read_variations(path.read_bytes(), TROMP_TAYLOR)[1] for path in tmp_path.iterdir()]
     assert sorted([len(line.moves) for line in lines] for lines in saved) == [[1], [3, 2]]
 
 
@@ -135,7 +136,7 @@ def test_the_game_stays_itself_where_another_way_goes_on_from_its_end() -> None:
     at.open(told.encode())
     now = snapshot(at)
     assert (len(now.line), now.result, len(now.variations), now.variation) == (2, "W+R", 2, 0)
-    again, before = (read_variations(text.encode())[1] for text in (at.record()[0], told))
+    again, before = (read_variations(text.encode(), TROMP_TAYLOR)[1] for text in (at.record()[0], told))
     assert [line.moves for line in again] == [line.moves for line in before]
 
 

@@ -27,6 +27,7 @@ from engine.apps.web.view import view
 from engine.color import BLACK, WHITE
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.records.sgf import load_sgf
+from engine.scoring import format_score
 from engine.vertex import PASS, parse_vertex
 from keima import main
 from tests.waiting import wait_until
@@ -77,16 +78,23 @@ def test_the_page_comes_with_all_that_it_names() -> None:
         status, headers, page = ask(port, "GET", "/")
         assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
         assert headers["Content-Security-Policy"].startswith("default-src 'self';")
-        for name in ("page.js", "page.css", "icon.svg"):
-            assert f'"/{name}"'.encode() in page
+        files = {each.name for each in PAGE.iterdir()} - {"index.html"}
+        text = page + b"".join((PAGE / name).read_bytes() for name in files)
+        for name in files:
+            assert f'"/{name}"'.encode() in text
             assert ask(port, "GET", f"/{name}")[2] == (PAGE / name).read_bytes()
 
 
 def test_the_page_has_every_element_that_its_script_asks_for() -> None:
-    page, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("index.html", "page.js"))
+    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    script = "".join(each.read_text(encoding="utf-8") for each in PAGE.glob("*.js"))
     asked = {part.split('")')[0] for part in script.split('at("')[1:]}
     assert len(asked) > 15
     assert {name for name in asked if f'id="{name}"' not in page} == set()
+
+
+def test_the_page_is_at_most_150_kilobytes() -> None:
+    assert sum(each.stat().st_size for each in PAGE.iterdir()) < 150_000
 
 
 def test_a_page_hears_of_every_move() -> None:
@@ -277,7 +285,7 @@ def test_the_view_shows_candidates_and_territory_only_where_they_are_switched_on
     session.analysis_received(task, AnalysisAnswer(candidates, 0.25, -2.0, np.full(SIZE * SIZE, 1.0, dtype=np.float32)))
     shown = view(session.snapshot())
     assert shown["candidates"] == [{"move": "A1", "winrate": 0.25, "lead": -2.0, "visits": 12345, "pv": ["A1", "pass"]}]
-    assert ">12k<" in shown["board"] and 'opacity="0.4"' not in shown["board"]
+    assert 'opacity="0.4"' not in shown["board"]
     assert shown["estimates"] == {"1": [0.75, 2.0]}
     session.command("switch", {"analysis": False, "territory": True})
     shown = view(session.snapshot())
@@ -302,6 +310,8 @@ def test_the_view_names_the_moves_that_lost_most() -> None:
     assert [(each["number"], each["move"]) for each in mistakes] == [(2, "White D3"), (1, "Black C3")]
     assert [each["winrate"] for each in mistakes] == pytest.approx([0.4, 0.2])
     assert [each["points"] for each in mistakes] == pytest.approx([10.0, 4.0])
+    assert [each["size"] for each in mistakes] == [3, 3]
+    assert [each["better"] for each in mistakes] == [["A1"], ["A1"]]
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
@@ -321,13 +331,17 @@ def test_keima_plays_a_game_through_the_page(end: signal.Signals, tmp_path: Path
             ask(port, "POST", "/do/configure", '{"white": "person"}')
             for _ in range(2):
                 ask(port, "POST", "/do/play", '{"move": "pass"}')
+            proposed = next(now for now in heard if now["is_proposed"])
+            ask(port, "POST", "/do/accept")
             ended = next(now for now in heard if now["result"])
             heard.close()
         finally:
             process.send_signal(end)
             assert process.wait(timeout=30) == 0
     assert ended["result"][:2] in ("B+", "W+")
-    assert ended["score"] == ended["result"]
+    assert proposed["score"] == ended["score"] == ended["result"]
+    black, white = (proposed["sums"][color]["total"] for color in ("black", "white"))
+    assert format_score(black - white) == ended["result"]
     [saved] = tmp_path.iterdir()
     assert load_sgf(saved).result == ended["result"]
 

@@ -1,136 +1,75 @@
 // The page: shows the state that the server sends and posts the person's commands. The server knows the rules and
 // draws the board.
-"use strict";
 
-const UNIT = 40;
-const EDGE = 1.5;
-const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
-const SVG = "http://www.w3.org/2000/svg";
+import {drawVariation, forgetPoint, listenToBoard, showBoard} from "/board.js";
+import {listen} from "/connection.js";
+import {listenToGraphs, showEstimates} from "/graphs.js";
+import {goToMistake, listenToReview, reviewText, showReview} from "/review.js";
+import {
+  announce, at, capital, fillRows, other, page, percent, post, prefer, preference, seenLead, seenWinrate, send, setText, showError,
+  signed, viewColor,
+} from "/shared.js";
+
 const SWITCHES = ["analysis", "territory", "review"];
-const at = (id) => document.getElementById(id);
-let state = null;
-
-function send(name, fields = {}) {
-  return post(`/do/${name}`, JSON.stringify(fields));
-}
-
-async function post(path, body) {
-  showError(null);
-  try {
-    const answer = await fetch(path, {method: "POST", body});
-    if (!answer.ok) showError((await answer.json()).error);
-  } catch {
-    showError("The engine's program has ended: start keima web again.");
-  }
-}
-
-// Writes only changed text: screen readers read a replaced text again, and a pressed element would lose its click.
-function setText(place, text) {
-  if (place.textContent !== text) place.textContent = text;
-}
-
-function showError(text) {
-  at("error").textContent = text ?? "";
-  at("error").hidden = !text;
-}
-
-// Points
-
-function pointUnder(event) {
-  const box = at("picture").getBoundingClientRect();
-  const scale = box.width / ((state.width - 1 + 2 * EDGE) * UNIT);
-  const column = Math.round((event.clientX - box.left) / scale / UNIT - EDGE);
-  const row = Math.round((event.clientY - box.top) / scale / UNIT - EDGE);
-  const isOnBoard = column >= 0 && column < state.width && row >= 0 && row < state.height;
-  return isOnBoard ? COLUMNS[column] + (state.height - row) : null;
-}
-
-function placeOf(move) {
-  if (move.toLowerCase() === "pass") return null;
-  const column = COLUMNS.indexOf(move[0].toUpperCase());
-  const row = state.height - Number(move.slice(1));
-  return [(column + EDGE) * UNIT, (row + EDGE) * UNIT];
-}
-
-function drawOver(stones) {
-  const overlay = at("overlay");
-  const size = (count) => (count - 1 + 2 * EDGE) * UNIT;
-  overlay.setAttribute("viewBox", `0 0 ${size(state.width)} ${size(state.height)}`);
-  overlay.replaceChildren();
-  for (const {move, color, text, opacity} of stones) {
-    const place = placeOf(move);
-    if (!place) continue;
-    const [x, y] = place;
-    const stone = element("circle", {cx: x, cy: y, r: 0.47 * UNIT, fill: color === "black" ? "#111" : "#fff", opacity, stroke: "#777"});
-    overlay.append(stone);
-    if (text) {
-      const number = element("text", {x, y: y + 0.17 * UNIT, "font-size": 0.48 * UNIT, fill: color === "black" ? "#fff" : "#111"});
-      number.textContent = text;
-      overlay.append(number);
-    }
-  }
-}
-
-function element(name, attributes) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function drawVariation(moves) {
-  const other = {black: "white", white: "black"};
-  let color = state.to_play;
-  const stones = moves.map((move, index) => {
-    const stone = {move, color, text: String(index + 1), opacity: 0.9};
-    color = other[color];
-    return stone;
-  });
-  drawOver(stones);
-}
+const COLORS = ["black", "white"];
 
 // Drawing the state
 
-function show(snapshot) {
-  const isNewPosition = !state || state.shown !== snapshot.shown || state.last !== snapshot.last;
-  state = snapshot;
-  at("picture").innerHTML = snapshot.board;
-  if (isNewPosition) drawOver([]);
-  at("board").classList.toggle("may-play", snapshot.may_play);
-  for (const color of ["black", "white"]) showPlayer(color);
-  at("board").style.setProperty("--ratio", (snapshot.width - 1 + 2 * EDGE) / (snapshot.height - 1 + 2 * EDGE));
+function show(state) {
+  const before = page.state;
+  const isNewPosition = !before || before.shown !== state.shown || before.stones !== state.stones;
+  page.state = state;
+  if (isNewPosition) forgetPoint();
+  showBoard();
+  for (const color of COLORS) showPlayer(color);
   setText(at("status"), statusText());
-  setText(at("note"), snapshot.note);
+  setText(at("note"), state.note);
+  setText(at("notice"), state.notice);
   document.title = `${statusText()} · Keima`;
-  if (snapshot.error) showError(snapshot.error);
-  at("number").textContent = `${snapshot.shown} / ${snapshot.moves}`;
-  at("pass").disabled = !snapshot.may_play;
-  at("undo").disabled = snapshot.moves === 0;
-  at("resign").disabled = snapshot.result !== null;
-  for (const name of SWITCHES) at(name).checked = snapshot.switches[name];
-  for (const color of ["black", "white"]) at(`engine-${color}`).checked = snapshot.players[color] === "engine";
-  if (document.activeElement !== at("seconds")) at("seconds").value = snapshot.seconds ?? "";
+  if (state.error) showError(state.error);
+  setText(at("number"), `${state.shown} / ${state.moves}`);
+  at("pass").disabled = !state.may_play;
+  at("undo").disabled = state.moves === 0;
+  at("resign").disabled = state.result !== null;
+  for (const name of SWITCHES) at(name).checked = state.switches[name];
+  for (const color of COLORS) at(`engine-${color}`).checked = state.players[color] === "engine";
+  if (document.activeElement !== at("seconds")) at("seconds").value = state.seconds ?? "";
   showVariations();
   showLevel();
+  showAgreement();
   showEstimates();
   showCandidates();
-  showMistakes();
+  showReview();
+  if (before && isNewPosition) announce(positionText());
+  else if (before && (before.result !== state.result || before.score !== state.score)) announce(statusText());
   if (!at("rules").options.length) fillNewGame();
 }
 
+function redraw() {
+  if (page.state) show(page.state);
+}
+
 function showPlayer(color) {
+  const {state} = page;
   const panel = at(`player-${color}`);
   const isEngine = state.players[color] === "engine";
   const level = state.level !== null && state.level < state.full_level ? `, level ${state.level}` : "";
-  panel.querySelector("b").textContent = isEngine ? state.engine + level : state.people[color] ?? "You";
-  const other = color === "black" ? "white" : "black";
-  const notes = [`${state.captured[other]} captured`];
-  if (color === "white") notes.push(`komi ${state.komi}`);
+  setText(panel.querySelector("b"), isEngine ? state.engine + level : state.people[color] ?? "You");
+  const notes = [`${state.captured[other[color]]} captured`];
+  if (color === "white") notes.push(`komi ${state.komi}`, rulesText());
   if (color === "black" && state.handicap) notes.push(`${state.handicap} stones`);
-  panel.querySelector("small").textContent = notes.join(", ");
+  setText(panel.querySelector("small"), notes.join(", "));
   panel.classList.toggle("to-play", state.to_play === color && !state.is_over && state.result === null);
 }
 
+function rulesText() {
+  const {rules} = page.state;
+  at("player-white").title = rules;
+  return rules.startsWith("{") ? "rules of its own" : `${rules} rules`;
+}
+
 function showVariations() {
+  const {state} = page;
   const select = at("variation");
   select.hidden = state.variations.length === 1;
   if (document.activeElement === select) return;
@@ -140,6 +79,7 @@ function showVariations() {
 }
 
 function showLevel() {
+  const {state} = page;
   const select = at("level");
   at("level-label").hidden = state.level === null;
   while (select.length < state.full_level) {
@@ -149,72 +89,63 @@ function showLevel() {
   if (state.level !== null && document.activeElement !== select) select.value = state.level;
 }
 
+// What the score consists of, and the agreement on dead stones after two passes.
+function showAgreement() {
+  const {state} = page;
+  at("agreement").hidden = state.score === null;
+  if (state.score === null) return;
+  setText(at("agreed"), state.is_proposed ? `${state.score} if you accept` : state.score);
+  at("accept").hidden = !state.is_proposed;
+  at("dead-hint").hidden = !(state.is_proposed && state.may_agree);
+  const {sums} = state;
+  const rows = [];
+  if (sums) {
+    const pair = (name, field) => [name, String(sums.black[field]), String(sums.white[field])];
+    rows.push(pair(sums.is_area ? "Area" : "Territory", "area"));
+    if (!sums.is_area) rows.push(pair("Prisoners", "prisoners"));
+    if (sums.black.tax || sums.white.tax) rows.push(["Group tax", `\u2212${sums.black.tax}`, `\u2212${sums.white.tax}`]);
+    rows.push(["Komi", "", String(sums.komi)]);
+    if (sums.bonus) rows.push(["Bonus", "", String(sums.bonus)]);
+    rows.push(pair("Total", "total"));
+  }
+  fillRows("sums", rows, (row) => row, () => ({}));
+  for (const row of at("sums").tBodies[0].rows) row.removeAttribute("tabindex");
+}
+
+function positionText() {
+  const {state} = page;
+  const taken = state.shown ? `move ${state.shown}: ${state.last}` : "the start";
+  return `${taken}. ${state.captured.black} black and ${state.captured.white} white stones are captured. ${statusText()}`;
+}
+
 function statusText() {
+  const {state} = page;
   if (state.busy === "score") return "Counting ...";
   if (state.busy === "move") return `${state.engine} thinks ...`;
-  if (state.busy === "review") return `Reviewing: ${state.reviewed} of ${state.moves + 1} positions`;
+  if (state.busy === "review") return reviewText();
   const parts = [];
   if (state.result !== null) parts.push(`Result: ${state.result}`);
   else if (state.score !== null) parts.push(`As it stands: ${state.score}`);
   if (state.last) parts.push(state.last);
-  if (state.result === null && !state.is_over) parts.push(`${state.to_play === "black" ? "Black" : "White"} to play`);
+  if (state.result === null && !state.is_over) parts.push(`${capital(state.to_play)} to play`);
   return parts.join(" · ");
 }
 
-function showEstimates() {
-  const graph = at("graph");
-  const last = Math.max(state.moves, 20);
-  const x = (number) => (400 * number) / last;
-  const known = Object.entries(state.estimates).map(([number, [winrate]]) => [x(Number(number)), 100 * (1 - winrate)]);
-  const drawn = [element("line", {x1: 0, x2: 400, y1: 50, y2: 50, stroke: "#888", "stroke-dasharray": "4 4"})];
-  if (known.length) {
-    const line = known.map(([px, py]) => `${px.toFixed(1)} ${py.toFixed(1)}`).join("L");
-    const [first] = known[0];
-    const [end] = known[known.length - 1];
-    drawn.push(element("path", {d: `M${first} 100L${line}L${end} 100Z`, fill: "#0008"}));
-    drawn.push(element("path", {d: `M${line}`, fill: "none", stroke: "#2f8fd8", "stroke-width": 2, "vector-effect": "non-scaling-stroke"}));
-  }
-  drawn.push(element("line", {x1: x(state.shown), x2: x(state.shown), y1: 0, y2: 100, stroke: "#c0392b", "vector-effect": "non-scaling-stroke"}));
-  graph.replaceChildren(...drawn);
-  const now = state.estimates[state.shown] ?? state.estimates[state.shown - 1];
-  at("estimate").textContent = now ? `Black wins ${(100 * now[0]).toFixed(1)} %${now[1] === null ? "" : `, ${leadText(now[1])}`}` : "";
-}
-
-function leadText(lead) {
-  const points = Math.abs(lead).toFixed(1);
-  return points === "0.0" ? "even" : `${lead > 0 ? "Black" : "White"} ahead by ${points}`;
-}
-
-function fillRows(name, list, cellsOf, dataOf) {
-  at(name).hidden = !list.length;
-  const body = at(name).tBodies[0];
-  while (body.rows.length > list.length) body.deleteRow(-1);
-  list.forEach((each, index) => {
-    const row = body.rows[index] ?? body.insertRow();
-    cellsOf(each).forEach((text, column) => setText(row.cells[column] ?? row.insertCell(), text));
-    Object.assign(row.dataset, dataOf(each));
-  });
-}
-
 function showCandidates() {
+  const {state} = page;
+  setText(at("wins-head"), `${capital(viewColor())} wins`);
   const cells = ({move, winrate, lead, visits, pv}) => [
     move,
-    winrate === null ? "" : `${(100 * winrate).toFixed(1)} %`,
-    lead === null ? "" : `${lead > 0 ? "+" : ""}${lead.toFixed(1)}`,
+    winrate === null ? "" : percent(seenWinrate(winrate, state.to_play)),
+    lead === null ? "" : signed(seenLead(lead, state.to_play)),
     visits.toLocaleString("en"),
     pv.join(" "),
   ];
   fillRows("candidates", state.candidates, cells, ({move, pv}) => ({move, pv: pv.join(" ")}));
 }
 
-function showMistakes() {
-  const cells = ({number, move, winrate, points}) => [
-    String(number), move, `${(100 * winrate).toFixed(1)} %`, points === null ? "" : points.toFixed(1),
-  ];
-  fillRows("mistakes", state.switches.review ? state.mistakes : [], cells, ({number}) => ({number}));
-}
-
 function fillNewGame() {
+  const {state} = page;
   at("rules").replaceChildren(...state.known_rules.map((name) => new Option(name, name)));
   if (state.known_rules.includes(state.rules)) at("rules").value = state.rules;
   at("size").value = state.width === state.height ? state.width : `${state.width}x${state.height}`;
@@ -224,55 +155,77 @@ function fillNewGame() {
   at("you").value = black === "person" ? (white === "person" ? "both" : "black") : white === "person" ? "white" : "none";
 }
 
+// Preferences
+
+function showPreferences() {
+  at("view").value = preference("view");
+  at("coordinates").checked = preference("coordinates") === "on";
+  at("confirm").checked = preference("confirm") === "on";
+  at("theme").value = preference("theme");
+  const scheme = {auto: "light dark", light: "light", dark: "dark"}[preference("theme")];
+  document.documentElement.style.colorScheme = scheme;
+}
+
+function setPreference(name, value) {
+  prefer(name, value);
+  showPreferences();
+  redraw();
+}
+
+function nextTheme() {
+  const isDark = preference("theme") === "dark" || (preference("theme") === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  setPreference("theme", isDark ? "light" : "dark");
+}
+
+for (const name of ["view", "theme"]) {
+  at(name).addEventListener("change", () => { setPreference(name, at(name).value); at(name).blur(); });
+}
+for (const name of ["coordinates", "confirm"]) {
+  at(name).addEventListener("change", () => setPreference(name, at(name).checked ? "on" : "off"));
+}
+
 // Sending commands
 
-at("board").addEventListener("click", (event) => {
-  const move = state && pointUnder(event);
-  if (move && state.may_play) send("play", {move});
-});
-at("board").addEventListener("pointermove", (event) => {
-  const move = state && state.may_play && event.pointerType === "mouse" ? pointUnder(event) : null;
-  if (state) drawOver(move ? [{move, color: state.to_play, opacity: 0.4}] : []);
-});
-at("board").addEventListener("pointerleave", () => state && drawOver([]));
-
-const steps = {
-  start: () => 0, back: () => Math.max(0, state.shown - 1), on: () => state.shown + 1, end: () => state.moves,
-};
+// Relative steps: two quick presses are two steps, although the state has not come back between them.
+const steps = {start: {to: 0}, back: {by: -1}, on: {by: 1}, end: {by: Number.MAX_SAFE_INTEGER}};
 for (const button of document.querySelectorAll("[data-to]")) {
-  button.addEventListener("click", () => send("go", {to: steps[button.dataset.to]()}));
+  button.addEventListener("click", () => send("go", steps[button.dataset.to]));
 }
 at("pass").addEventListener("click", () => send("play", {move: "pass"}));
 at("undo").addEventListener("click", () => send("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && send("resign"));
+at("accept").addEventListener("click", () => send("accept"));
 at("variation").addEventListener("change", () => { send("variation", {to: Number(at("variation").value)}); at("variation").blur(); });
 at("count").addEventListener("click", () => send("count"));
+at("help").addEventListener("click", () => at("keys").showModal());
 for (const name of SWITCHES) {
   at(name).addEventListener("change", () => send("switch", {[name]: at(name).checked}));
 }
-for (const color of ["black", "white"]) {
+for (const color of COLORS) {
   at(`engine-${color}`).addEventListener("change", (event) => send("configure", {[color]: event.target.checked ? "engine" : "person"}));
 }
 at("level").addEventListener("change", () => { send("configure", {level: at("level").value}); at("level").blur(); });
 at("seconds").addEventListener("change", () => send("configure", {seconds: at("seconds").value}));
-at("graph").addEventListener("click", (event) => {
-  const box = at("graph").getBoundingClientRect();
-  send("go", {to: Math.round((Math.max(state.moves, 20) * (event.clientX - box.left)) / box.width)});
-});
-at("mistakes").tBodies[0].addEventListener("click", (event) => {
-  const row = event.target.closest("tr");
-  if (row) send("go", {to: Number(row.dataset.number) - 1});
-});
+
 const body = at("candidates").tBodies[0];
-body.addEventListener("mouseover", (event) => {
+const showRow = (event) => {
   const row = event.target.closest("tr");
   if (row) drawVariation(row.dataset.pv.split(" "));
-});
-body.addEventListener("mouseleave", () => drawOver([]));
+};
+body.addEventListener("mouseover", showRow);
+body.addEventListener("focusin", showRow);
+body.addEventListener("mouseleave", forgetPoint);
+body.addEventListener("focusout", forgetPoint);
 // An analysis may change the row between press and release, so the move is the one at the press.
 let pressed = null;
+const playPressed = () => pressed && page.state.may_play && send("play", {move: pressed});
 body.addEventListener("pointerdown", (event) => { pressed = event.target.closest("tr")?.dataset.move; });
-body.addEventListener("click", () => pressed && state.may_play && send("play", {move: pressed}));
+body.addEventListener("click", playPressed);
+body.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter") return;
+  pressed = event.target.closest("tr")?.dataset.move;
+  playPressed();
+});
 at("new").addEventListener("submit", (event) => {
   event.preventDefault();
   const mine = {black: ["black"], white: ["white"], both: ["black", "white"], none: []}[at("you").value];
@@ -287,33 +240,31 @@ at("open").addEventListener("change", () => {
   if (file) post("/game.sgf", file);
   at("open").value = "";
 });
+
+const toggle = (name) => send("switch", {[name]: !page.state.switches[name]});
+const KEYS = {
+  ArrowLeft: () => send("go", steps.back), ArrowRight: () => send("go", steps.on),
+  Home: () => send("go", steps.start), End: () => send("go", steps.end),
+  a: () => toggle("analysis"), t: () => toggle("territory"), r: () => toggle("review"),
+  n: () => goToMistake(1), N: () => goToMistake(-1),
+  b: () => page.state.variation !== 0 && send("variation", {to: 0}),
+  u: () => send("undo"), p: () => page.state.may_play && send("play", {move: "pass"}),
+  c: () => setPreference("coordinates", preference("coordinates") === "on" ? "off" : "on"),
+  v: () => setPreference("view", preference("view") === "black" ? "mover" : "black"),
+  d: nextTheme,
+  "?": () => at("keys").showModal(),
+};
 addEventListener("keydown", (event) => {
-  if (!state || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!page.state || page.isOffline || at("keys").open || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("select, input:not([type=checkbox])")) return;
-  const keys = {
-    ArrowLeft: () => send("go", {to: steps.back()}), ArrowRight: () => send("go", {to: steps.on()}),
-    Home: () => send("go", {to: 0}), End: () => send("go", {to: state.moves}),
-    a: () => send("switch", {analysis: !state.switches.analysis}), t: () => send("switch", {territory: !state.switches.territory}),
-    r: () => send("switch", {review: !state.switches.review}),
-    b: () => state.variation !== 0 && send("variation", {to: 0}),
-    u: () => send("undo"), p: () => state.may_play && send("play", {move: "pass"}),
-  };
-  if (keys[event.key]) {
+  if (Object.hasOwn(KEYS, event.key)) {
     event.preventDefault();
-    keys[event.key]();
+    KEYS[event.key]();
   }
 });
 
-// Browsers open at most six connections to one server, so tabs in the background hold none; without a connection they
-// request no analysis either.
-let events = null;
-function listen() {
-  events?.close();
-  events = null;
-  if (document.hidden) return;
-  events = new EventSource("/events");
-  events.onmessage = (event) => show(JSON.parse(event.data));
-  events.onerror = () => { at("status").textContent = "The engine's program does not answer; trying again ..."; };
-}
-addEventListener("visibilitychange", listen);
-listen();
+showPreferences();
+listenToBoard();
+listenToGraphs();
+listenToReview(redraw);
+listen(show);

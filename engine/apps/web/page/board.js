@@ -1,0 +1,226 @@
+// The board: what is drawn over the server's picture, and playing by mouse, touch and keyboard.
+
+import {announce, at, element, other, page, preference, seenLead, seenWinrate, send, signed} from "/shared.js";
+import {lesson} from "/review.js";
+
+const UNIT = 40;
+const EDGE = 1.5;
+const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
+// Pixels between two lines below which a point has room for one figure only.
+const NARROW = 30;
+let cursor = null;
+let pending = null;
+
+// Points
+
+const margin = () => (preference("coordinates") === "on" ? EDGE : 0.7);
+const extent = (count) => count - 1 + 2 * margin();
+const nameOf = (column, row) => COLUMNS[column] + (page.state.height - row);
+
+function pointUnder(event) {
+  const {width, height} = page.state;
+  const box = at("overlay").getBoundingClientRect();
+  const pixels = box.width / extent(width);
+  const column = Math.round((event.clientX - box.left) / pixels - margin());
+  const row = Math.round((event.clientY - box.top) / pixels - margin());
+  return column >= 0 && column < width && row >= 0 && row < height ? nameOf(column, row) : null;
+}
+
+function columnRow(move) {
+  return [COLUMNS.indexOf(move[0].toUpperCase()), page.state.height - Number(move.slice(1))];
+}
+
+function placeOf(move) {
+  if (move.toLowerCase() === "pass") return null;
+  return columnRow(move).map((number) => (number + EDGE) * UNIT);
+}
+
+function stoneAt(move) {
+  const [column, row] = columnRow(move);
+  return {X: "black", O: "white"}[page.state.stones[row * page.state.width + column]] ?? null;
+}
+
+// Drawing
+
+export function showBoard() {
+  const {state} = page;
+  at("picture").innerHTML = state.board;
+  const edge = (EDGE - margin()) * UNIT;
+  const box = `${edge} ${edge} ${extent(state.width) * UNIT} ${extent(state.height) * UNIT}`;
+  const picture = at("picture").firstElementChild;
+  picture.removeAttribute("width");
+  picture.removeAttribute("height");
+  picture.setAttribute("viewBox", box);
+  at("overlay").setAttribute("viewBox", box);
+  at("board").classList.toggle("may-play", state.may_play || state.is_proposed);
+  at("board").classList.toggle("bare", preference("coordinates") !== "on");
+  at("board").style.setProperty("--ratio", extent(state.width) / extent(state.height));
+  drawMarks();
+  drawLesson();
+}
+
+export function forgetPoint() {
+  pending = null;
+  at("hover").replaceChildren();
+  if (document.activeElement === at("board")) drawCursor();
+}
+
+function stone(move, color, {text = "", opacity = 0.9, ring = "#777"} = {}) {
+  const place = placeOf(move);
+  if (!place) return [];
+  const [x, y] = place;
+  const drawn = [element("circle", {
+    cx: x, cy: y, r: 0.46 * UNIT, fill: color === "black" ? "#111" : "#fff", opacity, stroke: ring, "stroke-width": ring === "#777" ? 1 : 4,
+  })];
+  if (text) {
+    drawn.push(element("text", {x, y: y + 0.17 * UNIT, "font-size": 0.48 * UNIT, fill: color === "black" ? "#fff" : "#111"}, text));
+  }
+  return drawn;
+}
+
+function variation(moves, firstRing) {
+  const seen = new Set();
+  return moves.flatMap((move, index) => {
+    const color = index % 2 ? other[page.state.to_play] : page.state.to_play;
+    const isCovered = seen.has(move);
+    seen.add(move);
+    return isCovered ? [] : stone(move, color, {text: String(index + 1), ring: index ? "#777" : firstRing});
+  });
+}
+
+export function drawVariation(moves) {
+  at("hover").replaceChildren(...variation(moves, "#777"));
+}
+
+function visitsText(visits) {
+  if (visits < 1000) return String(visits);
+  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.floor(visits / 1000)}k`;
+}
+
+export function drawMarks() {
+  const {state} = page;
+  const isNarrow = at("overlay").clientWidth / extent(state.width) < NARROW;
+  const taught = lesson();
+  const most = Math.max(1, ...state.candidates.map(({visits}) => visits));
+  const drawn = state.candidates.flatMap(({move, winrate, lead, visits}, index) => {
+    const place = placeOf(move);
+    if (!place || taught?.better.includes(move)) return [];
+    const [x, y] = place;
+    const lines = [];
+    if (winrate !== null) lines.push(String(Math.round(100 * seenWinrate(winrate, state.to_play))));
+    if (lead !== null) lines.push(signed(seenLead(lead, state.to_play)));
+    lines.push(visitsText(visits));
+    const shown = isNarrow ? lines.slice(0, 1) : lines;
+    const texts = shown.map((text, line) => {
+      const size = (isNarrow ? 0.52 : line ? 0.24 : 0.32) * UNIT;
+      const down = (line - (shown.length - 1) / 2) * 0.3 * UNIT;
+      return element("text", {x, y: y + down + 0.36 * size, "font-size": size, fill: "#000"}, text);
+    });
+    const opacity = 0.35 + (0.6 * visits) / most;
+    return [element("circle", {cx: x, cy: y, r: 0.47 * UNIT, fill: index ? "#4faa58" : "#2f8fd8", opacity}), ...texts];
+  });
+  at("marks").replaceChildren(...drawn);
+}
+
+// At a mistake: the better variation as numbered stones, and the move played in a red ring with a cross.
+export function drawLesson() {
+  const taught = lesson();
+  if (!taught) return at("lesson").replaceChildren();
+  const drawn = variation(taught.better, "#2f8fd8");
+  const place = placeOf(taught.at);
+  if (place) {
+    const [x, y] = place;
+    const arm = 0.2 * UNIT;
+    if (!taught.better.includes(taught.at)) drawn.push(...stone(taught.at, taught.color, {opacity: 0.55}));
+    drawn.push(element("circle", {cx: x, cy: y, r: 0.46 * UNIT, fill: "none", stroke: "#d22", "stroke-width": 4}));
+    drawn.push(element("path", {d: `M${x - arm} ${y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`, stroke: "#d22", "stroke-width": 4}));
+  }
+  return at("lesson").replaceChildren(...drawn);
+}
+
+// Playing
+
+function choose(move) {
+  const {state} = page;
+  if (state.is_proposed) return stoneAt(move) && send("dead", {at: move});
+  if (!state.may_play) return announce(`${move}: it is not your turn`);
+  return send("play", {move});
+}
+
+// Returns whether a tap only shows what a second tap at the same point plays.
+function previews(move, isTouch) {
+  if (!page.state.may_play || stoneAt(move)) return false;
+  const candidate = page.state.candidates.find((each) => each.move === move);
+  const isSecond = pending === move;
+  if (isSecond || !(preference("confirm") === "on" || (isTouch && candidate))) return false;
+  pending = move;
+  if (candidate) drawVariation(candidate.pv);
+  else at("hover").replaceChildren(...stone(move, page.state.to_play, {opacity: 0.75, ring: "#2f8fd8"}));
+  return true;
+}
+
+function drawCursor() {
+  const [x, y] = placeOf(nameOf(...cursor));
+  const side = 0.96 * UNIT;
+  at("hover").replaceChildren(
+    element("rect", {x: x - side / 2, y: y - side / 2, width: side, height: side, fill: "none", stroke: "#d22", "stroke-width": 4}),
+  );
+}
+
+function moveCursor(columns, rows) {
+  const {width, height} = page.state;
+  const clamp = (number, count) => Math.min(Math.max(number, 0), count - 1);
+  cursor = [clamp(cursor[0] + columns, width), clamp(cursor[1] + rows, height)];
+  drawCursor();
+  const move = nameOf(...cursor);
+  const candidate = page.state.candidates.findIndex((each) => each.move === move);
+  const advice = candidate < 0 ? "" : `, choice ${candidate + 1} of the engine`;
+  announce(`${move}, ${stoneAt(move) ?? "empty"}${advice}`);
+}
+
+const CURSOR_KEYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
+
+export function listenToBoard() {
+  const board = at("board");
+  board.addEventListener("pointerdown", (event) => event.pointerType === "mouse" && event.button === 0 && board.blur());
+  // A click must not focus the board: the arrow keys would move its cursor instead of walking through the game.
+  board.addEventListener("mousedown", (event) => event.preventDefault());
+  board.addEventListener("click", (event) => {
+    const move = page.state && pointUnder(event);
+    if (move && !previews(move, event.pointerType === "touch")) choose(move);
+  });
+  board.addEventListener("pointermove", (event) => {
+    const {state} = page;
+    if (!state || event.pointerType !== "mouse" || pending) return;
+    const move = state.may_play ? pointUnder(event) : null;
+    at("hover").replaceChildren(...(move && !stoneAt(move) ? stone(move, state.to_play, {opacity: 0.4}) : []));
+  });
+  board.addEventListener("pointerleave", () => !pending && at("hover").replaceChildren());
+  board.addEventListener("focus", () => {
+    const {width, height} = page.state;
+    if (!cursor || cursor[0] >= width || cursor[1] >= height) cursor = [width >> 1, height >> 1];
+    moveCursor(0, 0);
+  });
+  board.addEventListener("blur", () => at("hover").replaceChildren());
+  board.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (CURSOR_KEYS[event.key]) moveCursor(...CURSOR_KEYS[event.key]);
+    else if (event.key === "Enter" || event.key === " ") choose(nameOf(...cursor));
+    else if (event.key === "Escape") board.blur();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  let turned = 0;
+  board.addEventListener("wheel", (event) => {
+    if (event.ctrlKey || !page.state) return;
+    event.preventDefault();
+    // A notch of a wheel is 100 pixels or 3 lines; touch pads send many small parts of it.
+    turned += event.deltaY * (event.deltaMode ? 33 : 1);
+    const notches = Math.trunc(turned / 60);
+    if (!notches) return;
+    turned = 0;
+    send("go", {by: notches > 0 ? 1 : -1});
+  }, {passive: false});
+  new ResizeObserver(() => page.state && drawMarks()).observe(board);
+}

@@ -1,0 +1,98 @@
+// What all parts of the page share: the server's last state, elements, commands, and the user's preferences.
+
+export const page = {state: null, isOffline: false};
+export const at = (id) => document.getElementById(id);
+export const other = {black: "white", white: "black"};
+export const capital = (color) => color[0].toUpperCase() + color.slice(1);
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function element(name, attributes, text = "") {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+// Writes only changed text: screen readers read a replaced text again, and a pressed element would lose its click.
+export function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+export function announce(text) {
+  setText(at("announcement"), text);
+}
+
+// Commands
+
+export function send(name, fields = {}) {
+  return post(`/do/${name}`, JSON.stringify(fields));
+}
+
+export async function post(path, body) {
+  if (page.isOffline) return false;
+  showError(null);
+  try {
+    const answer = await fetch(path, {method: "POST", body});
+    if (!answer.ok) showError((await answer.json()).error);
+    return answer.ok;
+  } catch {
+    document.dispatchEvent(new Event("connection-lost"));
+    return false;
+  }
+}
+
+export function showError(text) {
+  at("error").textContent = text ?? "";
+  at("error").hidden = !text;
+}
+
+// Preferences of this browser; a private window may have no storage.
+
+const DEFAULTS = {view: "black", coordinates: "on", confirm: "off", theme: "auto", color: "both", size: "1"};
+
+export function preference(name) {
+  try {
+    return localStorage.getItem(`keima-${name}`) ?? DEFAULTS[name];
+  } catch {
+    return DEFAULTS[name];
+  }
+}
+
+export function prefer(name, value) {
+  DEFAULTS[name] = value;
+  try {
+    localStorage.setItem(`keima-${name}`, value);
+  } catch { /* kept until the page is closed */ }
+}
+
+// Numbers: all of one moment are those of one color, Black or the side to move.
+
+export const viewColor = () => (preference("view") === "black" ? "black" : page.state.to_play);
+export const seenWinrate = (winrate, color) => (color === viewColor() ? winrate : 1 - winrate);
+export const seenLead = (lead, color) => (color === viewColor() ? lead : -lead);
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+export function signed(number) {
+  const text = Math.abs(number).toFixed(1);
+  return text === "0.0" ? text : (number > 0 ? "+" : "\u2212") + text;
+}
+
+// "White wins 96.7 %, +3.5 points" of an estimate, which is Black's.
+export function estimateText([winrate, lead]) {
+  const chance = `${capital(viewColor())} wins ${percent(seenWinrate(winrate, "black"))}`;
+  return lead === null ? chance : `${chance}, ${signed(seenLead(lead, "black"))} points`;
+}
+
+// Table rows that can be reached and chosen by the keyboard.
+export function fillRows(name, list, cellsOf, dataOf) {
+  at(name).hidden = !list.length;
+  const body = at(name).tBodies[0];
+  while (body.rows.length > list.length) body.deleteRow(-1);
+  list.forEach((each, index) => {
+    const row = body.rows[index] ?? body.insertRow();
+    row.tabIndex = 0;
+    cellsOf(each).forEach((text, column) => setText(row.cells[column] ?? row.insertCell(), text));
+    Object.assign(row.dataset, dataOf(each));
+  });
+}

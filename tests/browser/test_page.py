@@ -1,0 +1,172 @@
+"""What a person sees and does on the page, on a desktop's screen and on a phone's."""
+
+import re
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from engine.apps.web.counting import counted
+from engine.apps.web.snapshot import Kind
+from engine.programs.answers import AnalysisAnswer, Candidate
+from engine.vertex import parse_vertex
+from tests.browser.conftest import Served
+
+pytestmark = pytest.mark.browser
+GAME = ("E5", "C3", "G7", "G3", "C7", "F6")
+WINRATES = (0.5, 0.47, 0.55, 0.55, 0.54, 0.2, 0.9)
+"""Black's, before each move of GAME and at its end: 1 is an inaccuracy, 2 a mistake, 5 and 6 are blunders."""
+
+
+def vertex(name: str) -> int:
+    return parse_vertex(name, 9, 9)
+
+
+def play(served: Served, *names: str) -> None:
+    for name in names:
+        served.session.command("play", {"move": name})
+
+
+def analyze(served: Served, *candidates: Candidate) -> None:
+    """Answer the task that waits."""
+    task = served.session.next_task()
+    assert task is not None and task.kind is Kind.ANALYSIS
+    served.session.analysis_received(task, AnalysisAnswer(candidates))
+
+
+def review(served: Served) -> None:
+    """Play GAME and review it: D7 D3 is better everywhere."""
+    play(served, *GAME)
+    served.session.command("switch", {"review": True})
+    for black in WINRATES:
+        task = served.session.next_task()
+        assert task is not None and task.kind is Kind.REVIEW
+        is_black = task.game.move_number % 2 == 0
+        winrate, lead = (black, 40 * black - 20) if is_black else (1 - black, 20 - 40 * black)
+        best = Candidate(vertex("D7"), 9, winrate, lead, (vertex("D7"), vertex("D3")))
+        served.session.analysis_received(task, AnalysisAnswer((best,)))
+        served.session.task_finished(task)
+
+
+def see(page: Any, selector: str, text: str) -> None:
+    """Wait until an element has a text."""
+    import_module("playwright.sync_api").expect(page.locator(selector)).to_contain_text(text)
+
+
+def point(page: Any, name: str) -> dict[str, float]:
+    """Return where a point of the 9x9 board is on the screen, with coordinates shown."""
+    box = page.locator("#overlay").bounding_box()
+    column, row = "ABCDEFGHJ".index(name[0]), 9 - int(name[1])
+    unit = box["width"] / 11
+    return {"x": box["x"] + (column + 1.5) * unit, "y": box["y"] + (row + 1.5) * unit}
+
+
+def click(page: Any, name: str) -> None:
+    place = point(page, name)
+    page.mouse.click(place["x"], place["y"])
+
+
+def test_the_rules_stand_beside_komi_and_a_record_without_rules_has_a_note(opened: Any, served: Served) -> None:
+    see(opened, "#player-white", "komi 7.5, chinese-kgs rules")
+    assert not opened.is_visible("#notice")
+    served.session.open(b"(;SZ[9]KM[6.5];B[ee])")
+    see(opened, "#notice", "chinese-kgs rules are used")
+    see(opened, "#player-white", "komi 6.5")
+
+
+def test_two_passes_show_the_count_and_a_tap_makes_a_chain_dead_until_it_is_accepted(
+    opened: Any, served: Served
+) -> None:
+    play(served, "E5", "C3", "pass", "pass")
+    task = served.session.next_task()
+    assert task is not None
+    served.session.position_counted(task, counted(task.game))
+    see(opened, "#agreed", "W+7.5 if you accept")
+    click(opened, "C3")
+    see(opened, "#agreed", "B+73.5 if you accept")
+    assert [text.split() for text in opened.inner_text("#sums tbody").splitlines()] == [
+        ["Area", "81", "0"], ["Komi", "7.5"], ["Total", "81", "7.5"],
+    ]  # fmt: skip
+    click(opened, "C3")
+    see(opened, "#agreed", "W+7.5 if you accept")
+    opened.click("#accept")
+    see(opened, "#status", "Result: W+7.5")
+    assert not opened.is_visible("#accept")
+
+
+def test_all_numbers_are_those_of_one_color(opened: Any, served: Served) -> None:
+    play(served, "E5")
+    served.session.command("switch", {"analysis": True})
+    analyze(served, Candidate(vertex("G6"), 900, 0.967, 12.0, (vertex("G6"),)))
+    see(opened, "#estimate", "Black wins 3.3 %, \u221212.0 points")
+    see(opened, "#wins-head", "Black wins")
+    see(opened, "#candidates tbody", "3.3 %")
+    assert opened.inner_html("#marks").count(">3<") == 1
+    opened.select_option("#view", "mover")
+    see(opened, "#estimate", "White wins 96.7 %, +12.0 points")
+    see(opened, "#wins-head", "White wins")
+    see(opened, "#candidates tbody", "96.7 %")
+    assert opened.inner_html("#marks").count(">97<") == 1
+
+
+def test_a_mistake_shows_what_was_played_and_the_better_variation(opened: Any, served: Served) -> None:
+    review(served)
+    served.session.command("go", {"to": 4})
+    see(opened, "#taught", "Move 5, Black C7: blunder, lost 13.6 points, 34.0 %. Better: D7 D3")
+    assert re.findall(r"<text[^>]*>(\d)<", opened.inner_html("#lesson")) == ["1", "2"]
+    assert "#d22" in opened.inner_html("#lesson")
+    opened.keyboard.press("r")
+    opened.wait_for_selector("#lesson circle", state="detached")
+
+
+def test_keys_and_buttons_go_from_one_mistake_of_a_color_and_size_to_the_next(opened: Any, served: Served) -> None:
+    review(served)
+    opened.keyboard.press("Home")
+    see(opened, "#number", "0 / 6")
+    for press in (1, 4, 5):
+        opened.keyboard.press("n")
+        see(opened, "#number", f"{press} / 6")
+    opened.click("#previous-mistake")
+    see(opened, "#number", "4 / 6")
+    opened.select_option("#mistake-color", "white")
+    see(opened, "#mistake-count", "2 of 4 mistakes")
+    opened.keyboard.press("Shift+N")
+    see(opened, "#number", "1 / 6")
+    opened.select_option("#mistake-color", "both")
+    opened.select_option("#mistake-size", "3")
+    see(opened, "#mistake-count", "2 of 4 mistakes")
+    opened.keyboard.press("n")
+    see(opened, "#number", "4 / 6")
+
+
+def test_a_review_names_the_time_left_and_its_seconds_are_chosen(opened: Any, served: Served) -> None:
+    play(served, *GAME)
+    served.session.command("switch", {"review": True})
+    assert served.session.next_task() is not None
+    see(opened, "#status", "Reviewing: 0 of 7 positions, 7 s left")
+    opened.fill("#review-seconds", "30")
+    opened.keyboard.press("Enter")
+    task = served.session.next_task()
+    assert task is not None and task.seconds == 30
+    see(opened, "#status", "Reviewing: 0 of 7 positions, 4 min left")
+
+
+def test_the_graphs_name_the_values_under_the_pointer(opened: Any, served: Served) -> None:
+    review(served)
+    see(opened, "#score-top", "Black +20")
+    for graph in ("#graph", "#score-graph"):
+        box = opened.locator(graph).bounding_box()
+        opened.locator(graph).hover(position={"x": box["width"] * 5 / 20, "y": 20})
+        see(opened, "#estimate", "After move 5: Black wins 20.0 %, \u221212.0 points")
+    opened.mouse.move(1, 1)
+    see(opened, "#estimate", "Black wins 90.0 %")
+    opened.locator("#score-graph").click(position={"x": box["width"] * 2 / 20, "y": 20})
+    see(opened, "#number", "2 / 6")
+
+
+def test_two_quick_presses_are_two_steps(opened: Any, served: Served) -> None:
+    play(served, *GAME)
+    see(opened, "#number", "6 / 6")
+    press = """document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", bubbles: true}));"""
+    opened.evaluate(press + press)
+    see(opened, "#number", "4 / 6")
