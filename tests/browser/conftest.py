@@ -80,7 +80,7 @@ def opened(browser: Any, served: Served, request: pytest.FixtureRequest) -> Iter
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda said: errors.append(said.text) if "Content Security" in said.text else None)
     page.goto(served.url)
-    page.wait_for_function("document.querySelector('#picture svg')")
+    page.wait_for_selector("#picture svg", state="attached")
     yield page
     context.close()
     assert errors == []

@@ -1,6 +1,7 @@
 """Writes and reads game sessions as SGF: the game as main line, other lines of play as variations.
 
-The engine's estimate of a position is the last line of its comment, so that it survives saving and opening.
+The engine's estimate of a position and its best variation are the last line of its comment, so that they survive saving
+and opening.
 """
 
 import re
@@ -13,17 +14,23 @@ from engine.apps.web.line import Line
 from engine.apps.web.settings import GameSettings, PlayerKind
 from engine.apps.web.snapshot import Estimate
 from engine.color import BLACK, WHITE
-from engine.errors import IllegalMove
+from engine.errors import BadVertex, IllegalMove
 from engine.game import Game, Move
 from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
 from engine.rules import Rules
 from engine.support.files import write_atomically
+from engine.vertex import format_vertex, parse_vertex
 
 MOST_VARIATIONS = 100
 """Lines read from a record, the main line included; a file may have thousands."""
+MOST_BEST = 12
+"""Moves of the best variation that are saved and shown at a mistake."""
 # The digits are bounded because comments come from other programs, too: a number of 400 digits would be infinite.
-_ESTIMATE = re.compile(r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?\Z")
+_ESTIMATE = re.compile(
+    r"(?:^|\n)Black (?P<winrate>(?:\d{1,2}\.\d|100\.0))%(?:, (?P<lead>[+-]\d{1,4}\.\d))?"
+    r"(?:; best (?P<best>(?:[A-Z]\d{1,2}|pass)(?: (?:[A-Z]\d{1,2}|pass)){0,99}))?\Z"
+)
 
 
 def read_variations(text: bytes, rules: Rules) -> tuple[Record, list[Line]]:
@@ -85,9 +92,18 @@ def _add_comments(line: Line, record: Record, before: int) -> None:
         estimate = _ESTIMATE.search(comment)
         if estimate is not None:
             lead = None if estimate["lead"] is None else float(estimate["lead"])
-            line.estimates[number - before] = Estimate(float(estimate["winrate"]) / 100, lead)
+            best = _vertices(estimate["best"] or "", line.game)
+            line.estimates[number - before] = Estimate(float(estimate["winrate"]) / 100, lead, best)
         if note := comment[: estimate.start() if estimate else None]:
             line.notes[number - before] = note
+
+
+def _vertices(text: str, game: Game) -> tuple[int, ...]:
+    """Return the moves of a variation, none if one of them is not on the board."""
+    try:
+        return tuple(parse_vertex(word, game.width, game.height) for word in text.split())
+    except BadVertex:
+        return ()
 
 
 def _comments(line: Line) -> dict[int, str]:
@@ -95,7 +111,9 @@ def _comments(line: Line) -> dict[int, str]:
     said = {number: [note] for number, note in line.notes.items()}
     for number, estimate in line.estimates.items():
         lead = "" if estimate.lead is None else f", {estimate.lead:+.1f}"
-        said.setdefault(number, []).append(f"Black {estimate.winrate:.1%}{lead}")
+        moves = [format_vertex(each, line.game.width, line.game.height) for each in estimate.variation[:MOST_BEST]]
+        best = f"; best {' '.join(moves)}" if moves else ""
+        said.setdefault(number, []).append(f"Black {estimate.winrate:.1%}{lead}{best}")
     return {number: "\n".join(each) for number, each in said.items()}
 
 

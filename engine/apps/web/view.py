@@ -7,6 +7,7 @@ from typing import Any
 from engine.apps.picture.svg import picture
 from engine.apps.web.counting import sums
 from engine.apps.web.mistakes import mistakes
+from engine.apps.web.records import MOST_BEST
 from engine.apps.web.settings import RULES, PlayerKind, rules_name
 from engine.apps.web.snapshot import MOST_CANDIDATES, Snapshot
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
@@ -15,8 +16,6 @@ from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex, points
 
-_MOST_VARIATION = 12
-"""Moves of the variation shown at a mistake, at most."""
 _STONES = {EMPTY: ".", BLACK: "X", WHITE: "O"}
 _MIN_VISIT_SHARE = 0.01
 """Moves with a smaller share of the best move's visits are not drawn."""
@@ -104,7 +103,7 @@ def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
             "winrate": each.winrate,
             "points": each.points,
             "size": each.size,
-            "better": [format_vertex(vertex, game.width, game.height) for vertex in each.better[:_MOST_VARIATION]],
+            "better": [format_vertex(vertex, game.width, game.height) for vertex in each.better[:MOST_BEST]],
         }
         for each in mistakes(snapshot.line, snapshot.estimates, game.width, game.height)
     ]

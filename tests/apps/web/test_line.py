@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from engine.apps.web.records import read_variations
-from engine.apps.web.snapshot import Kind, Variation
+from engine.apps.web.snapshot import Estimate, Kind, Variation
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Move
+from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.records.sgf import load_sgf
 from engine.rules import TROMP_TAYLOR
+from engine.vertex import PASS
 from tests.apps.web.sessions import MIXED, PEOPLE, answer, moves, session, snapshot, task, vertex, wanted
 
 
@@ -73,7 +75,7 @@ def test_every_move_is_saved_with_what_the_engine_thought(tmp_path: Path) -> Non
     [saved] = (tmp_path / "games").iterdir()
     record = load_sgf(saved)
     assert (len(record.moves), record.result, record.black, record.white) == (2, "W+R", "Person", "engine")
-    assert "C[Black 75.0%, -1.5]" in saved.read_text(encoding="utf-8")
+    assert "C[Black 75.0%, -1.5; best C3]" in saved.read_text(encoding="utf-8")
 
 
 def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> None:
@@ -149,6 +151,25 @@ def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
     assert at.is_wanted(asked)
     at.command("configure", {"level": 9})
     assert not at.is_wanted(asked)
+
+
+def test_the_better_variation_survives_saving_and_opening() -> None:
+    at = session(PEOPLE)
+    at.command("switch", {"analysis": True})
+    best = (vertex("C3"), PASS, vertex("D3"))
+    at.analysis_received(task(at), AnalysisAnswer((Candidate(vertex("C3"), 10, 0.6, 1.5, best),)))
+    moves(at, "A1")
+    again = session(PEOPLE)
+    again.open(at.record()[0].encode())
+    again.command("go", {"to": 0})
+    assert snapshot(again).estimates[0] == Estimate(0.6, 1.5, best)
+    assert snapshot(again).note == ""
+
+
+def test_a_variation_that_is_not_on_the_board_is_no_variation() -> None:
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]C[Black 50.0%, -1.5; best C3 T19];B[ee])")
+    assert snapshot(at).estimates == {0: Estimate(0.5, -1.5)}
 
 
 def test_estimates_of_another_way_are_forgotten() -> None:

@@ -71,7 +71,7 @@ export function prefer(name, value) {
 export const viewColor = () => (preference("view") === "black" ? "black" : page.state.to_play);
 export const seenWinrate = (winrate, color) => (color === viewColor() ? winrate : 1 - winrate);
 export const seenLead = (lead, color) => (color === viewColor() ? lead : -lead);
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+export const percent = (share) => `${Math.abs(100 * share) < 0.05 ? "0.0" : (100 * share).toFixed(1)} %`;
 
 export function signed(number) {
   const text = Math.abs(number).toFixed(1);

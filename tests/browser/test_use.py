@@ -1,0 +1,149 @@
+"""Connection, keyboard, touch and screen readers."""
+
+from typing import Any
+
+import pytest
+
+from engine.apps.web.counting import counted
+from engine.programs.answers import AnalysisAnswer, Candidate
+from engine.vertex import parse_vertex
+from tests.browser.conftest import Served
+from tests.browser.steps import GAME, analyze, click, play, point, review, see, vertex
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_server_that_is_gone_is_named_and_one_that_is_started_again_gets_the_game(
+    opened: Any, served: Served
+) -> None:
+    play(served, *GAME)
+    served.session.command("go", {"to": 4})
+    see(opened, "#number", "4 / 6")
+    opened.wait_for_timeout(1000)  # the page keeps a copy of the game a moment after each move
+    served.stop()
+    see(opened, "#offline", "does not answer")
+    assert opened.is_visible("#offline")
+    assert opened.evaluate("document.querySelector('main').inert")
+    opened.keyboard.press("p")
+    served.start()
+    see(opened, "#number", "4 / 6")
+    opened.wait_for_selector("#offline", state="hidden")
+    assert not opened.evaluate("document.querySelector('main').inert")
+    assert [move.vertex for move in served.session.snapshot().line] == [vertex(name) for name in GAME]
+
+
+def test_the_board_is_played_from_the_keyboard_and_moves_are_announced(opened: Any, served: Served) -> None:
+    opened.focus("#board")
+    see(opened, "#announcement", "E5, empty")
+    for key in ("ArrowLeft", "ArrowUp"):
+        opened.keyboard.press(key)
+    see(opened, "#announcement", "D6, empty")
+    opened.keyboard.press("Enter")
+    see(opened, "#announcement", "move 1: Black D6")
+    opened.keyboard.press("ArrowDown")
+    opened.keyboard.press("ArrowUp")
+    see(opened, "#announcement", "D6, black")
+    opened.keyboard.press("Escape")
+    opened.keyboard.press("ArrowLeft")
+    see(opened, "#number", "0 / 1")
+
+
+def test_rows_of_the_tables_are_chosen_from_the_keyboard(opened: Any, served: Served) -> None:
+    review(served)
+    opened.focus("#mistakes tbody tr:nth-child(2)")
+    opened.keyboard.press("Enter")
+    see(opened, "#taught", "Move 5, Black C7")
+    served.session.command("switch", {"analysis": True})
+    analyze(served, Candidate(vertex("G6"), 900, 0.9, 12.0, (vertex("G6"),)))
+    opened.focus("#candidates tbody tr")
+    opened.keyboard.press("Enter")
+    see(opened, "#variation", "Move 5: Black G6")
+
+
+def test_a_move_is_confirmed_by_a_second_tap_where_that_is_asked_for(opened: Any, served: Served) -> None:
+    opened.check("#confirm")
+    opened.evaluate("scrollTo(0, 0)")
+    click(opened, "C3")
+    opened.wait_for_selector("#hover circle", state="attached")
+    click(opened, "D4")
+    click(opened, "D4")
+    see(opened, "#number", "1 / 1")
+    assert served.session.snapshot().line[0].vertex == vertex("D4")
+
+
+def test_coordinates_colors_and_keys_are_switched_and_kept(opened: Any, served: Served) -> None:
+    opened.keyboard.press("?")
+    assert opened.is_visible("#keys")
+    see(opened, "#keys", "next mistake, previous mistake")
+    opened.keyboard.press("Escape")
+    labels = opened.locator("#picture svg > text")
+    assert labels.first.is_visible()
+    opened.keyboard.press("c")
+    labels.first.wait_for(state="hidden")
+    opened.keyboard.press("d")
+    dark = "getComputedStyle(document.body).backgroundColor"
+    assert opened.evaluate(dark) == "rgb(29, 27, 24)"
+    opened.reload()
+    opened.wait_for_selector("#picture svg", state="attached")
+    assert not labels.first.is_visible()
+    assert opened.evaluate(dark) == "rgb(29, 27, 24)"
+    # Without the coordinates the board is drawn larger; its points are still hit.
+    box = opened.locator("#overlay").bounding_box()
+    unit = box["width"] / 9.4
+    opened.mouse.click(box["x"] + 2.7 * unit, box["y"] + 6.7 * unit)
+    see(opened, "#number", "1 / 1")
+    assert served.session.snapshot().line[0].vertex == vertex("C3")
+
+
+def test_the_wheel_walks_through_the_game(opened: Any, served: Served) -> None:
+    play(served, *GAME)
+    place = point(opened, "E5")
+    opened.mouse.move(place["x"], place["y"])
+    opened.mouse.wheel(0, -100)
+    see(opened, "#number", "5 / 6")
+    opened.mouse.wheel(0, 100)
+    see(opened, "#number", "6 / 6")
+
+
+def test_a_narrow_board_has_one_figure_on_a_point_and_the_navigation_stays_in_view(opened: Any, served: Served) -> None:
+    served.session.command("new", {"size": 19})
+    see(opened, "#number", "0 / 0")
+    served.session.command("switch", {"analysis": True})
+    task = served.session.next_task()
+    assert task is not None
+    best = parse_vertex("Q16", 19, 19)
+    served.session.analysis_received(task, AnalysisAnswer((Candidate(best, 900, 0.55, 1.5, (best,)),)))
+    opened.wait_for_selector("#marks text", state="attached")
+    is_phone = opened.viewport_size["width"] < 800
+    assert opened.locator("#marks text").count() == (1 if is_phone else 3)
+    opened.evaluate("scrollTo(0, document.body.scrollHeight)")
+    box = opened.locator("#navigation").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= opened.viewport_size["height"]
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_of_wcag_aa(opened: Any, served: Served, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
+    tags = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+
+    def check() -> None:
+        found = axe.Axe().run(opened, options=tags).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+    opened.emulate_media(color_scheme=scheme)
+    review(served)
+    served.session.command("go", {"to": 4})
+    served.session.command("switch", {"analysis": True})
+    analyze(served, Candidate(vertex("G6"), 900, 0.9, 12.0, (vertex("G6"),)))
+    see(opened, "#taught", "Move 5")
+    check()
+    opened.keyboard.press("?")
+    check()
+    opened.keyboard.press("Escape")
+    served.session.open(b"(;SZ[9]KM[6.5]C[a note];B[ee];W[cc];B[];W[])")
+    task = served.session.next_task()
+    assert task is not None
+    served.session.position_counted(task, counted(task.game))
+    see(opened, "#agreed", "W+6.5 if you accept")
+    check()
