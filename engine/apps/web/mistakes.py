@@ -1,41 +1,38 @@
 """Lists the mistakes of a reviewed line: what was played, what it lost, and what was better."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.apps.review.judgement import Grade, Limits
 from engine.apps.web.snapshot import Estimate
 from engine.color import for_color
 from engine.game import Move
 
-_POINTS = (2.0, 5.0, 10.0)
-"""Points lost on 19x19 from which on a move is an inaccuracy, a mistake, a blunder."""
 _WINRATES = (0.05, 0.1, 0.2)
-"""The same for the loss of winrate, which alone decides where an engine reports no leads."""
-_SIDE = 19
+"""Loss of winrate of an inaccuracy, a mistake, a blunder where the engine reports no leads, and no points are known."""
 
 
 @dataclass(frozen=True)
 class Mistake:
     """A move that lost something. number: from 1. points, winrate: what it lost; points is None without leads.
 
-    size: 1 inaccuracy, 2 mistake, 3 blunder. better: the engine's variation instead, its first choice first.
+    better: the engine's variation instead, its first choice first.
     """
 
     number: int
     move: Move
     points: float | None
     winrate: float
-    size: int
+    grade: Grade
     better: tuple[int, ...]
 
 
-def mistakes(line: Sequence[Move], estimates: Mapping[int, Estimate], width: int, height: int) -> list[Mistake]:
-    """Return the mistakes, the largest loss of winrate first. estimates: by the number of moves before a position.
+def mistakes(line: Sequence[Move], estimates: Mapping[int, Estimate], limits: Mapping[int, Limits]) -> list[Mistake]:
+    """Return the mistakes, the largest loss of winrate first.
 
+    estimates: by the number of moves before a position. limits: by color, for the size of the board.
     The engine's first choice is no mistake: what a deeper search finds after it was not known before.
     """
-    scale = math.sqrt(width * height) / _SIDE  # smaller boards have smaller mistakes
     found: list[Mistake] = []
     for number, move in enumerate(line, 1):
         before, after = (estimates.get(each) for each in (number - 1, number))
@@ -43,9 +40,8 @@ def mistakes(line: Sequence[Move], estimates: Mapping[int, Estimate], width: int
             continue
         points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)
         winrate = for_color(before.winrate - after.winrate, move.color)
-        size = sum(winrate >= limit for limit in _WINRATES)
-        if points is not None:
-            size = max(size, sum(points >= limit * scale for limit in _POINTS))
-        if size:
-            found.append(Mistake(number, move, points, winrate, size, before.variation))
+        by_winrate = Grade(sum(winrate >= limit for limit in _WINRATES))
+        grade = by_winrate if points is None else limits[move.color].grade(points)
+        if grade > Grade.FINE:
+            found.append(Mistake(number, move, points, winrate, grade, before.variation))
     return sorted(found, key=lambda each: -each.winrate)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.apps.picture.svg import picture
+from engine.apps.review.judgement import rank_limits, scaled
 from engine.apps.web.counting import sums
 from engine.apps.web.mistakes import mistakes
 from engine.apps.web.records import MOST_BEST
@@ -93,7 +94,9 @@ def _named(move: Move, game: Game) -> str:
 
 def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return the mistakes of the line with the better variations, the largest loss of winrate first."""
-    game = snapshot.game
+    game, about = snapshot.game, snapshot.settings.about or {}
+    ranks = {BLACK: about.get("BR", ""), WHITE: about.get("WR", "")}
+    limits = {color: scaled(rank_limits(rank), game.width, game.height) for color, rank in ranks.items()}
     return [
         {
             "number": each.number,
@@ -102,10 +105,10 @@ def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
             "at": format_vertex(each.move.vertex, game.width, game.height),
             "winrate": each.winrate,
             "points": each.points,
-            "size": each.size,
+            "size": int(each.grade),
             "better": [format_vertex(vertex, game.width, game.height) for vertex in each.better[:MOST_BEST]],
         }
-        for each in mistakes(snapshot.line, snapshot.estimates, game.width, game.height)
+        for each in mistakes(snapshot.line, snapshot.estimates, limits)
     ]
 
 
