@@ -71,6 +71,24 @@ def test_a_move_is_confirmed_by_a_second_tap_where_that_is_asked_for(opened: Any
     assert served.session.snapshot().line[0].vertex == vertex("D4")
 
 
+def test_a_tap_on_a_candidate_shows_its_variation_and_a_second_tap_plays_it(browser: Any, served: Served) -> None:
+    served.session.command("switch", {"analysis": True})
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(served.url)
+    page.wait_for_selector("#picture svg", state="attached")
+    analyze(served, Candidate(vertex("G6"), 900, 0.5, 0.0, (vertex("G6"), vertex("C3"))))
+    page.wait_for_selector("#marks text", state="attached")
+    place = point(page, "G6")
+    page.touchscreen.tap(place["x"], place["y"])
+    page.wait_for_selector("#hover circle", state="attached")
+    assert page.locator("#hover text").all_text_contents() == ["1", "2"]
+    assert served.session.snapshot().line == ()
+    page.touchscreen.tap(place["x"], place["y"])
+    see(page, "#number", "1 / 1")
+    context.close()
+
+
 def test_coordinates_colors_and_keys_are_switched_and_kept(opened: Any, served: Served) -> None:
     opened.keyboard.press("?")
     assert opened.is_visible("#keys")

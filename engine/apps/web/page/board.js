@@ -122,7 +122,8 @@ export function drawMarks() {
   at("marks").replaceChildren(...drawn);
 }
 
-// At a mistake: the better variation as numbered stones, and the move played in a red ring with a cross.
+// At a mistake: the better variation as numbered stones, and the move played in a red ring, with a cross if the variation
+// has no number there.
 export function drawLesson() {
   const taught = lesson();
   if (!taught) return at("lesson").replaceChildren();
@@ -131,9 +132,12 @@ export function drawLesson() {
   if (place) {
     const [x, y] = place;
     const arm = 0.2 * UNIT;
-    if (!taught.better.includes(taught.at)) drawn.push(...stone(taught.at, taught.color, {opacity: 0.55}));
-    drawn.push(element("circle", {cx: x, cy: y, r: 0.46 * UNIT, fill: "none", stroke: "#d22", "stroke-width": 4}));
-    drawn.push(element("path", {d: `M${x - arm} ${y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`, stroke: "#d22", "stroke-width": 4}));
+    const red = {fill: "none", stroke: "#d22", "stroke-width": 4};
+    if (!taught.better.includes(taught.at)) {
+      const cross = `M${x - arm} ${y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`;
+      drawn.push(...stone(taught.at, taught.color, {opacity: 0.55}), element("path", {d: cross, ...red}));
+    }
+    drawn.push(element("circle", {cx: x, cy: y, r: 0.46 * UNIT, ...red}));
   }
   return at("lesson").replaceChildren(...drawn);
 }
