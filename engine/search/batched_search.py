@@ -2,27 +2,31 @@
 
 A `Search` fills a batch from one tree, a `BatchedSearch` from many trees, with one leaf of each or a few: virtual
 losses distort no tree, and batches are as large as the number of games. Apart from that each tree is equal to that of a
-`Search`, visit for visit. The caller assigns trees to games and starts the searches. With several workers one batch is
-collected while others are evaluated:
+`Search`, visit for visit. The caller assigns trees to games and starts the searches. Groups of trees have a worker
+each, so that one batch is collected while others are evaluated:
 
     search.begin(tree, game, color, legal); search.start(tree, params, visits, seed, generator)
-    over = search.collect(worker, trees)    # appends leaves; returns the trees whose search is over
-    search.send(worker)                     # evaluates the batch in the background
-    search.receive(worker)                  # waits for it and backs it up
+    driver = BatchedDriver([Group(search, trees, on_end), Group(search, others, on_end)])
+    driver.run(is_over)     # calls on_end(tree) after each search, which may start the next one
 """
 
 import threading
 import time
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import wait
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
+from engine.evaluation.positions import PositionBatch
 from engine.game import Game
-from engine.search.advance import EVALUATING, FULL, GOING, back_up_rows, collect_rows
+from engine.native.closures import FAILED
+from engine.search.advance import CONTROL, EVALUATING, FULL, GO_ON, GOING, OVER, collect_rows, finish_batch
+from engine.search.driver import Step, WorkerThreads, argument, step
 from engine.search.kernel_params import SCORE_TABLE, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch, refill
@@ -50,37 +54,15 @@ _KEYS_LOAD = 4
 _LEAST_KEYS = 16
 
 
-class EvaluationTime:
-    """Measures the time during which at least one batch was under evaluation.
-
-    seconds: total so far; the present period is added when it ends.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._calls, self._since = 0, 0.0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._calls == 0:
-                self._since = time.perf_counter()
-            self._calls += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._calls -= 1
-            if self._calls == 0:
-                self.seconds += time.perf_counter() - self._since
-
-
 class BatchedSearch:
     """Searches `count` trees of `nodes` nodes each, for games of one size and one set of rules.
 
     game: an example, for size and rules. most_moves: most moves of a game, passes included. with_rave: whether the
     trees have all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
     which positions are evaluated; the root, too, is evaluated under one symmetry.
-    roots, trees: a view of each tree's arrays, valid for the lifetime of this object. Not thread-safe.
+    roots, trees: a view of each tree's arrays, valid for the lifetime of this object. is_searching: by tree, whether a
+    search was started and has not ended. busy_seconds: time in which a batch was under evaluation. Not thread-safe,
+    except `evaluate`.
     """
 
     def __init__(
@@ -109,14 +91,24 @@ class BatchedSearch:
         self._random: list[np.random.Generator | None] = [None] * count
         self._games: list[tuple[Game, int] | None] = [None] * count
         self._scratch = new_scratch(game.board, self.new_worker(1).evaluation.first_play.shape[1])
-        self._threads = ThreadPoolExecutor(attributes.concurrent, thread_name_prefix="evaluate")
-        self.busy = EvaluationTime()
-        self.evaluations = 0
+        self._arguments = argument(self._trees), argument(self._roots), argument(self._scratch)
+        self.is_searching = [False] * count
+        self.busy_seconds = 0.0
+        self._calls, self._last_change, self._lock = 0, 0.0, threading.Lock()
 
-    def new_worker(self, capacity: int) -> Worker:
+    def new_worker(self, capacity: int, number: int = 0) -> Worker:
         """Allocate buffers for a batch of `capacity` leaves."""
         game = Game(*self._size, rules=self._rules)
-        return Worker(capacity, game, has_details=self._has_details, trees=len(self._records))
+        worker = Worker(capacity, game, has_details=self._has_details, number=number, trees=len(self._records))
+        worker.positions.rules = self._rules
+        return worker
+
+    def steps(self, worker: Worker, control: NDArray[np.void], leaves: int) -> tuple[Step, Step]:
+        """Return a worker's `finish_batch` and `collect_rows`."""
+        trees, roots, scratch = self._arguments
+        arrays, shared = argument(worker.arrays), (scratch, self._records, SCORE_TABLE)
+        finish = step(finish_batch, trees, *shared, control, arrays)
+        return finish, step(collect_rows, trees, roots, *shared, leaves, arrays)
 
     def begin(
         self,
@@ -180,7 +172,7 @@ class BatchedSearch:
 
         seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once.
         """
-        self._params[tree], self._random[tree] = params, generator
+        self._params[tree], self._random[tree], self.is_searching[tree] = params, generator, True
         record = self._records[tree]
         record["visits"], record["evaluated"] = visits, 0
         record["seed"] = seed & 0x7FFFFFFF
@@ -189,14 +181,14 @@ class BatchedSearch:
         record["symmetries"], record["symmetry_seed"] = len(applicable(*self._size)) if turns else 1, self._seed
         self._write_params(tree, 0.0)
         if self.trees[tree].nodes[ROOT]["stage"] == EXPANDED:
-            self._prepare(tree)
+            self.prepare(tree)
 
     def _write_params(self, tree: int, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         record, params = self._records[tree], self._params[tree]
         write_params(record, params, self._area, expected_score, has_details=self._has_details)
 
-    def _prepare(self, tree: int) -> None:
+    def prepare(self, tree: int) -> None:
         """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
         each, params, generator = self.trees[tree], self._params[tree], self._random[tree]
         self._write_params(tree, float(each.nodes[ROOT]["score"]))
@@ -204,54 +196,114 @@ class BatchedSearch:
             assert generator is not None
             set_root_priors(each, shaped_priors(root_priors(each), params, generator))
 
-    def visits(self, tree: int) -> int:
-        """Return the visits of a tree's root."""
-        return int(self.trees[tree].nodes[ROOT]["visits"])
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Evaluate a batch, and measure the time."""
+        self._count_calls(1)
+        try:
+            self._evaluator.evaluate(positions, count, out)
+        finally:
+            self._count_calls(-1)
 
-    def collect(self, worker: Worker, trees: Sequence[int], leaves: int = 1) -> list[int]:
-        """Append up to `leaves` leaves of each tree to a batch; return the trees whose search is over.
+    def _count_calls(self, change: int) -> None:
+        with self._lock:
+            now = time.perf_counter()
+            self.busy_seconds += now - self._last_change if self._calls else 0.0
+            self._calls, self._last_change = self._calls + change, now
 
-        The others have leaves in the batch now, and must not be collected from before these are received.
+
+class Group(NamedTuple):
+    """Trees of a search whose leaves fill the batches of one worker.
+
+    on_end: called with each tree whose search has ended; may start the next search. leaves: most of a tree in a batch.
+    """
+
+    search: BatchedSearch
+    trees: Sequence[int]
+    on_end: Callable[[int], None]
+    leaves: int = 1
+
+    def searching(self) -> list[int]:
+        """Return the trees whose search has not ended."""
+        return [tree for tree in self.trees if self.search.is_searching[tree]]
+
+
+class BatchedDriver(WorkerThreads):
+    """Searches groups of trees, of one or several searches. The groups take turns, so that they do the same every time.
+
+    rows: number of leaves that were evaluated.
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        control = np.zeros(1, dtype=CONTROL)
+        control["is_in_turn"] = 1
+        workers = [each.search.new_worker(each.leaves * len(each.trees), number) for number, each in enumerate(groups)]
+        super().__init__(workers, control)
+        self._groups = groups
+        self._steps = [
+            each.search.steps(worker, control, each.leaves) for each, worker in zip(groups, workers, strict=True)
+        ]
+
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Search until `is_over` or until no search is left; no evaluation is in flight afterwards.
+
+        is_over: called before each turn of the first group, in any thread. Raises the errors of `is_over`, `on_end` and
+        the evaluations.
         """
-        over: list[int] = []
-        waiting, arrays = list(trees), worker.arrays
-        while waiting:
-            count = len(waiting)
-            arrays.chosen[:count] = waiting
-            shared = self._trees, self._roots, self._scratch, self._records, SCORE_TABLE
-            collect_rows(*shared, leaves, arrays, count)
-            status = arrays.status[:count].tolist()
-            over += [tree for tree, each in zip(waiting, status, strict=True) if each not in (GOING, FULL)]
-            waiting = [tree for tree, each in zip(waiting, status, strict=True) if each == FULL]
-            for tree in waiting:
-                make_room(self.trees[tree])
-        return over
+        control = self._control[0]
+        control["stop"], control["turn"], control["workers"] = 0, 0, len(self._groups)
+        running = [
+            self._threads.submit(
+                self._run_in_python, worker, group.search.evaluate, partial(self._advance, number, is_over)
+            )
+            for number, (group, worker) in enumerate(zip(self._groups, self._workers, strict=True))
+        ]
+        try:
+            wait(running)
+        finally:
+            # After an interrupt, too, the workers back up their batches, because the searches may go on later.
+            control["workers"] = 0
+            wait(running)
+        for future in running:
+            future.result()
 
-    def send(self, worker: Worker) -> None:
-        """Start the evaluation of a batch, which must have at least one leaf."""
-        worker.positions.rules = self._rules
-        worker.state["state"] = EVALUATING
-        self.evaluations += worker.rows
-        worker.future = self._threads.submit(self._evaluate, worker)
+    def _advance(self, number: int, is_over: Callable[[], bool], answered: int) -> int:
+        """Back up a group's batch and collect the next one, while the lock is held."""
+        group, control, (finish, collect) = self._groups[number], self._control[0], self._steps[number]
+        worker, arrays = self._workers[number], self._workers[number].arrays
+        rows = worker.rows
+        found = finish(answered)
+        if found not in (GO_ON, OVER):
+            return found
+        if worker.rows < rows:
+            for tree in arrays.owners[:rows][arrays.batch.length[:rows] == 0].tolist():
+                group.search.prepare(tree)
+        control["turn"] = (number + 1) % len(self._groups)
+        if number == 0 and found == GO_ON and (is_over() or not any(each.searching() for each in self._groups)):
+            control["workers"] = 0
+            return OVER
+        return found if found == OVER else _collect(group, worker, collect)
 
-    def _evaluate(self, worker: Worker) -> None:
-        with self.busy:
-            self._evaluator.evaluate(worker.positions, worker.rows, worker.evaluation)
 
-    def receive(self, worker: Worker) -> None:
-        """Wait until a batch is evaluated, back it up and empty it. Raises the errors of the evaluation."""
-        future, rows, arrays = worker.future, worker.rows, worker.arrays
-        if future is None:
-            return
-        future.result()
-        worker.future = None
-        back_up_rows(self._trees, self._scratch, self._records, SCORE_TABLE, arrays)
-        for tree in arrays.owners[:rows][arrays.batch.length[:rows] == 0].tolist():
-            self._prepare(tree)
-
-    def close(self) -> None:
-        """Stop the evaluation threads after their present batches."""
-        self._threads.shutdown()
+def _collect(group: Group, worker: Worker, collect: Step) -> int:
+    """Collect leaves of all trees of a group, also for searches that start here; return as `start_batch`."""
+    search, arrays, waiting = group.search, worker.arrays, group.searching()
+    while waiting:
+        count = len(waiting)
+        arrays.chosen[:count] = waiting
+        if collect(count) == FAILED:
+            return FAILED
+        status = dict(zip(waiting, arrays.status[:count].tolist(), strict=True))
+        for tree in waiting:
+            if status[tree] == FULL:
+                make_room(search.trees[tree])
+            elif status[tree] != GOING:
+                search.is_searching[tree] = False
+                group.on_end(tree)
+        waiting = [tree for tree in waiting if status[tree] != GOING and search.is_searching[tree]]
+    if worker.rows == 0:
+        return GO_ON
+    worker.state["state"] = EVALUATING
+    return worker.rows
 
 
 def _root(game: Game) -> Root:

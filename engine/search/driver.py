@@ -1,10 +1,12 @@
-"""The driver of every search of one tree: workers that walk, evaluate and back up at the same time.
+"""The driver of every search: workers that walk, evaluate and back up at the same time.
 
 Each worker has a batch. It backs up its evaluated batch and collects the next one while it holds the lock, and
 evaluates without the lock (see `engine.search.advance`). No thread has to be woken or waited for, and fewer leaves are
-in flight than if one thread collected for all, so fewer moves are chosen without the results of others. An evaluator
-that kernels can call is called from a compiled loop without Python; with any other evaluator the same loop runs in a
-Python thread. The order of the workers depends on chance unless they work in turn.
+in flight than if one thread collected for all, so fewer moves are chosen without the results of others. `Driver`
+searches one tree; `engine.search.batched_search` searches many in the same loop.
+
+An evaluator that kernels can call is called from a compiled loop without Python; with any other evaluator the same loop
+runs in a Python thread, as with many trees. The order of the workers depends on chance unless they work in turn.
 """
 
 import threading
@@ -19,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator, program_of
+from engine.evaluation.positions import PositionBatch
 from engine.native.closures import FAILED, Closure, Fixed, invoke, runs_closures
 from engine.native.locks import holding, new_lock
 from engine.search.advance import (
@@ -42,6 +46,8 @@ from engine.search.throughput import Load, Throughput
 from engine.search.tree import IS_FULL, Tree, playouts_without_evaluation
 from engine.search.worker import Worker
 
+Step = Callable[[int], int]
+_Evaluate = Callable[[PositionBatch, int, Evaluation], None]
 _PARTS = ("select", "backup", "encode", "evaluate")
 _ANSWERS_TO_MEASURE, _SECONDS_TO_MEASURE = 24, 0.01
 """Minimum of batches for each worker, and of seconds, in a measurement of the speed."""
@@ -58,27 +64,84 @@ def worker_count(evaluator: Evaluator) -> int:
     return evaluator.attributes.threads or evaluator.attributes.concurrent
 
 
-class Driver:
+class WorkerThreads:
+    """Runs each worker in a thread: the base of the drivers of one tree and of many.
+
+    control: [1] CONTROL. seconds: time of all workers together in each part of the work; "all" is the total time that
+    they had.
+    """
+
+    def __init__(self, workers: Sequence[Worker], control: NDArray[np.void]) -> None:
+        self.seconds = dict.fromkeys((*_PARTS, "all"), 0.0)
+        self._workers, self._control = workers, control
+        self._changed = threading.Condition()
+        self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix="search")
+
+    @property
+    def answers(self) -> int:
+        """Number of batches that were backed up."""
+        return int(self._control[0]["answers"])
+
+    @property
+    def rows(self) -> int:
+        """Number of leaves in these batches."""
+        return int(self._control[0]["rows_answered"])
+
+    def _run_in_python(self, worker: Worker, evaluate: _Evaluate, advance: Step) -> None:
+        """Run a worker until it is over, as `run_worker` does.
+
+        advance: called with the lock held and the last number of rows; returns the rows to evaluate, WAIT, OVER,
+        FAILED, or GO_ON to be called again.
+        """
+        try:
+            rows, seconds = 0, 0.0
+            while rows != OVER:
+                with self._changed:
+                    self.seconds["evaluate"] += seconds
+                    while (rows := advance(rows)) == WAIT:
+                        self._changed.wait()
+                    self._changed.notify_all()
+                if rows == FAILED:
+                    raise IndexError("index out of range in a search kernel")
+                seconds = 0.0
+                if rows > 0:
+                    begun = time.perf_counter()
+                    evaluate(worker.positions, rows, worker.evaluation)
+                    seconds = time.perf_counter() - begun
+        except BaseException:
+            with self._changed:
+                self._control[0]["stop"] = 1
+                self._changed.notify_all()
+            raise
+
+    def wait(self) -> None:
+        """Wait until all workers have ended, with evaluations that were given up."""
+        for worker in self._workers:
+            worker.wait()
+
+    def close(self) -> None:
+        """Stop the threads. The driver cannot be used afterwards."""
+        self._threads.shutdown()
+
+
+class Driver(WorkerThreads):
     """Searches one tree with several workers. Not thread-safe.
 
     trees, params: those of one tree, with one more axis in front, see `engine.search.advance`.
-    seconds: time of all workers together in each part of the work; "all" is the total time that they had.
     """
 
     def __init__(
         self, evaluator: Evaluator, trees: Any, scratch: Scratch, params: NDArray[np.void], workers: Sequence[Worker]
     ) -> None:
-        self.seconds = dict.fromkeys((*_PARTS, "all"), 0.0)
+        super().__init__(workers, np.zeros(1, dtype=CONTROL))
         self.is_native = evaluator.attributes.threads > 0
-        self._evaluator, self._workers, self._params = evaluator, workers, params
+        self._evaluator, self._params = evaluator, params
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
-        self._control = np.zeros(1, dtype=CONTROL)
-        self._lock, self._changed = new_lock(), threading.Condition()
-        self._tree_argument, self._scratch_argument = _argument(trees), _argument(scratch)
-        self._arrays = [_argument(worker.arrays) for worker in workers]
+        self._lock = new_lock()
+        self._tree_argument, self._scratch_argument = argument(trees), argument(scratch)
+        self._arrays = [argument(worker.arrays) for worker in workers]
         self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
         self._names: tuple[str, ...] = ()
-        self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix="search")
         self._running: dict[int, Future[None]] = {}
         self._load, self._most_rows = Load(1, 1), workers[0].positions.capacity
         self._throughput: Throughput | None = None
@@ -97,16 +160,6 @@ class Driver:
         # Python workers wait for the condition without using a core; kernels can only spin.
         with holding(self._lock) if self.is_native else self._changed:
             yield
-
-    @property
-    def answers(self) -> int:
-        """Number of batches that were backed up."""
-        return int(self._control[0]["answers"])
-
-    @property
-    def rows(self) -> int:
-        """Number of leaves in these batches."""
-        return int(self._control[0]["rows_answered"])
 
     def run(
         self, roots: Any, load: Callable[[], Load], is_over: Callable[[], bool], *, is_in_turn: bool = False
@@ -148,14 +201,15 @@ class Driver:
 
     def _works(self, roots: Any) -> list[Callable[[], None]]:
         """Return a function for each worker that runs it; the function keeps its arrays and closures alive."""
-        trees, scratch, root_argument = self._tree_argument, self._scratch_argument, _argument(roots)
+        trees, scratch, root_argument = self._tree_argument, self._scratch_argument, argument(roots)
         works: list[Callable[[], None]] = []
         for number, (worker, arrays) in enumerate(zip(self._workers, self._arrays, strict=True)):
             shared = scratch, self._params, SCORE_TABLE, self._control, arrays
-            finish, start = _step(finish_batch, trees, *shared), _step(start_batch, trees, root_argument, *shared)
+            finish, start = step(finish_batch, trees, *shared), step(start_batch, trees, root_argument, *shared)
             program = program_of(self._evaluator, worker.positions, worker.evaluation)
             if program is None:
-                works.append(partial(self._run_in_python, worker, finish, start))
+                advance = partial(self._advance, finish, start)
+                works.append(partial(self._run_in_python, worker, self._evaluator.evaluate, advance))
                 continue
             self._most_rows = min(program.rows, worker.positions.capacity)
             self._names = ("backup", "select", *(step.name for step in program.steps))
@@ -168,29 +222,6 @@ class Driver:
         addresses = np.array([closure.address for closure in closures])
         run_worker(self._lock, self._control, worker.state, addresses, spent)
 
-    def _run_in_python(self, worker: Worker, finish: "_Step", start: "_Step") -> None:
-        try:
-            rows, seconds = 0, 0.0
-            while rows != OVER:
-                with self._changed:
-                    self.seconds["evaluate"] += seconds
-                    self._look()
-                    while (rows := self._advance(rows, finish, start)) == WAIT:
-                        self._changed.wait()
-                    self._changed.notify_all()
-                if rows == FAILED:
-                    raise IndexError("index out of range in a search kernel")
-                seconds = 0.0
-                if rows > 0:
-                    begun = time.perf_counter()
-                    self._evaluator.evaluate(worker.positions, rows, worker.evaluation)
-                    seconds = time.perf_counter() - begun
-        except BaseException:
-            with self._changed:
-                self._control[0]["stop"] = 1
-                self._changed.notify_all()
-            raise
-
     def _look(self) -> None:
         """Call `is_over` if that is due, so that a Python worker stops without waiting for the driver's thread."""
         # Not after the search was stopped: the caller may already have answered an analysis.
@@ -202,8 +233,9 @@ class Driver:
             self._has_been_over = self._is_over()
             self._control[0]["stop"] |= self._has_been_over
 
-    def _advance(self, answered: int, finish: "_Step", start: "_Step") -> int:
-        """Run one step of a worker, as `run_worker` does, while the lock is held."""
+    def _advance(self, finish: Step, start: Step, answered: int) -> int:
+        """Back up a worker's batch and collect the next one, while the lock is held."""
+        self._look()
         turn, begun = self._control[0]["turn"], time.perf_counter()
         rows = finish(answered)
         between = time.perf_counter()
@@ -287,25 +319,13 @@ class Driver:
                 spent[:] = 0
         self.seconds["all"] += elapsed * self._load.calls
 
-    def wait(self) -> None:
-        """Wait until all evaluations that were given up have ended."""
-        for worker in self._workers:
-            worker.wait()
 
-    def close(self) -> None:
-        """Stop the threads. The driver cannot be used afterwards."""
-        self._threads.shutdown()
-
-
-_Step = Callable[[int], int]
-
-
-def _argument(value: Any) -> Any:
-    """Return arrays in the form that `_step` takes: converted once for closures, or unchanged."""
+def argument(value: Any) -> Any:
+    """Return arrays in the form that `step` takes: converted once for closures, or unchanged."""
     return Fixed(value) if runs_closures() else value
 
 
-def _step(function: Callable[..., int], *fixed: Any) -> _Step:
+def step(function: Callable[..., int], *fixed: Any) -> Step:
     """Return a kernel with all arguments fixed but the last."""
     return _Closure(function, *fixed) if runs_closures() else partial(function, *fixed)
 

@@ -58,7 +58,8 @@ TWINS = {
         "put_in_set": "naive_search.stored",
     },
     "tests/search/test_tree_twins.py": {
-        **{name: f"naive_tree.{name}" for name in ("back_up", "back_up_rows", "reopen", "withdraw")},
+        **{name: f"naive_tree.{name}" for name in ("back_up", "reopen", "withdraw")},
+        "finish_batch": "naive_tree.back_up_rows",
         **{name: f"naive_tree.{name}" for name in ("corrected", "recompute", "set_own_value")},
     },
     "tests/search/test_values.py": {"scaling": "naive_values.scaling"},

@@ -10,7 +10,7 @@ import pytest
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, TROMP_TAYLOR, Ko, Rules
-from engine.search.batched_search import BatchedSearch
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.root import root_priors
 from engine.search.search import Search
@@ -43,21 +43,23 @@ def some_game(seed: int, rules: Rules = TROMP_TAYLOR, moves: int = 12) -> Game:
     return game
 
 
-def run(search: BatchedSearch, trees: list[int], leaves: int = 1) -> None:
-    """Search until all is over, with one batch at a time."""
-    worker = search.new_worker(leaves * len(trees))
-    while trees:
-        over = search.collect(worker, trees, leaves)
-        trees = [tree for tree in trees if tree not in over]
-        if worker.rows:
-            search.send(worker)
-            search.receive(worker)
+def run(search: BatchedSearch, trees: list[int], leaves: int = 1) -> BatchedDriver:
+    """Search until all is over, with one batch at a time; return the driver."""
+    driver = BatchedDriver([Group(search, trees, lambda _: None, leaves)])
+    driver.run(lambda: False)
+    driver.close()
+    return driver
 
 
-def begin(search: BatchedSearch, tree: int, game: Game, params: SearchParams, visits: int) -> None:
+def visits(search: BatchedSearch, tree: int) -> int:
+    """Return the visits of a tree's root."""
+    return int(search.trees[tree].nodes[ROOT]["visits"])
+
+
+def begin(search: BatchedSearch, tree: int, game: Game, params: SearchParams, until: int) -> None:
     """Begin a search as `Search` begins its first one."""
     search.begin(tree, game, game.to_play)
-    search.start(tree, params, visits, FIRST_SEED, np.random.default_rng(params.seed))
+    search.start(tree, params, until, FIRST_SEED, np.random.default_rng(params.seed))
 
 
 @pytest.mark.parametrize("rules", [TROMP_TAYLOR, CHINESE, replace(TROMP_TAYLOR, ko=Ko.SITUATIONAL)], ids=lambda r: r.ko)
@@ -71,7 +73,7 @@ def test_every_tree_is_that_of_a_search_alone(rules: Rules) -> None:
         alone = Search(FakeEvaluator(), ONE_BY_ONE)
         alone.begin(game, game.to_play, game.legal_vertices())
         alone.run([], 60 + 20 * tree)
-        assert search.visits(tree) == 60 + 20 * tree
+        assert visits(search, tree) == 60 + 20 * tree
         assert figures(search.trees[tree]) == figures(alone.tree)
 
 
@@ -105,12 +107,12 @@ def test_the_subtree_of_moves_that_were_played_is_kept() -> None:
             vertex = int(tree.edge_vertex[ROOT, 0])
             game.play(game.to_play, vertex if game.is_legal(game.to_play, vertex) else game.legal_vertices()[0])
         moves = 1
-    before = search.visits(0)
+    before = visits(search, 0)
     search.begin(0, game, game.to_play)
-    assert 1 < search.visits(0) < before
+    assert 1 < visits(search, 0) < before
     search.forget(0)
     search.begin(0, game, game.to_play)
-    assert search.visits(0) == 0
+    assert visits(search, 0) == 0
 
 
 def test_noise_is_mixed_once_a_search() -> None:
@@ -138,7 +140,7 @@ def test_a_full_tree_makes_room_and_goes_on() -> None:
     search = BatchedSearch(FakeEvaluator(), game, 1, 40, most_moves=80)
     begin(search, 0, game, ONE_BY_ONE, 300)
     run(search, [0])
-    assert search.visits(0) == 300
+    assert visits(search, 0) == 300
     assert search.trees[0].counters[SIZE] <= 40
 
 
@@ -148,7 +150,7 @@ def test_several_leaves_a_tree_keep_the_number_of_visits() -> None:
     for tree in range(3):
         begin(search, tree, game, ONE_BY_ONE, 100 + tree)
     run(search, [0, 1, 2], leaves=4)
-    assert [search.visits(tree) for tree in range(3)] == [100, 101, 102]
+    assert [visits(search, tree) for tree in range(3)] == [100, 101, 102]
 
 
 def test_evaluations_are_the_leaves_that_were_expanded() -> None:
@@ -156,9 +158,9 @@ def test_evaluations_are_the_leaves_that_were_expanded() -> None:
     search = BatchedSearch(evaluator, game, 2, 400, most_moves=80)
     for tree in range(2):
         begin(search, tree, game, ONE_BY_ONE, 120)
-    run(search, [0, 1])
+    driver = run(search, [0, 1])
     expanded = sum(int((tree.nodes["stage"][: tree.counters[SIZE]] == 2).sum()) for tree in search.trees)
-    assert evaluator.positions == search.evaluations == expanded
+    assert evaluator.positions == driver.rows == expanded
 
 
 def test_positions_are_seen_under_random_symmetries_where_wanted() -> None:
@@ -166,14 +168,50 @@ def test_positions_are_seen_under_random_symmetries_where_wanted() -> None:
     search = BatchedSearch(evaluator, game, 2, 400, most_moves=80)
     for tree, turns in enumerate((True, False)):
         begin(search, tree, game, replace(ONE_BY_ONE, random_symmetries=turns), 60)
-    worker = search.new_worker(1)
     for tree in (0, 1):
         evaluator.symmetries.clear()
-        while not search.collect(worker, [tree]):
-            search.send(worker)
-            search.receive(worker)
+        run(search, [tree])
         seen = {each for batch in evaluator.symmetries for each in batch}
         assert seen == (set(range(8)) if tree == 0 else {0})
+
+
+def test_groups_whose_run_is_ended_go_on_with_the_same_trees() -> None:
+    def trees(rounds: int) -> tuple[list[Any], list[int]]:
+        """Search with two groups, `rounds` rounds in a run; return the trees, and their numbers as they ended."""
+        game, ended, left = Game(5), list[int](), 0
+        search = BatchedSearch(FakeEvaluator(), game, 4, 400, most_moves=80)
+        for tree in range(4):
+            begin(search, tree, game, ONE_BY_ONE, 40 + 10 * tree)
+        driver = BatchedDriver([Group(search, trees, ended.append) for trees in (range(0, 4, 2), range(1, 4, 2))])
+
+        def is_over() -> bool:
+            nonlocal left
+            left -= 1
+            return left < 0
+
+        while any(search.is_searching):
+            left = rounds
+            driver.run(is_over)
+            assert not any(tree.nodes["pending"].any() for tree in search.trees)
+        driver.close()
+        return [figures(tree) for tree in search.trees], ended
+
+    assert trees(7) == trees(1000)
+    assert trees(7)[1] == [0, 1, 2, 3]
+
+
+def test_an_error_where_a_search_ends_ends_the_run() -> None:
+    def fail(tree: int) -> None:
+        raise RuntimeError(f"tree {tree} ends")
+
+    game = Game(5)
+    search = BatchedSearch(FakeEvaluator(), game, 2, 400, most_moves=80)
+    for tree in range(2):
+        begin(search, tree, game, ONE_BY_ONE, 30 + 200 * tree)
+    driver = BatchedDriver([Group(search, [tree], fail) for tree in range(2)])
+    with pytest.raises(RuntimeError, match="tree 0 ends"):
+        driver.run(lambda: False)
+    driver.close()
 
 
 def test_a_failing_evaluator_is_heard_of() -> None:

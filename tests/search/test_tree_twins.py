@@ -8,7 +8,7 @@ import pytest
 
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
-from engine.search.advance import back_up_rows, collect_rows
+from engine.search.advance import CONTROL, EVALUATING, GO_ON, collect_rows, finish_batch
 from engine.search.backup import back_up, reopen, withdraw
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
@@ -156,7 +156,9 @@ def test_corrected_set_own_value_and_recompute(case: str) -> None:
         assert_same(tree, naive)
 
 
-def test_back_up_rows_and_tree_at() -> None:
+def test_finish_batch_is_back_up_rows_where_nothing_is_in_turn() -> None:
+    control = np.zeros(1, dtype=CONTROL)
+    control["workers"] = 1
     grown = growing(SearchParams(), rave=False, seed=5, count=3)
     arrays, answers = grown.worker.arrays, grown.worker.arrays.answers
     for turn in range(50):
@@ -168,7 +170,8 @@ def test_back_up_rows_and_tree_at() -> None:
         evaluate(grown, rows)
         naive, records, sums = copied(grown.trees), grown.records.copy(), grown.scratch.ownership_sum.copy()
         owners = arrays.owners[:rows].tolist()
-        back_up_rows(grown.trees, grown.scratch, grown.records, SCORE_TABLE, arrays)
+        grown.worker.state["state"] = EVALUATING
+        assert finish_batch(grown.trees, grown.scratch, grown.records, SCORE_TABLE, control, arrays, rows) == GO_ON
         naive_tree.back_up_rows(naive, arrays.batch, answers, records, sums, owners, SIDES)
         assert grown.worker.rows == 0
         assert np.array_equal(grown.records, records)

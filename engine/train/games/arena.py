@@ -7,6 +7,7 @@ stop the match. Each side has its own search trees, which it keeps from move to 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,12 +21,11 @@ from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.rules import parse_rules
 from engine.scoring import VOID, format_score
-from engine.search.batched_search import BatchedSearch
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
 from engine.search.move_choice import choose_vertex
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.policy_target import tempered
 from engine.search.tree import ROOT
-from engine.search.worker import Worker
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.vertex import from_policy_index
@@ -182,8 +182,12 @@ class _Arena:
         room = min(player.evaluator.attributes.max_batch for player in players)
         # At least two groups: one's moves are played while the other's leaves are evaluated.
         groups = min(count, max(_LEAST_CALLS, -(-count // room)))
-        self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._workers = [[search.new_worker(len(group)) for search in self._searches] for group in self._groups]
+        of_group = [range(first, count, groups) for first in range(groups)]
+        self._trees = [tree for trees in of_group for tree in trees]
+        sides = list(enumerate(self._searches))
+        self._driver = BatchedDriver(
+            [Group(search, trees, partial(self._move, side)) for trees in of_group for side, search in sides]
+        )
         self._playing: dict[int, _GameInProgress] = {}
         self._finished: list[GameResult] = []
 
@@ -198,33 +202,12 @@ class _Arena:
 
     def play(self) -> Iterator[GameResult]:
         """Play all games and yield each result."""
-        for group in self._groups:
-            for tree in group:
-                self._start_game(tree)
+        for tree in self._trees:
+            self._start_game(tree)
         while self._playing or self._finished:
-            for group, workers in zip(self._groups, self._workers, strict=True):
-                self._advance_group(group, workers)
-                while self._finished:
-                    yield self._finished.pop(0)
-
-    def _advance_group(self, group: list[int], workers: list[Worker]) -> None:
-        """Back up a group's evaluations, play the moves of finished searches, and send the next leaves."""
-        for search, worker in zip(self._searches, workers, strict=True):
-            search.receive(worker)
-        waiting: list[list[int]] = [[], []]
-        for tree in group:
-            if tree in self._playing:
-                waiting[self._playing[tree].side()].append(tree)
-        while any(waiting):
-            side = FIRST if waiting[FIRST] else SECOND
-            trees, waiting[side] = waiting[side], []
-            for tree in self._searches[side].collect(workers[side], trees):
-                self._move(tree, side)
-                if tree in self._playing:
-                    waiting[self._playing[tree].side()].append(tree)
-        for search, worker in zip(self._searches, workers, strict=True):
-            if worker.rows:
-                search.send(worker)
+            self._driver.run(lambda: bool(self._finished))
+            while self._finished:
+                yield self._finished.pop(0)
 
     def _start_game(self, tree: int) -> None:
         """Start the next game in a tree, if there is one."""
@@ -246,7 +229,7 @@ class _Arena:
         seed = int(current.generator.integers(_SEEDS))
         search.start(tree, player.search, player.visits, seed, current.generator)
 
-    def _move(self, tree: int, side: int) -> None:
+    def _move(self, side: int, tree: int) -> None:
         """Play the move of a finished search or resign; then start the next search or the next game."""
         current, settings = self._playing[tree], self._settings
         game, search = current.game, self._searches[side]
@@ -288,6 +271,5 @@ class _Arena:
         )
 
     def close(self) -> None:
-        """Stop the searches' threads when their current work is done."""
-        for search in self._searches:
-            search.close()
+        """Stop the searches' threads."""
+        self._driver.close()

@@ -22,8 +22,7 @@ from typing import Any, Protocol
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
 from engine.records.sgf_writer import write_game
-from engine.search.batched_search import BatchedSearch
-from engine.search.worker import Worker
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
 from engine.train.data.held_out import is_held_out
 from engine.train.data.samples import Samples, SampleWriter
 from engine.train.games.selfplay_game import Ending, Plan, SelfplayGame
@@ -205,9 +204,9 @@ class SelfplayRun:
 
     def stats(self) -> SelfplayStats:
         """Return the statistics so far."""
-        searches, counted = [pool.search for pool in self._pools.values()], self.counted
-        counted.evaluations = sum(search.evaluations for search in searches)
-        counted.busy_seconds = round(sum(search.busy.seconds for search in searches), 3)
+        pools, counted = self._pools.values(), self.counted
+        counted.evaluations = sum(pool.driver.rows for pool in pools)
+        counted.busy_seconds = round(sum(pool.search.busy_seconds for pool in pools), 3)
         counted.seconds = round(time.perf_counter() - self._start, 3)
         counted.samples = self.sink.samples
         return counted
@@ -246,8 +245,9 @@ class _GamePool:
         attributes = run.evaluator.attributes
         room = max(1, attributes.max_batch // settings.leaves)
         groups = min(count, max(settings.batches or attributes.concurrent, -(-count // room)))
-        self._groups = [list(range(first, count, groups)) for first in range(groups)]
-        self._workers = [self.search.new_worker(settings.leaves * len(group)) for group in self._groups]
+        self.driver = BatchedDriver(
+            [Group(self.search, range(first, count, groups), self._advance, settings.leaves) for first in range(groups)]
+        )
         self._games: dict[int, tuple[SelfplayGame, Plan]] = {}
         self._moves = 0
 
@@ -258,38 +258,25 @@ class _GamePool:
     def play(self, stop: Stop) -> None:
         """Play for a while, or until no game is left; no evaluation is in flight afterwards."""
         last = self._moves + self._settings.turns * self._settings.games_at_once
-        for group in self._groups:
-            for tree in group:
-                if tree not in self._games:
-                    self._search(tree, None)
-        try:
-            while self._games and self._moves < last and not stop.is_set():
-                for group, worker in zip(self._groups, self._workers, strict=True):
-                    self._advance_group(group, worker)
-                self._run.report_progress()
-        finally:
-            for worker in self._workers:
-                self.search.receive(worker)
+        for tree in range(self._settings.games_at_once):
+            if tree not in self._games:
+                self._search(tree, None)
 
-    def _advance_group(self, group: list[int], worker: Worker) -> None:
-        """Back up a group's evaluations, play the moves of finished searches, and send its next leaves."""
-        self.search.receive(worker)
-        waiting = [tree for tree in group if tree in self._games]
-        while waiting:
-            over = self.search.collect(worker, waiting, self._settings.leaves)
-            waiting = [tree for tree in over if self._advance(tree)]
-        if worker.rows:
-            self.search.send(worker)
+        def is_over() -> bool:
+            self._run.report_progress()
+            return self._moves >= last or stop.is_set()
 
-    def _advance(self, tree: int) -> bool:
-        """Play the move of a finished search; return whether another search has started in this tree."""
+        self.driver.run(is_over)
+
+    def _advance(self, tree: int) -> None:
+        """Play the move of a finished search, and start the next search in this tree, if a game is left."""
         game, plan = self._games[tree]
         self._moves += 1
         game.decide(plan, self.search.trees[tree], self.search.roots[tree])
-        return self._search(tree, game)
+        self._search(tree, game)
 
-    def _search(self, tree: int, game: SelfplayGame | None) -> bool:
-        """Start the next search of `game`, or of the next game if it is over; return False if no game is left."""
+    def _search(self, tree: int, game: SelfplayGame | None) -> None:
+        """Start the next search of `game`, or of the next game if it is over, as long as games are left."""
         plan = None if game is None else game.plan()
         while game is None or plan is None:
             if game is not None:
@@ -297,14 +284,13 @@ class _GamePool:
                 self._run.finish(game, self._writer)
             game = self._next_game()
             if game is None:
-                return False
+                return
             plan = game.plan()
         self._games[tree] = (game, plan)
         if not self._settings.reuses_trees:
             self.search.forget(tree)
         self.search.begin(tree, game.game, game.game.to_play, avoid=game.avoid())
         self.search.start(tree, plan.params, plan.visits, plan.seed, game.generator)
-        return True
 
     def _next_game(self) -> SelfplayGame | None:
         """Return the next game of this board and rules, None if there is none."""
@@ -318,4 +304,4 @@ class _GamePool:
 
     def close(self) -> None:
         """Stop the search's threads."""
-        self.search.close()
+        self.driver.close()
