@@ -143,6 +143,7 @@ def test_a_file_that_is_not_there_is_one_line() -> None:
 
 def test_a_key_has_an_effect_or_a_reason_and_never_both() -> None:
     assert NO_EFFECT.keys().isdisjoint(PARAMS)
+    assert len(set(MUTABLE)) == 109
     assert [name for name in MUTABLE if name not in PARAMS and why_no_effect(name) is None] == []
 
 
