@@ -15,6 +15,7 @@ from tests.native_fakes import needs_closures
 pytest.importorskip("openvino", reason="openvino is not installed")
 
 import engine.evaluators.openvino_backend as backend_module
+from engine.evaluators import memory
 from engine.evaluators.openvino_backend import OpenVinoBackend
 
 pytestmark = needs_closures
@@ -64,7 +65,7 @@ def test_a_program_fails_where_the_network_cannot_be_compiled(monkeypatch: pytes
 
 
 def test_boards_that_a_program_waits_for_are_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "WEIGHTS_MEMORY", 0)
+    monkeypatch.setattr(memory, "OTHER_BOARDS", 0)
     evaluator = openvino_evaluator()
     programs = []
     for width, height in ((5, 5), (9, 7), (6, 5)):

@@ -185,7 +185,7 @@ def test_a_damaged_file_is_written_anew(damage: str, folder: Path, caplog: pytes
     file.write_bytes(damaged)
     with caplog.at_level(logging.WARNING):
         measure()
-    assert f"{file} cannot be read" in caplog.text
+    assert f"{file} is damaged" in caplog.text
     assert file.read_bytes() == whole
 
 

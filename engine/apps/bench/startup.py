@@ -42,7 +42,7 @@ def _ask(process: "subprocess.Popen[str]", command: str) -> None:
     process.stdin.flush()
     answer = process.stdout.readline()
     if not answer.startswith("="):
-        raise GoError(f"{process.args!r} answered {answer!r} to {command}")
+        raise GoError(f"{process.args!r} answered {answer.strip()!r} to {command}")
     process.stdout.readline()
 
 
