@@ -125,7 +125,7 @@ def standings(records: Sequence[GameRecord], labels: Sequence[str]) -> dict[str,
 
 
 def _with_label(label: str, name: str) -> str:
-    """Return a name that another player has too, such that readers can tell them apart."""
+    """Return the name of a player whose opponent has the same name, with the label in front."""
     return f"{label}: {name}"
 
 

@@ -36,8 +36,8 @@ def setup(ctx: click.Context, controller: str, options: tuple[str, ...]) -> None
 
 def _require_networks(options: tuple[str, ...]) -> None:
     """Raise WeightsError or OSError if a network in the options cannot be loaded: a GUI would hide the message."""
-    for name, value in _files_in(options):
-        if name in _NETWORKS:
+    for option, _, value in _words(options):
+        if option in _NETWORKS:
             from engine.evaluators.finding import find_network
             from weights.registry import load
             from weights.shipped import network_named
@@ -47,28 +47,24 @@ def _require_networks(options: tuple[str, ...]) -> None:
                 load(find_network(path))
 
 
-def _files_in(options: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield each option that names a file with its value, as `--net FILE` or as `--net=FILE`."""
-    for before, word in zip(("", *options), options, strict=False):
-        name, equals, value = word.partition("=")
-        if before in _FILE_OPTIONS:
-            yield before, word
-        elif equals and name in _FILE_OPTIONS:
-            yield name, value
-
-
 def _with_full_paths(options: tuple[str, ...]) -> list[str]:
     """Replace relative paths of existing files in the options by absolute ones."""
-    found = []
+    return [start + (_full_path(value) if option else value) for option, start, value in _words(options)]
+
+
+def _words(options: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Yield each word as (option, start, value); start + value is the word.
+
+    option: the option of a file whose value it is, as `--net FILE` or `--net=FILE`; "" for every other word.
+    """
     for before, word in zip(("", *options), options, strict=False):
         name, equals, value = word.partition("=")
         if before in _FILE_OPTIONS:
-            found.append(_full_path(word))
+            yield before, "", word
         elif equals and name in _FILE_OPTIONS:
-            found.append(f"{name}={_full_path(value)}")
+            yield name, name + equals, value
         else:
-            found.append(word)
-    return found
+            yield "", "", word
 
 
 def _full_path(word: str) -> str:

@@ -141,7 +141,7 @@ _BINARY_MUTATIONS = (_change, _flip, _flip, _flip, _remove, _truncate, _double, 
 
 
 def all_cases(name: str, seed: int, replayed: int, first: int) -> Iterator[tuple[str, bytes]]:
-    """Yield the corpus by file name, without so many that were replayed, then cases by number, without end."""
+    """Yield the corpus by file name, less the cases already replayed, then cases by number, without end."""
     yield from islice(corpus(name).items(), replayed, None)
     for number in count(first):
         yield str(number), case(name, seed, number)

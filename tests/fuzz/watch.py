@@ -78,7 +78,7 @@ class _Child:
 
 
 class Watch:
-    """Runs the cases of one target until a deadline, or so many of them."""
+    """Runs the cases of one target, up to a deadline or to a number of cases."""
 
     def __init__(self, name: str, seed: int, first: int = 0, stuck_seconds: float = _STUCK_SECONDS) -> None:
         self.outcome = Outcome(name, seed, first)

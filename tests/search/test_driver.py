@@ -24,7 +24,7 @@ _SLOW = 20_000_000
 
 
 class AtVisits:
-    """Ends a search at so many visits or a little later; without that it could only be ended by time."""
+    """Ends a search at a number of visits or a little later; otherwise only time could end it."""
 
     def __init__(self, visits: int) -> None:
         self.visits = visits

@@ -72,7 +72,7 @@ def _word(generator: random.Random, command: str) -> str:
 
 
 def allowed(data: bytes, most: int = 3 * LINES) -> bytes:
-    """Return at most so many lines, without `quit`, and without those that write files or ask for long thinking."""
+    """Return at most `most` lines, without `quit` and without those that write files or ask for long thinking."""
     return b"".join(line + b"\n" for line in data.split(b"\n")[:most] if _is_allowed(decode(line)))
 
 

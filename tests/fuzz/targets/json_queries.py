@@ -186,7 +186,7 @@ def _evaluator() -> "RolloutEvaluator":
 
 
 def allowed(data: bytes, most: int = 3 * LINES) -> bytes:
-    """Return the lines that ask for no long search, at most so many: mutations may double all of them, many times."""
+    """Return at most `most` lines that ask for no long search: mutations may double all of them, many times."""
     return b"".join(line + b"\n" for line in data.split(b"\n")[:most] if _is_allowed(line))
 
 
