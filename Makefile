@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench bench-quality ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ perft: $(VENV)/installed-dev ## count legal positions, compare random games with
 
 bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
 	@$(BIN)/keima bench $(ARGS)
+
+bench-quality: $(INSTALLED) ## judge the search's moves by deep searches, for hours (ARGS="--size 9 --visits 200 --compare batch_size=8")
+	@$(BIN)/keima bench --quality --out build/quality $(ARGS)
 
 ablation: $(VENV)/installed-dev ## play the search against itself without each of its parts: ARGS='--net FILE --games 200'
 	@$(BIN)/python -m tests.ablation $(ARGS)

@@ -226,6 +226,12 @@ class SearchParams:
         True, "Search only one of several root moves that mirror each other.", katago="rootSymmetryPruning"
     )
     batch_size: int = number(0, "Leaves in a batch; 0 chooses by visits and measured speed.", 0, 65536)
+    visits_in_flight: int = number(
+        0,
+        "Positions under evaluation at the same time in a search that visits limit; 0 weighs speed against strength.",
+        0,
+        65536,
+    )
     max_memory_mib: int = number(512, "Memory limit of the search tree.", 1, 1 << 30, unit="MiB")
     stops_early: bool = truth(True, "End a move of fixed time early once no other move can overtake the best.")
     allow_resignation: bool = truth(True, "Allow the engine to resign.", katago="allowResignation")

@@ -33,7 +33,7 @@ from engine.search.root import (
     without_past,
 )
 from engine.search.stoppers import SearchStats, Stopper
-from engine.search.throughput import Load, Throughput
+from engine.search.throughput import LARGEST_BATCH, Load, load_of_visits
 from engine.search.tree import (
     EXPANDED,
     NEW,
@@ -54,7 +54,6 @@ from engine.symmetry import applicable
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
-_LARGEST_BATCH = 64
 _DOUBT = 3.0
 """Points by which a score must differ from the evaluator's expectation to be doubted: in settled positions the score is
 exact, and the evaluator is not."""
@@ -165,7 +164,7 @@ class Search:
         node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership)
         capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
         self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership)
-        capacity = min(attributes.max_batch, max(_LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
+        capacity = min(attributes.max_batch, max(LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
         count = worker_count(self._evaluator)
         self.workers = [Worker(capacity, game, has_details=has_details, number=number) for number in range(count)]
         self._scratch = new_scratch(game.board, self.workers[0].evaluation.first_play.shape[1])
@@ -242,16 +241,9 @@ class Search:
     def _load_of(self, max_visits: int | None, *, is_in_turn: bool) -> Callable[[], Load]:
         """Return a function that chooses workers and rows: fixed for a repeatable search, else by measured speed."""
         driver, workers, attributes = self.driver, len(self.workers), self._evaluator.attributes
-        if self.params.batch_size > 0:
-            fixed: Load | None = Load(workers, self.params.batch_size)
-        elif attributes.has_first_play:
-            # Playouts are so cheap and so noisy that choosing many positions at once loses nothing.
-            fixed = Load(workers, attributes.preferred_batch)
-        elif max_visits is not None:
-            # Without measurements, so that a search with a seed is the same every time.
-            fixed = Throughput(attributes, most=_LARGEST_BATCH).load(max_visits, timed=False)
-        else:
-            fixed = None
+        # Without measurements, so that a search with a seed is the same every time.
+        is_fixed = max_visits is not None or self.params.batch_size > 0 or attributes.has_first_play
+        fixed = load_of_visits(attributes, self.params, max_visits or 1) if is_fixed else None
 
         def load() -> Load:
             found = fixed or driver.throughput.load(self._visits())

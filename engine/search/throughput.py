@@ -21,11 +21,14 @@ from statistics import median
 from typing import NamedTuple
 
 from engine.evaluation.evaluator import Attributes
+from engine.search.params import SearchParams
 
 ELO_PER_DOUBLING = 250.0
 """Value of a doubled speed for a search that is limited by time."""
 ELO_PER_DOUBLING_OF_FIXED_VISITS = 50.0
 """The same for a search that is limited by visits: speed adds no strength, but the answer comes earlier."""
+LARGEST_BATCH = 64
+"""Positions in the largest batch that a search chooses by itself."""
 LONGEST_CALL = 0.05
 """Seconds; a stopped search should not have to wait longer for the calls in flight."""
 _COST_OF_LONGER = 80.0
@@ -49,6 +52,21 @@ class Load(NamedTuple):
 
     calls: int
     batch: int
+
+
+def load_of_visits(attributes: Attributes, params: SearchParams, visits: int) -> Load:
+    """Return the load of a search that ends after `visits` visits. It is independent of measured speeds."""
+    workers = attributes.threads or attributes.concurrent
+    if params.batch_size > 0:
+        return Load(workers, params.batch_size)
+    if attributes.has_first_play:
+        # Playouts are so cheap and so noisy that choosing many positions at once loses nothing.
+        return Load(workers, attributes.preferred_batch)
+    if params.visits_in_flight > 0:
+        wanted = params.visits_in_flight
+        calls = max(each for each in range(1, workers + 1) if wanted % each == 0)
+        return Load(calls, wanted // calls)
+    return Throughput(attributes, most=LARGEST_BATCH).load(visits, timed=False)
 
 
 class Throughput:

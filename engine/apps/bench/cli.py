@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from engine.settings.command import Command
+from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
-from engine.settings.searching import refuse_unused
+from engine.settings.searching import read_settings, refuse_unused
 from engine.support.command_line import joined, startable
 from engine.support.installation import this_program
 from engine.support.stopping import interrupting
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from engine.evaluation.evaluator import Evaluator
 
 
+_QUALITY = ("positions", "visits", "move_seconds", "compared", "reference_visits", "records", "out", "settings")
+"""Options that need --quality."""
 _EVALUATING = ("net", "backend", "precision", "profile", "threads", "katago")
 """Options that decide what is measured; the others decide how and are passed to `cli_bench`."""
 
@@ -33,14 +36,26 @@ def well_quoted(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-@click.command(cls=Command)
-@options_of("bench", katago=well_quoted)
-def bench(**options: Any) -> None:
+@click.command(cls=Command, keys=search_keys)
+@options_of("bench", katago=well_quoted, settings=read_settings)
+@click.pass_context
+def bench(ctx: click.Context, /, **options: Any) -> None:
     """Measure start-up, playouts, evaluations and visits.
 
     The network is measured in every backend and precision that runs at full speed on this machine, or only in those of
     --backend and --precision.
+
+    With --quality, moves are judged instead. A deep search of the same network values every move that the search
+    chooses in positions from game records. The mean loss is printed, with the paired difference of the settings of
+    --compare.
     """
+    if options.pop("quality"):
+        sys.exit(_quality(options))
+    given = [name for name in _QUALITY if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: only with --quality")
+    for name in _QUALITY:
+        del options[name]
     from engine.apps.bench.effort import NO_PRECISION
     from engine.apps.bench.measure import cli_bench
     from engine.evaluators.factory import Computing, open_network, open_rollouts
@@ -78,3 +93,42 @@ def bench(**options: Any) -> None:
             rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
         program = this_program()
         sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))
+
+
+def _quality(options: dict[str, Any]) -> int:
+    """Run `keima bench --quality` and return the exit status."""
+    from engine.apps.quality.run import cli_quality
+    from engine.apps.quality.settings import DEFAULT_SECONDS, DEFAULT_SIZES, DEFAULT_VISITS, QualitySettings
+    from engine.evaluators.factory import Computing, open_network, open_rollouts
+
+    refuse_unused(options)
+    file, katago, digest = network_named(options["net"]), options["katago"], "rollouts"
+    if katago and file is None:
+        raise click.UsageError("--katago needs the --net that both evaluate")
+    if file is not None:
+        import hashlib
+
+        from engine.evaluators.finding import find_network
+
+        path = find_network(file)
+        digest = f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
+        katago = katago and f"{katago} {joined(['-model', str(path)])}"
+    has_limit = options["visits"] or options["move_seconds"]
+    asked = QualitySettings(
+        network=digest,
+        sizes=options["sizes"] or DEFAULT_SIZES,
+        visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
+        seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,
+        base=options["settings"],
+        katago=katago,
+        **{name: options[name] for name in ("positions", "compared", "reference_visits", "records", "out")},
+    )
+
+    def open_evaluator() -> "Evaluator":
+        computing = Computing.of(options)
+        if file is None:
+            return open_rollouts(computing.threads)
+        return open_network(file, computing, options["profile"]).evaluator
+
+    with interrupting():
+        return cli_quality(asked, open_evaluator, as_json=options["as_json"])

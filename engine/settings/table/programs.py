@@ -5,6 +5,7 @@ from engine.settings.table.kinds import (
     choice,
     counts,
     flag,
+    input_path,
     integer,
     output_file,
     output_folder,
@@ -153,6 +154,71 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             many=True,
             reason="Speed depends on the board size, so several are measured.",
         ),
+        flag(
+            "quality",
+            "Measure the quality of the search's moves instead of its speed: what they lose by a deep search of the "
+            "same network.",
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("bench",),
+        integer(
+            "positions",
+            "With --quality: number of positions, on all boards (9, 13 and 19) together.",
+            1000,
+            least=1,
+            unit="positions",
+        ),
+        counts(
+            "visits",
+            "With --quality: limits of the searches, in visits.",
+            unit="visits",
+            default_text="50,200,800,3200, or none with --move-time",
+            reason="A speed is measured without a limit; the quality of moves at several.",
+        ),
+        real(
+            "move_seconds",
+            "With --quality: limit of the searches, in seconds; may be repeated.",
+            (),
+            least=0,
+            above=True,
+            unit="seconds",
+            flags=("--move-time",),
+            many=True,
+            default_text="0.1, 0.5 and 2, or none with --visits",
+            reason="The quality of moves is measured at several times.",
+        ),
+        text(
+            "compared",
+            "With --quality: search parameters to compare with those of --set in the same positions, such as "
+            "batch_size=8,c_puct=1.1; may be repeated.",
+            (),
+            flags=("--compare",),
+            metavar="KEY=VALUE,..",
+            many=True,
+        ),
+        integer(
+            "reference_visits",
+            "With --quality: visits of the deep searches that judge moves.",
+            10_000,
+            least=1,
+            unit="visits",
+        ),
+        input_path(
+            "records",
+            "With --quality: game records to take positions from; may be repeated.",
+            (),
+            metavar="PATH",
+            many=True,
+            default_text="three collections in $KEIMA_SHARED/games",
+            reason="Positions are measured, not learned.",
+        ),
+        output_folder(
+            "out",
+            "With --quality: directory that keeps the values of judged moves for later runs; a stopped run continues.",
+            reason="Nothing else that is measured is kept.",
+        ),
     ),
     *under(
         Heading.TIME,
@@ -195,7 +261,8 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         text(
             "katago",
             "Also measure KataGo, in turns, on the same --net: 'katago benchmark -config gtp.cfg'. Options for "
-            "positions, visits and threads (one or two per core, whichever is faster) are added.",
+            "positions, visits and threads (one or two per core, whichever is faster) are added. With --quality: "
+            "'katago gtp -config gtp.cfg'.",
             "",
             metavar="COMMAND",
         ),

@@ -24,6 +24,7 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
             "Game records: SGF, directory, archive (.zip, .tar.*), or .sgfl(.bz2) with one SGF a line. Held-out games "
             "are skipped.",
             many=True,
+            reason="Training has no records of its own to fall back on, as `keima bench --quality` does.",
         ),
     ),
     *under(

@@ -1,0 +1,67 @@
+"""Searches positions side by side, one tree for each, so that their leaves fill the evaluator's batches."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from engine.evaluation.evaluator import Evaluator
+from engine.game import Game
+from engine.players.moves import safe_vertices
+from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
+from engine.search.params import SearchParams
+from engine.search.position import Root
+from engine.search.tree import Tree, bytes_per_node
+
+OnEnd = Callable[[int, Tree, Root], None]
+"""Called with the place of a game and its searched tree."""
+_ROWS = 32
+"""Leaves of a batch: more gain nothing on a CPU."""
+_LEAST_GROUPS = 2
+_SPARE_NODES = 64
+_MEMORY_MIB = 1024
+
+
+def search_all(
+    evaluator: Evaluator,
+    games: Sequence[Game],
+    params: SearchParams,
+    visits: int,
+    on_end: OnEnd,
+    *,
+    leaves: int = 1,
+    seed: int = 1,
+) -> None:
+    """Search games of one board size and one set of rules, `visits` visits each, and call `on_end` after each.
+
+    leaves: positions of a tree in flight at the same time; with 1, each search is sequential. seed: of the symmetries
+    under which positions are evaluated. A tree is the same in every run, whatever the machine does.
+    """
+    if not games:
+        return
+    attributes, area = evaluator.attributes, games[0].width * games[0].height
+    groups = max(_LEAST_GROUPS, attributes.concurrent)
+    nodes, rave = visits + leaves + _SPARE_NODES, params.rave_bias > 0 and attributes.has_first_play
+    room = (_MEMORY_MIB << 20) // (nodes * bytes_per_node(area, rave=rave, ownership=False))
+    in_batch = max(1, min(attributes.max_batch, _ROWS) // leaves)
+    count = max(groups, min(groups * in_batch, len(games), room))
+    most_moves = max(game.move_number for game in games) + 1
+    search = BatchedSearch(evaluator, games[0], count, nodes, most_moves=most_moves, with_rave=rave, seed=seed)
+    places = dict[int, int]()
+    waiting = iter(range(len(games)))
+
+    def start(tree: int) -> None:
+        place = next(waiting, None)
+        if place is not None:
+            game, places[tree] = games[place], place
+            search.forget(tree)
+            search.begin(tree, game, game.to_play, safe_vertices(game, game.to_play))
+            search.start(tree, params, visits, seed)
+
+    def end(tree: int) -> None:
+        on_end(places[tree], search.trees[tree], search.roots[tree])
+        start(tree)
+
+    trees = [range(first, count, groups) for first in range(groups)]
+    with closing(BatchedDriver([Group(search, each, end, leaves) for each in trees])) as driver:
+        for tree in range(count):
+            start(tree)
+        driver.run(lambda: False)
