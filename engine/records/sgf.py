@@ -1,7 +1,7 @@
 """Reads the main line of an SGF file, and its variations, as data.
 
-Owns the meaning of the properties of a Go record; sgfmill parses the grammar. Does not read markup or further games of
-a collection, and does not check moves: `Record.game` does so by playing them.
+Owns the meaning of the properties of a Go record; sgfmill parses the grammar. Does not read further games of a
+collection, and does not check moves: `Record.game` does so by playing them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +14,7 @@ from sgfmill import sgf_grammar
 from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
+from engine.records.markup import Markup, MarkupReader
 from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
 from engine.rules import MOST_KOMI, TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
@@ -51,8 +52,8 @@ class Record:
     """The main line of one game record.
 
     name: used in messages, usually the file name. komi, handicap, rules: None if the record has no value that can be
-    understood. about: date, event, ranks and so on, by SGF property. comments: by the number of moves before the
-    position that they are about. warnings: values that were ignored or read differently from their literal meaning.
+    understood. about: date, event, ranks and so on, by SGF property. comments, markup: by the number of moves before
+    the position that they are about. warnings: values that were ignored or read differently from their literal meaning.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Record:
     white: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     comments: Mapping[int, str] = field(default_factory=dict)
+    markup: Mapping[int, Markup] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
@@ -152,7 +154,8 @@ def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
 def load_variations(data: bytes, main: Record, most: int) -> list[Record]:
     """Return up to `most` lines of play of the first game besides its main line, in the order of the file.
 
-    main: the record that `load_sgf` made of the same bytes; a variation differs from it in moves, setups and comments.
+    main: the record that `load_sgf` made of the same bytes; a variation differs from it in moves, setups, comments and
+    markup.
     A line with a value that cannot be read is left out, and all are left out where the tree is not valid SGF. Takes
     time linear in the size of the file, apart from the copies of shared moves.
     """
@@ -174,7 +177,16 @@ def load_variations(data: bytes, main: Record, most: int) -> list[Record]:
         if tree.children:
             waiting += [(child, reader.mark()) for child in reversed(tree.children)]
         elif not is_main:
-            found.append(replace(main, moves=reader.moves, setups=reader.setups, comments=reader.comments, result=""))
+            found.append(
+                replace(
+                    main,
+                    moves=reader.moves,
+                    setups=reader.setups,
+                    comments=reader.comments,
+                    markup=reader.markup,
+                    result="",
+                )
+            )
         is_main &= bool(tree.children)
     return found
 
@@ -188,7 +200,9 @@ class _Reader:
         self._moves: list[Move] = []
         self._setups: list[Setup] = []
         self._comments: list[tuple[int, str]] = []
+        self._markup: list[tuple[int, Markup]] = []
         self._width, self._height = size
+        self._markup_reader = MarkupReader(*size)
         self._stones = 0
 
     def read(self, nodes: list[dict[str, list[bytes]]]) -> Record:
@@ -198,6 +212,7 @@ class _Reader:
         if game != "1":
             raise BadSgf(f"{self._name}: root: GM[{_short(game)}]: not a game of Go")
         self._read_size(_text(root, "SZ"))
+        self._markup_reader = MarkupReader(self._width, self._height)
         for node in nodes:
             self.read_node(node)
         info: dict[str, list[bytes]] = {}
@@ -219,6 +234,7 @@ class _Reader:
             white=_text(info, "PW"),
             about={key: text for key in _ABOUT if (text := _text(info, key))},
             comments=self.comments,
+            markup=self.markup,
             warnings=tuple(self._warnings),
         )
 
@@ -243,23 +259,33 @@ class _Reader:
             texts.setdefault(number, []).append(text)
         return {number: "\n".join(filter(None, each)) for number, each in texts.items()}
 
-    def mark(self) -> tuple[int, int, int, int]:
-        """Return what `return_to` needs to forget the nodes read after this call."""
-        return len(self._moves), len(self._setups), len(self._comments), self._stones
+    @property
+    def markup(self) -> dict[int, Markup]:
+        """The markup of the nodes read so far, by the number of moves before."""
+        by_number: dict[int, Markup] = {}
+        for number, markup in self._markup:
+            by_number[number] = by_number[number].joined(markup) if number in by_number else markup
+        return by_number
 
-    def return_to(self, mark: tuple[int, int, int, int]) -> None:
+    def mark(self) -> tuple[int, int, int, int, int]:
+        """Return what `return_to` needs to forget the nodes read after this call."""
+        return len(self._moves), len(self._setups), len(self._comments), len(self._markup), self._stones
+
+    def return_to(self, mark: tuple[int, int, int, int, int]) -> None:
         """Forget the nodes read since a mark was taken: a variation begins there."""
-        moves, setups, comments, self._stones = mark
-        del self._moves[moves:], self._setups[setups:], self._comments[comments:]
+        moves, setups, comments, markup, self._stones = mark
+        del self._moves[moves:], self._setups[setups:], self._comments[comments:], self._markup[markup:]
 
     def read_node(self, node: dict[str, list[bytes]]) -> None:
-        """Read setup stones, moves and the comment of one node."""
+        """Read setup stones, moves, markup and the comment of one node."""
         self._read_setup(node)
         for key in node:
             if key in _MOVE_COLORS:
                 self._read_move(key, node[key])
         if "C" in node:
             self._comments.append((len(self._moves), _decode(node["C"][0], sgf_grammar.text_value).strip()))
+        if markup := self._markup_reader.read(node):
+            self._markup.append((len(self._moves), markup))
 
     def _read_size(self, text: str) -> None:
         sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]

@@ -1,4 +1,4 @@
-"""Writes a game as SGF text, with comments and variations."""
+"""Writes a game as SGF text, with comments, markup and variations."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from sgfmill import sgf_grammar
 from engine import __version__
 from engine.color import WHITE, color_letter
 from engine.game import Game, Move
+from engine.records.markup import Markup, markup_properties
 from engine.rules import Rules, preset_name
 from engine.vertex import format_sgf
 
@@ -21,10 +22,11 @@ _SGF_NAMES = {
 
 
 class Variation(NamedTuple):
-    """Another line of a game: all its moves from the start, and comments by move number, from 1."""
+    """Another line of a game: all its moves from the start, comments and markup by move number, from 1."""
 
     moves: Sequence[Move]
     comments: Mapping[int, str]
+    markup: Mapping[int, Markup] = {}
 
 
 # More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.
@@ -42,11 +44,13 @@ def write_game(
     round_name: str = "",
     about: Mapping[str, str] | None = None,
     move_comments: Mapping[int, str] | None = None,
+    markup: Mapping[int, Markup] | None = None,
     variations: Sequence[Variation] = (),
 ) -> str:
     """Return a game as FF[4] SGF text; write it to a file as UTF-8.
 
-    main_time: seconds. about: as in `Record`. move_comments: by move number, from 1. The game itself is the main line.
+    main_time: seconds. about, markup: as in `Record`. move_comments: by move number, from 1. The game itself is the
+    main line.
     """
     root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
     texts = {
@@ -77,46 +81,51 @@ def write_game(
     if game.setup_black or game.setup_white or first == WHITE:
         # Without PL, readers assume that Black moves first, or White after a handicap.
         root["PL"] = [color_letter(first).encode()]
+    root |= markup_properties((markup or {}).get(0, Markup()), game.width)
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [root]
-    _grow(tree, [Variation(game.moves, move_comments or {}), *variations], 0, game.width)
+    _grow(tree, [Variation(game.moves, move_comments or {}, markup or {}), *variations], game.width)
     text: bytes = sgf_grammar.serialise_game_tree(tree)
     return text.decode("utf-8")
 
 
-def _grow(tree: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], shared: int, width: int) -> None:
-    """Append the moves after the first `shared` ones, which all lines have in common; the first line is the main one.
+def _grow(root: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], width: int) -> None:
+    """Append the moves of all lines to the root; the first line is the main one.
 
     Where the first line ends and others continue, it becomes an empty node, so that it stays the main line.
     """
-    while True:
-        # Lines with the same next move share its node.
-        ways: dict[Move, list[Variation]] = {}
-        for line in lines:
-            if len(line.moves) > shared:
-                ways.setdefault(line.moves[shared], []).append(line)
-        has_ended = len(lines[0].moves) == shared and bool(ways)
-        shared += 1
-        if len(ways) != 1 or has_ended:
-            break
-        [(move, lines)] = ways.items()
-        tree.sequence.append(_node(move, lines, shared, width))
-    if has_ended:
-        end = sgf_grammar.Coarse_game_tree()
-        end.sequence = [{}]
-        tree.children.append(end)
-    for move, following in ways.items():
-        branch = sgf_grammar.Coarse_game_tree()
-        branch.sequence = [_node(move, following, shared, width)]
-        tree.children.append(branch)
-        _grow(branch, following, shared, width)
+    waiting = [(root, lines, 0)]
+    while waiting:
+        tree, lines, shared = waiting.pop()
+        while True:
+            # Lines with the same next move share its node.
+            ways: dict[Move, list[Variation]] = {}
+            for line in lines:
+                if len(line.moves) > shared:
+                    ways.setdefault(line.moves[shared], []).append(line)
+            has_ended = len(lines[0].moves) == shared and bool(ways)
+            shared += 1
+            if len(ways) != 1 or has_ended:
+                break
+            [(move, lines)] = ways.items()
+            tree.sequence.append(_node(move, lines, shared, width))
+        if has_ended:
+            end = sgf_grammar.Coarse_game_tree()
+            end.sequence = [{}]
+            tree.children.append(end)
+        for move, following in ways.items():
+            branch = sgf_grammar.Coarse_game_tree()
+            branch.sequence = [_node(move, following, shared, width)]
+            tree.children.append(branch)
+            waiting.append((branch, following, shared))
 
 
 def _node(move: Move, lines: Sequence[Variation], number: int, width: int) -> dict[str, list[bytes]]:
-    """Return the properties of a move, with the comment of the first line that has one."""
+    """Return the properties of a move, with the comment and the markup of the first line that has one."""
     node = {color_letter(move.color): [format_sgf(move.vertex, width).encode()]}
     comment = next((line.comments[number] for line in lines if line.comments.get(number)), None)
-    return node | ({"C": [_encode(comment)]} if comment else {})
+    markup = next((line.markup[number] for line in lines if line.markup.get(number)), Markup())
+    return node | ({"C": [_encode(comment)]} if comment else {}) | markup_properties(markup, width)
 
 
 def format_ru(rules: Rules) -> str:

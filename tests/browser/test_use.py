@@ -57,7 +57,7 @@ def test_rows_of_the_tables_are_chosen_from_the_keyboard(opened: Any, served: Se
     analyze(served, Candidate(vertex("G6"), 900, 0.9, 12.0, (vertex("G6"),)))
     opened.focus("#candidates tbody tr")
     opened.keyboard.press("Enter")
-    see(opened, "#variation", "Move 5: Black G6")
+    see(opened, "#line", "Line 2 of 2, from move 5: Black G6")
 
 
 def test_a_move_is_confirmed_by_a_second_tap_where_that_is_asked_for(opened: Any, served: Served) -> None:

@@ -15,7 +15,7 @@ _MOST_VARIATIONS = 1000
 
 
 def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove]) -> str:
-    """Return the SGF text of a game with its mistakes; comments and variations of the record are kept.
+    """Return the SGF text of a game with its mistakes; the record's comments, markup and variations are kept.
 
     Where stones are set up between moves, the text begins at the last such place, because SGF properties of setup
     cannot be written after moves.
@@ -24,6 +24,7 @@ def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove]) -> str:
     end = record.game(rules=game.rules, komi=game.komi)
     before = len(record.moves) - len(end.moves)
     comments = {number - before: text for number, text in record.comments.items() if number >= before}
+    markup = {number - before: each for number, each in record.markup.items() if number >= before}
     variations = []
     for mistake in mistakes:
         number = mistake.number - before
@@ -35,7 +36,9 @@ def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove]) -> str:
             variations.append(Variation([*end.moves[: number - 1], *line], {number: _better(mistake, end)}))
     if before == 0:
         originals = load_variations(game.data, record, _MOST_VARIATIONS)
-        variations += [Variation(each.moves, each.comments) for each in originals if each.setups == record.setups]
+        variations += [
+            Variation(each.moves, each.comments, each.markup) for each in originals if each.setups == record.setups
+        ]
     return write_game(
         end,
         result=record.result,
@@ -44,6 +47,7 @@ def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove]) -> str:
         comment=comments.pop(0, ""),
         about=record.about,
         move_comments=comments,
+        markup=markup,
         variations=variations,
     )
 

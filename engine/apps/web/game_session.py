@@ -1,10 +1,9 @@
-"""A game session: the game with its variations, who plays which color, and the engine's next task.
+"""A game session: the open game, the pages that show it, and the engine's next task.
 
 Pages send commands from many threads and wait for changes; one engine worker takes the tasks and reports their results.
 Knows neither HTTP nor GTP.
 """
 
-import dataclasses
 import secrets
 import threading
 from collections.abc import Callable
@@ -12,18 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.apps.web.counting import toggled
-from engine.apps.web.line import Line
-from engine.apps.web.records import GameFile, read_variations, write_variations
-from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
-from engine.apps.web.snapshot import Count, Kind, Shown, Snapshot, Switches, Task, estimated
+from engine.apps.web.game_state import COMMANDS, GameState
+from engine.apps.web.settings import GameSettings, PlayerKind
+from engine.apps.web.snapshot import Count, Kind, Snapshot, Task, estimated
 from engine.color import color_letter, opponent
 from engine.errors import GoError
-from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
-from engine.rules import parse_rules
 from engine.settings.levels import FULL_LEVEL
-from engine.vertex import parse_vertex
 
 
 class GameSession:
@@ -34,33 +28,12 @@ class GameSession:
         # One lock, two conditions: pages wait for a new version, the worker for a task.
         lock = threading.RLock()
         self._changed, self._has_work = threading.Condition(lock), threading.Condition(lock)
-        self._folder = folder
+        self._state = GameState(settings, folder)
         self._interrupt: Callable[[], None] = lambda: None
-        self._engine, self._has_levels = "engine", False
-        self._switches = Switches()
-        self._version = self._ticket = self._pages = 0
+        self._current: Task | None = None
+        self._version = self._pages = 0
         self._is_closed = False
         self._name = secrets.token_hex(8)
-        # Those of a record that names none: the user chose them for this server.
-        self._default_rules = parse_rules(settings.rules)
-        self._begin(settings, [Line(settings.new_game())])
-
-    def _begin(self, settings: GameSettings, variations: list[Line], notice: str = "") -> None:
-        """Start with a game and its variations. The caller holds the lock, or no other thread knows the session yet."""
-        self._settings = settings
-        self._variations = variations
-        self._notice = notice
-        self._line = variations[0]
-        self._file = GameFile(self._folder)
-        self._wants_score = False
-        self._discard_results()
-
-    def _discard_results(self) -> None:
-        """Discard analysis, count and errors of the position, and outdate the running task."""
-        self._shown = Shown()
-        self._is_paused = False
-        self._current: Task | None = None
-        self._ticket += 1
 
     def on_new_ticket(self, interrupt: Callable[[], None]) -> None:
         """Set the callback that interrupts an outdated task."""
@@ -73,175 +46,32 @@ class GameSession:
         if name not in COMMANDS:
             raise GoError(f"expected one of {', '.join(COMMANDS)}, got {name!r}")
         with self._changed:
-            COMMANDS[name](self, fields)
+            COMMANDS[name](self._state, fields)
+            self._drop_unwanted()
             self._notify()
         self._interrupt()
 
     def open(self, text: bytes) -> None:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
-        record, variations = read_variations(text, self._default_rules)
-        variations[0].result = record.result or None
-        used = rules_name(variations[0].game.rules)
-        notice = "" if record.rules else f"The record names no rules that Keima knows: {used} rules are used."
         with self._changed:
-            self._begin(recorded(record, variations[0].game, self._settings), variations, notice)
+            self._state.open(text)
             self._notify()
         self._interrupt()
 
-    def _new(self, fields: dict[str, Any]) -> None:
-        settings = replace(read_settings(fields, self._settings), people={}, about=None)
-        self._begin(settings, [Line(settings.new_game())])
+    # Tasks of the engine
 
-    def _play(self, fields: dict[str, Any]) -> None:
-        if self._settings.players[self._game.to_play] is PlayerKind.ENGINE and not self._line.is_review:
-            raise GoError(f"it is {self._engine}'s turn")
-        self._add(parse_vertex(str(fields.get("move", "")), self._game.width, self._game.height))
-
-    def _resign(self, fields: dict[str, Any]) -> None:
-        if self._line.result is not None:
-            raise GoError("the game is over")
-        self._line.go_to(len(self._line.moves))
-        loser = self._game.to_play
-        if self._settings.players[loser] is PlayerKind.ENGINE and PlayerKind.PERSON in self._settings.players.values():
-            loser = opponent(loser)
-        self._end(f"{color_letter(opponent(loser))}+R")
-
-    def _undo(self, fields: dict[str, Any]) -> None:
-        """Take back moves up to and including the person's last one; a single move if both players are of one kind."""
-        moves = self._line.moves
-        if not moves:
-            raise GoError("there is no move to take back")
-        players = self._settings.players
-        is_mixed = set(players.values()) == {PlayerKind.PERSON, PlayerKind.ENGINE}
-        if is_mixed and all(players[move.color] is PlayerKind.ENGINE for move in moves):
-            raise GoError("there is no move of yours to take back")
-        while players[self._line.take_back().color] is PlayerKind.ENGINE and is_mixed:
-            pass
-        self._continue()
-
-    def _go(self, fields: dict[str, Any]) -> None:
-        """Go to a move, or by a number of moves: two steps that are on their way at once are then two steps."""
-        is_relative = "by" in fields
-        number = fields.get("by" if is_relative else "to")
-        if not isinstance(number, int):
-            raise GoError(f"expected the number of a move, got {number!r}")
-        before = self._game.move_number
-        self._line.go_to(before + number if is_relative else number)
-        if self._game.move_number != before or self._is_paused:
-            self._discard_results()
-
-    def _variation(self, fields: dict[str, Any]) -> None:
-        """Switch to another variation at its last shown position, but not before its first own move; 0 is the game."""
-        number = fields.get("to")
-        if not isinstance(number, int) or not 0 <= number < len(self._variations):
-            raise GoError(f"expected the number of a variation, from 0 to {len(self._variations) - 1}, got {number!r}")
-        variation = self._variations[number]
-        if variation.game.move_number < variation.branch_point:
-            variation.go_to(variation.branch_point + 1)
-        self._show_line(variation)
-
-    def _configure(self, fields: dict[str, Any]) -> None:
-        if unknown := set(fields) - {"black", "white", "seconds", "level", "review_seconds"}:
-            raise GoError(f"expected black, white, seconds, level or review_seconds, got {', '.join(sorted(unknown))}")
-        settings = read_settings(fields, self._settings)
-        if settings != self._settings or self._is_paused:
-            self._settings = settings
-            self._discard_results()
-
-    def _switch(self, fields: dict[str, Any]) -> None:
-        known = [each.name for each in dataclasses.fields(Switches)]
-        if unknown := [name for name in fields if name not in known]:
-            raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
-        self._switches = replace(self._switches, **{name: bool(on) for name, on in fields.items()})
-        self._is_paused = False
-        self._drop_unwanted()
+    @property
+    def _running(self) -> Task | None:
+        """The engine's task, None if there is none or it is outdated."""
+        return self._current if self._current is not None and self._current.ticket == self._state.ticket else None
 
     def _drop_unwanted(self) -> bool:
         """Outdate a running analysis or review that is no longer wanted; return whether there was one."""
-        if self._current is None or self._current.kind not in (Kind.ANALYSIS, Kind.REVIEW):
+        running = self._running
+        if running is None or running.kind not in (Kind.ANALYSIS, Kind.REVIEW) or running.kind is self.wanted():
             return False
-        if self._current.kind is self.wanted():
-            return False
-        self._current = None
-        self._ticket += 1
+        self._state.ticket += 1
         return True
-
-    def _count(self, fields: dict[str, Any]) -> None:
-        self._discard_results()
-        self._wants_score = True
-
-    def _dead(self, fields: dict[str, Any]) -> None:
-        """Toggle a chain of a finished game between dead and alive."""
-        count = self._proposed()
-        vertex = parse_vertex(str(fields.get("at", "")), self._game.width, self._game.height)
-        self._shown.count = toggled(self._game, count, vertex)
-
-    def _accept(self, fields: dict[str, Any]) -> None:
-        """End the game with the count shown."""
-        count = self._proposed()
-        self._end(count.score)
-        self._shown.count = count
-
-    def _proposed(self) -> Count:
-        """Return the count that the players may agree on. Raises GoError."""
-        count = self._shown.count
-        if count is None or not self._game.is_over or self._line.is_review:
-            raise GoError("there is no count to agree on")
-        return count
-
-    # Changes of the game
-
-    @property
-    def _game(self) -> Game:
-        return self._line.game
-
-    def _add(self, vertex: int) -> None:
-        """Play a move for the side to move at the position shown. Raises IllegalMove.
-
-        Before the end of a line this switches to a line that already contains the move, or starts a new variation.
-        """
-        moves = [*self._game.moves, Move(self._game.to_play, vertex)]
-        known = [line for line in (self._line, *self._variations) if line.begins_with(moves)]
-        if self._line.is_review and known:
-            known[0].go_to(len(moves))
-            self._show_line(known[0])
-            return
-        line = self._line.after(vertex)
-        if line is not self._line:
-            self._variations.append(line)
-        self._line = line
-        self._continue()
-
-    def _show_line(self, line: Line) -> None:
-        """Show an existing line."""
-        self._line = line
-        self._wants_score = False
-        self._discard_results()
-
-    def _continue(self) -> None:
-        """Discard results and save after the line has changed."""
-        self._wants_score = False
-        self._discard_results()
-        self._save()
-
-    def _end(self, result: str) -> None:
-        self._line.result = result
-        self._discard_results()
-        self._save()
-
-    def _save(self) -> None:
-        if not any(variation.moves for variation in self._variations):
-            return
-        try:
-            self._file.save(self._text())
-        except OSError as error:
-            self._shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
-
-    def _text(self) -> str:
-        level = f", level {self._settings.level}" if self._has_levels and self._settings.level < FULL_LEVEL else ""
-        return write_variations(self._variations, self._settings, self._engine + level, self._file.began)
-
-    # Tasks of the engine
 
     def next_task(self) -> Task | None:
         """Wait for a task and return it; None once the session is closed."""
@@ -250,32 +80,33 @@ class GameSession:
                 if self._is_closed:
                     return None
                 kind = self.wanted()
-                if kind is not None and (self._current is None or self._current.ticket != self._ticket):
-                    number = self._game.move_number if kind is not Kind.REVIEW else min(self._line.unreviewed)
-                    settings = self._settings
+                if kind is not None and self._running is None:
+                    state, settings = self._state, self._state.settings
+                    number = state.game.move_number if kind is not Kind.REVIEW else state.tree.unreviewed[0]
                     seconds = settings.review_seconds if kind is Kind.REVIEW else settings.seconds
-                    self._current = Task(kind, self._line.at(number), self._ticket, seconds, settings.level)
+                    self._current = Task(kind, state.tree.at(number), state.ticket, seconds, settings.level)
                     self._notify()
                     return self._current
                 self._has_work.wait()
 
     def wanted(self) -> Kind | None:
         """Return the kind of the engine's next task, None if there is none."""
-        if self._is_paused:
+        state = self._state
+        if state.is_paused:
             return None
-        if self._wants_score or (self._game.is_over and self._line.result is None and self._shown.count is None):
+        is_over, tree = state.game.is_over, state.tree
+        if state.wants_score or (is_over and tree.end.result is None and state.shown.count is None):
             return Kind.SCORE
-        is_over = self._game.is_over
-        if not is_over and not self._line.is_review and self._settings.players[self._game.to_play] is PlayerKind.ENGINE:
+        if not is_over and not tree.is_review and state.settings.players[state.game.to_play] is PlayerKind.ENGINE:
             return Kind.MOVE
-        if self._switches.review and self._line.unreviewed:
+        if state.switches.review and tree.unreviewed:
             return Kind.REVIEW
         is_seen = self._pages > 0  # an analysis has no end, so it runs only while a page is open
-        return Kind.ANALYSIS if is_seen and self._switches.need_analysis and not is_over else None
+        return Kind.ANALYSIS if is_seen and state.switches.need_analysis and not is_over else None
 
     def is_wanted(self, task: Task) -> bool:
         """Return whether a task's result is still of use."""
-        return task.ticket == self._ticket and not self._is_closed
+        return task.ticket == self._state.ticket and not self._is_closed
 
     def analysis_received(self, task: Task, answer: AnalysisAnswer) -> None:
         """Store an intermediate analysis and show it."""
@@ -283,21 +114,17 @@ class GameSession:
             if not self.is_wanted(task):
                 return
             if task.kind is not Kind.REVIEW:
-                self._shown.answer = answer
-            self._note(task, answer)
+                self._state.shown.answer = answer
+            if (estimate := estimated(answer, task.game.to_play)) is not None:
+                self._state.tree.end.path()[task.game.move_number].estimate = estimate
             self._notify()
-
-    def _note(self, task: Task, answer: AnalysisAnswer) -> None:
-        """Store the estimate of a position."""
-        if (estimate := estimated(answer, task.game.to_play)) is not None:
-            self._line.estimates[task.game.move_number] = estimate
 
     def engine_moved(self, task: Task, vertex: int) -> bool:
         """Play the engine's move unless its task is outdated; return whether it was played. Raises IllegalMove."""
         with self._changed:
             if not self.is_wanted(task):
                 return False
-            self._add(vertex)
+            self._state.play(vertex)
             self._notify()
             return True
 
@@ -305,7 +132,7 @@ class GameSession:
         """End the game with the engine's resignation."""
         with self._changed:
             if self.is_wanted(task):
-                self._end(f"{color_letter(opponent(task.game.to_play))}+R")
+                self._state.finish(f"{color_letter(opponent(task.game.to_play))}+R")
                 self._notify()
 
     def position_counted(self, task: Task, count: Count) -> None:
@@ -313,13 +140,15 @@ class GameSession:
         with self._changed:
             if not self.is_wanted(task):
                 return
-            self._wants_score = False
-            must_agree = self._game.rules.may_agree and PlayerKind.PERSON in self._settings.players.values()
-            if self._game.is_over and not self._line.is_review and (self._game.no_result or not must_agree):
-                self._end(count.score)
-            self._shown.count = count
-            self._current = None
-            self._ticket += 1
+            state, game = self._state, self._state.game
+            state.wants_score = False
+            must_agree = game.rules.may_agree and PlayerKind.PERSON in state.settings.players.values()
+            if game.is_over and not state.tree.is_review:
+                state.propose(count)
+                if game.no_result or not must_agree:
+                    state.finish(count.score)
+            state.shown.count = count
+            state.ticket += 1
             self._notify()
 
     def task_finished(self, task: Task) -> None:
@@ -331,10 +160,10 @@ class GameSession:
             if not self.is_wanted(task):
                 return
             if task.kind is Kind.REVIEW:
-                self._line.reviewed.add(task.game.move_number)
-                self._ticket += 1
+                self._state.tree.end.path()[task.game.move_number].is_reviewed = True
+                self._state.ticket += 1
             else:
-                self._is_paused = True
+                self._state.is_paused = True
             self._current = None
             self._notify()
 
@@ -342,10 +171,10 @@ class GameSession:
         """Show an error; the engine pauses until the next command of a page."""
         with self._changed:
             if task is None or self.is_wanted(task):
-                self._wants_score = False
-                self._is_paused = True
+                self._state.wants_score = False
+                self._state.is_paused = True
                 self._current = None
-            self._shown.error = message
+            self._state.shown.error = message
             self._notify()
 
     # State for pages
@@ -367,15 +196,15 @@ class GameSession:
     def engine_started(self, engine: str, *, has_levels: bool = False) -> None:
         """Set the engine's name and whether it has the GTP command `level`."""
         with self._changed:
-            self._engine, self._has_levels = engine, has_levels
-            if not has_levels and self._settings.level < FULL_LEVEL:
-                self._shown.error = f"{engine} knows no levels: it plays as well as it can."
+            self._state.engine, self._state.has_levels = engine, has_levels
+            if not has_levels and self._state.settings.level < FULL_LEVEL:
+                self._state.shown.error = f"{engine} knows no levels: it plays as well as it can."
             self._notify()
 
     def record(self) -> tuple[str, str]:
         """Return the game as SGF text and a name for its file."""
         with self._changed:
-            return self._text(), self._file.name
+            return self._state.text(), self._state.file_name
 
     @property
     def version(self) -> int:
@@ -390,25 +219,32 @@ class GameSession:
     def snapshot(self) -> Snapshot:
         """Return the present state."""
         with self._changed:
+            state, tree, running = self._state, self._state.tree, self._running
+            line, shown = tree.end.path(), tree.shown
             return Snapshot(
-                self._version,
-                self._settings,
-                self._game.copy(),
-                tuple(self._line.moves),
-                self._line.is_review,
-                self._line.result,
-                self._engine,
-                self._has_levels,
-                self._current.kind if self._current and self._current.ticket == self._ticket else None,
-                replace(self._shown),
-                self._switches,
-                dict(self._line.estimates),
-                self._line.notes.get(self._game.move_number, ""),
-                len(self._line.reviewed),
-                tuple(line.variation for line in self._variations),
-                self._variations.index(self._line),
-                self._notice,
-                self._name,
+                version=self._version,
+                settings=state.settings,
+                game=tree.game.copy(),
+                line=tuple(tree.moves),
+                is_review=tree.is_review,
+                result=tree.end.result,
+                engine=state.engine,
+                has_levels=state.has_levels,
+                busy=None if running is None else running.kind,
+                shown=replace(state.shown),
+                switches=state.switches,
+                estimates={node.number: node.estimate for node in line if node.estimate is not None},
+                reviewed=sum(node.is_reviewed for node in line),
+                note=shown.note,
+                symbols=dict(shown.symbols),
+                labels=dict(shown.labels),
+                following=state.following,
+                variations=tree.variations(),
+                variation=tree.index,
+                may_undo=state.may_undo,
+                notice=state.notice,
+                info=state.info,
+                session=self._name,
             )
 
     @property
@@ -427,18 +263,3 @@ class GameSession:
         self._version += 1
         self._changed.notify_all()
         self._has_work.notify_all()
-
-
-COMMANDS: dict[str, Callable[[GameSession, dict[str, Any]], None]] = {
-    "new": GameSession._new,
-    "play": GameSession._play,
-    "resign": GameSession._resign,
-    "undo": GameSession._undo,
-    "go": GameSession._go,
-    "variation": GameSession._variation,
-    "configure": GameSession._configure,
-    "switch": GameSession._switch,
-    "count": GameSession._count,
-    "dead": GameSession._dead,
-    "accept": GameSession._accept,
-}

@@ -5,24 +5,25 @@ and opening.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import chain, count, takewhile
 from pathlib import Path
 
-from engine.apps.web.line import Line
 from engine.apps.web.settings import GameSettings, PlayerKind
 from engine.apps.web.snapshot import Estimate
+from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE
 from engine.errors import BadVertex, IllegalMove
 from engine.game import Game, Move
+from engine.records.markup import Markup
 from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
 from engine.rules import Rules
 from engine.support.files import write_atomically
 from engine.vertex import format_vertex, parse_vertex
 
-MOST_VARIATIONS = 100
+MOST_VARIATIONS = 1000
 """Lines read from a record, the main line included; a file may have thousands."""
 MOST_BEST = 12
 """Moves of the best variation that are saved and shown at a mistake."""
@@ -33,32 +34,30 @@ _ESTIMATE = re.compile(
 )
 
 
-def read_variations(text: bytes, rules: Rules) -> tuple[Record, list[Line]]:
-    """Return a record and its lines of play: the main line at its end, each variation at its first position.
+def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, int]:
+    """Return a record, its tree, shown at the end of the game, and the number of variations that are left out.
 
     rules: of the game if the record names none.
-    A variation is left out if it sets up other stones than the main line, cannot be played, or is part of another
-    line. Raises BadSgf if the main line cannot be read or played.
+    A variation is left out if it sets up other stones than the main line, cannot be played, or exceeds the limit.
+    Raises BadSgf if the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
     game = record.game(rules=record.rules or rules)
     before = len(record.moves) - len(game.moves)  # stones set up after a move begin a new game
-    lines = [Line(game.copy())]
-    _add_comments(lines[0], record, before)
-    start = game.copy()
-    while start.move_number:
-        start.undo()
-    tree: dict[tuple[int, Move], int] = {}
-    _add_moves(tree, game.moves)
-    for variation in load_variations(text, record, MOST_VARIATIONS - 1):
+    tree = GameTree(game.copy())
+    _annotate(tree.end.path(), record, before, game)
+    left_out = 0
+    variations = load_variations(text, record, MOST_VARIATIONS)
+    for variation in variations[: MOST_VARIATIONS - 1]:
         moves = list(variation.moves[before:])
         if variation.setups != record.setups or not _play_instead(game, moves):
+            left_out += 1
             continue
-        began = _add_moves(tree, moves)
-        if began < len(moves):
-            lines.append(Line(start.copy(), began, moves))
-            _add_comments(lines[-1], variation, before)
-    return record, lines
+        node = tree.root
+        for move in moves:
+            node = node.add(move)
+        _annotate(node.path(), variation, before, game)
+    return record, tree, left_out + max(0, len(variations) - MOST_VARIATIONS + 1)
 
 
 def _play_instead(game: Game, moves: list[Move]) -> bool:
@@ -77,25 +76,21 @@ def _play_instead(game: Game, moves: list[Move]) -> bool:
     return True
 
 
-def _add_moves(tree: dict[tuple[int, Move], int], moves: list[Move]) -> int:
-    """Add a line to a tree of moves, which maps (node, move) to the next node; return the number of known moves."""
-    node, known = 0, 0
-    for move in moves:
-        known += (node, move) in tree
-        node = tree.setdefault((node, move), len(tree) + 1)
-    return known
+def _annotate(line: Iterable[Node], record: Record, before: int, game: Game) -> None:
+    """Copy a record's comments and markup to the positions of its line.
 
-
-def _add_comments(line: Line, record: Record, before: int) -> None:
-    """Split a record's comments into the engine's estimates and other notes, and copy both into a line."""
-    for number, comment in record.comments.items():
+    Comments are split into the engine's estimates and other notes. game: any position on this board.
+    """
+    for node in line:
+        comment = record.comments.get(node.number + before, "")
         estimate = _ESTIMATE.search(comment)
         if estimate is not None:
             lead = None if estimate["lead"] is None else float(estimate["lead"])
-            best = _vertices(estimate["best"] or "", line.game)
-            line.estimates[number - before] = Estimate(float(estimate["winrate"]) / 100, lead, best)
-        if note := comment[: estimate.start() if estimate else None]:
-            line.notes[number - before] = note
+            best = _vertices(estimate["best"] or "", game)
+            node.estimate = Estimate(float(estimate["winrate"]) / 100, lead, best)
+        node.note = comment[: estimate.start() if estimate else None] or node.note
+        markup = record.markup.get(node.number + before, Markup())
+        node.symbols, node.labels = dict(markup.symbols) or node.symbols, dict(markup.labels) or node.labels
 
 
 def _vertices(text: str, game: Game) -> tuple[int, ...]:
@@ -106,34 +101,43 @@ def _vertices(text: str, game: Game) -> tuple[int, ...]:
         return ()
 
 
-def _comments(line: Line) -> dict[int, str]:
-    """Return a comment for each position: the record's note, then the engine's estimate."""
-    said = {number: [note] for number, note in line.notes.items()}
-    for number, estimate in line.estimates.items():
+def _comment(node: Node, game: Game) -> str:
+    """Return the comment of a position: the record's note, then the engine's estimate."""
+    said = [node.note] if node.note else []
+    if (estimate := node.estimate) is not None:
         lead = "" if estimate.lead is None else f", {estimate.lead:+.1f}"
-        moves = [format_vertex(each, line.game.width, line.game.height) for each in estimate.variation[:MOST_BEST]]
+        moves = [format_vertex(each, game.width, game.height) for each in estimate.variation[:MOST_BEST]]
         best = f"; best {' '.join(moves)}" if moves else ""
-        said.setdefault(number, []).append(f"Black {estimate.winrate:.1%}{lead}{best}")
-    return {number: "\n".join(each) for number, each in said.items()}
+        said.append(f"Black {estimate.winrate:.1%}{lead}{best}")
+    return "\n".join(said)
 
 
-def write_variations(variations: Sequence[Line], settings: GameSettings, engine: str, began: datetime) -> str:
-    """Return the SGF text of all lines with comments. variations: first the game itself. engine: its name."""
-    game = variations[0]
-    comments = _comments(game)
+def _line(end: Node, game: Game) -> Variation:
+    """Return a line as the writer of records takes it."""
+    nodes = end.path()
+    comments = {node.number: text for node in nodes if (text := _comment(node, game))}
+    markup = {node.number: Markup(node.symbols, node.labels) for node in nodes}
+    return Variation([node.move for node in nodes if node.move is not None], comments, markup)
+
+
+def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[str, str]) -> str:
+    """Return the SGF text of a game and its variations. engine: its name. info: see `Snapshot`."""
+    end = tree.game_end
     names = {
         color: engine if who is PlayerKind.ENGINE else settings.people.get(color) or "Person"
         for color, who in settings.players.items()
     }
+    game, *variations = (_line(each, tree.game) for each in tree.ends())
     return write_game(
-        game.at(len(game.moves)),
-        result=game.result,
+        tree.at_node(end),
+        result=end.result or (end.count.score if end.count is not None else None),
         black=names[BLACK],
         white=names[WHITE],
-        about={"DT": f"{began:%Y-%m-%d}"} if settings.about is None else settings.about,
-        comment=comments.get(0, ""),
-        move_comments=comments,
-        variations=[Variation(line.moves, _comments(line)) for line in variations[1:]],
+        about={key: text for key, text in info.items() if key not in ("PB", "PW")},
+        comment=game.comments.get(0, ""),
+        move_comments=game.comments,
+        markup=game.markup,
+        variations=variations,
     )
 
 

@@ -29,7 +29,7 @@ from engine.support.json_text import json_text
 log = logging.getLogger(__name__)
 
 PAGE = Path(__file__).with_name("page")
-_SCRIPTS = ("board.js", "connection.js", "graphs.js", "page.js", "review.js", "shared.js")
+_SCRIPTS = ("board.js", "connection.js", "graphs.js", "page.js", "review.js", "shared.js", "tree.js")
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     **{f"/{name}": (name, "text/javascript; charset=utf-8") for name in _SCRIPTS},

@@ -1,5 +1,6 @@
 """Plain data of a game session: tasks for the engine, its results, and the snapshot that pages get."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -95,13 +96,16 @@ class Switches:
 
 @dataclass(frozen=True)
 class Variation:
-    """A line of play, named by where it branches off: its first `branch_point` moves belong to another line.
+    """A line of play, named by where it branches off: its first `branch_point` moves belong to the line `parent`.
 
-    move: the first different move, None after it was taken back.
+    move: the first own move, None after it was taken back. colors: of the own moves, "b" or "w", capital where the
+    position has a comment or markup.
     """
 
     branch_point: int
     move: Move | None
+    parent: int = 0
+    colors: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,11 @@ class Snapshot:
 
     game: at the position shown. line: all moves of the line of play. is_review: a move here starts a new variation or
     continues after a result. has_levels: whether the engine has the GTP command `level`.
-    estimates: by the number of moves before the position. note: the record's comment on the position shown.
-    reviewed: number of reviewed positions.
+    estimates: by the number of moves before the position. reviewed: number of reviewed positions.
+    note, symbols, labels: the record's comment and markup of the position shown, see `Markup`.
+    following: moves after the position shown, first that of the line, then those of variations.
     variations: all lines of play, first the game itself. variation: index of the one shown.
-    notice: how the record was read.
+    notice: how the record was read. info: names, ranks, event and so on, by SGF property.
     session: differs between sessions, so that a page notices a new one.
     """
 
@@ -129,11 +134,16 @@ class Snapshot:
     shown: Shown
     switches: Switches
     estimates: dict[int, Estimate] = field(default_factory=dict)
-    note: str = ""
     reviewed: int = 0
+    note: str = ""
+    symbols: Mapping[int, str] = field(default_factory=dict)
+    labels: Mapping[int, str] = field(default_factory=dict)
+    following: tuple[Move, ...] = ()
     variations: tuple[Variation, ...] = (Variation(0, None),)
     variation: int = 0
+    may_undo: bool = False
     notice: str = ""
+    info: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
 
     @property

@@ -1,6 +1,6 @@
 """Converts a snapshot to the JSON object that pages get, with the board as an SVG picture."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -60,21 +60,39 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "sums": None if snapshot.shown.count is None else sums(game, snapshot.shown.count),
         "is_proposed": snapshot.is_proposed,
         "may_agree": game.rules.may_agree,
-        "notice": snapshot.notice,
         "session": snapshot.session,
         "error": snapshot.shown.error,
         "busy": snapshot.busy,
         "switches": asdict(snapshot.switches),
-        "note": snapshot.note,
         "reviewed": snapshot.reviewed,
-        "variations": [
-            {"number": variation.branch_point + 1, "move": variation.move and _named(variation.move, game)}
-            for variation in snapshot.variations
-        ],
-        "variation": snapshot.variation,
+        **_record(snapshot),
         "mistakes": _mistakes(snapshot),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "estimates": {str(number): [each.winrate, each.lead] for number, each in sorted(snapshot.estimates.items())},
+    }
+
+
+def _record(snapshot: Snapshot) -> dict[str, Any]:
+    """Return what the record says, and its lines."""
+    game = snapshot.game
+    return {
+        "symbols": _at_points(snapshot.symbols, game),
+        "labels": _at_points(snapshot.labels, game),
+        "following": [format_vertex(move.vertex, game.width, game.height) for move in snapshot.following],
+        "variations": [
+            {
+                "from": variation.branch_point,
+                "parent": variation.parent,
+                "colors": variation.colors,
+                "move": variation.move and _named(variation.move, game),
+            }
+            for variation in snapshot.variations
+        ],
+        "note": snapshot.note,
+        "variation": snapshot.variation,
+        "may_undo": snapshot.may_undo,
+        "notice": snapshot.notice,
+        "info": dict(snapshot.info),
     }
 
 
@@ -86,6 +104,11 @@ def _ownership(snapshot: Snapshot) -> Sequence[float] | None:
     if answer is None or answer.ownership is None or not snapshot.switches.territory:
         return None
     return [for_color(float(each), snapshot.game.to_play) for each in answer.ownership]
+
+
+def _at_points(texts: Mapping[int, str], game: Game) -> dict[str, str]:
+    """Return texts by the names of their points."""
+    return {format_vertex(vertex, game.width, game.height): text for vertex, text in texts.items()}
 
 
 def _named(move: Move, game: Game) -> str:

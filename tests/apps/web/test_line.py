@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.apps.web.records import read_variations
-from engine.apps.web.snapshot import Estimate, Kind, Variation
+from engine.apps.web.game_session import GameSession
+from engine.apps.web.records import read_tree
+from engine.apps.web.snapshot import Estimate, Kind
+from engine.apps.web.tree import GameTree
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Move
@@ -16,8 +18,18 @@ from engine.vertex import PASS
 from tests.apps.web.sessions import MIXED, PEOPLE, answer, moves, session, snapshot, task, vertex, wanted
 
 
-def variation(branch_point: int, name: str) -> Variation:
-    return Variation(branch_point, Move(WHITE if branch_point % 2 else BLACK, vertex(name)))
+def variation(branch_point: int, name: str) -> tuple[int, Move]:
+    return branch_point, Move(WHITE if branch_point % 2 else BLACK, vertex(name))
+
+
+def variations(at: GameSession) -> list[tuple[int, Move | None]]:
+    """Return the branch point of each line and its first own move."""
+    return [(each.branch_point, each.move) for each in snapshot(at).variations]
+
+
+def lines(tree: GameTree) -> list[list[Move | None]]:
+    """Return the moves of all lines."""
+    return [[node.move for node in end.path()[1:]] for end in tree.ends()]
 
 
 def test_a_look_back_asks_for_nothing_and_a_move_there_goes_another_way() -> None:
@@ -85,8 +97,8 @@ def test_another_way_is_saved_beside_the_game_as_a_variation(tmp_path: Path) -> 
     moves(at, "E5")
     at.command("new", {})
     moves(at, "A1")
-    saved = [read_variations(path.read_bytes(), TROMP_TAYLOR)[1] for path in tmp_path.iterdir()]
-    assert sorted([len(line.moves) for line in lines] for lines in saved) == [[1], [3, 2]]
+    saved = [read_tree(path.read_bytes(), TROMP_TAYLOR)[1] for path in tmp_path.iterdir()]
+    assert sorted([len(line) for line in lines(tree)] for tree in saved) == [[1], [3, 2]]
 
 
 def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
@@ -138,8 +150,8 @@ def test_the_game_stays_itself_where_another_way_goes_on_from_its_end() -> None:
     at.open(told.encode())
     now = snapshot(at)
     assert (len(now.line), now.result, len(now.variations), now.variation) == (2, "W+R", 2, 0)
-    again, before = (read_variations(text.encode(), TROMP_TAYLOR)[1] for text in (at.record()[0], told))
-    assert [line.moves for line in again] == [line.moves for line in before]
+    again, before = (read_tree(text.encode(), TROMP_TAYLOR)[1] for text in (at.record()[0], told))
+    assert lines(again) == lines(before)
 
 
 def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
@@ -241,7 +253,7 @@ def test_another_way_leads_back_to_the_game_that_it_left() -> None:
         3,
         [],
     )
-    assert snapshot(at).variations == (Variation(0, Move(BLACK, vertex("C3"))), variation(1, "E5"), variation(2, "A1"))
+    assert variations(at) == [variation(0, "C3"), variation(1, "E5"), variation(2, "A1")]
     at.command("variation", {"to": 0})
     now = snapshot(at)
     assert [move.vertex for move in now.line] == [vertex("C3"), vertex("D3")]
@@ -290,10 +302,10 @@ def test_a_way_whose_own_move_was_taken_back_has_none() -> None:
     at.command("go", {"to": 1})
     moves(at, "E5")
     at.command("undo", {})
-    assert snapshot(at).variations[1] == Variation(1, None)
+    assert variations(at)[1] == (1, None)
     at.command("undo", {})
     moves(at, "A1")
-    assert snapshot(at).variations[1] == Variation(0, Move(BLACK, vertex("A1")))
+    assert variations(at)[1] == variation(0, "A1")
 
 
 @pytest.mark.parametrize("to", [-1, 1, "1", None])

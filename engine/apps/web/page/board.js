@@ -56,7 +56,19 @@ export function showBoard() {
   at("board").classList.toggle("bare", preference("coordinates") !== "on");
   at("board").style.setProperty("--ratio", extent(state.width) / extent(state.height));
   drawMarks();
+  drawFollowing();
   drawLesson();
+}
+
+// Rings where the record goes on: a solid one for the line shown, dashed ones for other variations.
+function drawFollowing() {
+  const {following} = page.state;
+  at("following").replaceChildren(...following.flatMap((move, index) => {
+    const place = placeOf(move);
+    if (!place) return [];
+    const dashes = index ? {"stroke-dasharray": "5 4"} : {};
+    return [element("circle", {cx: place[0], cy: place[1], r: 0.42 * UNIT, fill: "none", stroke: "#3d2e17", "stroke-width": 2, ...dashes})];
+  }));
 }
 
 export function forgetPoint() {

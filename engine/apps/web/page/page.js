@@ -5,6 +5,7 @@ import {drawVariation, forgetPoint, listenToBoard, showBoard} from "/board.js";
 import {listen} from "/connection.js";
 import {listenToGraphs, showEstimates} from "/graphs.js";
 import {goToMistake, listenToReview, reviewText, showReview} from "/review.js";
+import {listenToTree, showTree} from "/tree.js";
 import {
   announce, at, capital, fillRows, other, page, percent, post, prefer, preference, seenLead, seenWinrate, send, setText, showError,
   signed, viewColor,
@@ -29,12 +30,12 @@ function show(state) {
   if (state.error) showError(state.error);
   setText(at("number"), `${state.shown} / ${state.moves}`);
   at("pass").disabled = !state.may_play;
-  at("undo").disabled = state.moves === 0;
+  at("undo").disabled = !state.may_undo;
   at("resign").disabled = state.result !== null;
   for (const name of SWITCHES) at(name).checked = state.switches[name];
   for (const color of COLORS) at(`engine-${color}`).checked = state.players[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = state.seconds ?? "";
-  showVariations();
+  showTree();
   showLevel();
   showAgreement();
   showEstimates();
@@ -66,16 +67,6 @@ function rulesText() {
   const {rules} = page.state;
   at("player-white").title = rules;
   return rules.startsWith("{") ? "rules of its own" : `${rules} rules`;
-}
-
-function showVariations() {
-  const {state} = page;
-  const select = at("variation");
-  select.hidden = state.variations.length === 1;
-  if (document.activeElement === select) return;
-  const name = ({number, move}, index) => (index === 0 ? "The game" : `Move ${number}: ${move ?? "taken back"}`);
-  select.replaceChildren(...state.variations.map((variation, index) => new Option(name(variation, index), index)));
-  select.value = state.variation;
 }
 
 function showLevel() {
@@ -195,7 +186,6 @@ at("pass").addEventListener("click", () => send("play", {move: "pass"}));
 at("undo").addEventListener("click", () => send("undo"));
 at("resign").addEventListener("click", () => confirm("Resign this game?") && send("resign"));
 at("accept").addEventListener("click", () => send("accept"));
-at("variation").addEventListener("change", () => { send("variation", {to: Number(at("variation").value)}); at("variation").blur(); });
 at("count").addEventListener("click", () => send("count"));
 at("help").addEventListener("click", () => at("keys").showModal());
 for (const name of SWITCHES) {
@@ -244,6 +234,7 @@ at("open").addEventListener("change", () => {
 const toggle = (name) => send("switch", {[name]: !page.state.switches[name]});
 const KEYS = {
   ArrowLeft: () => send("go", steps.back), ArrowRight: () => send("go", steps.on),
+  ArrowUp: () => send("variation", {by: -1}), ArrowDown: () => send("variation", {by: 1}),
   Home: () => send("go", steps.start), End: () => send("go", steps.end),
   a: () => toggle("analysis"), t: () => toggle("territory"), r: () => toggle("review"),
   n: () => goToMistake(1), N: () => goToMistake(-1),
@@ -266,5 +257,6 @@ addEventListener("keydown", (event) => {
 showPreferences();
 listenToBoard();
 listenToGraphs();
+listenToTree();
 listenToReview(redraw);
 listen(show);

@@ -1,0 +1,344 @@
+"""The game that pages show and what their commands change in it. Knows neither threads nor the engine's program."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.apps.web.counting import toggled
+from engine.apps.web.records import GameFile, read_tree, write_tree
+from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
+from engine.apps.web.snapshot import Count, Shown, Switches
+from engine.apps.web.tree import GameTree
+from engine.color import BLACK, WHITE, color_letter, opponent
+from engine.errors import BadVertex, GoError
+from engine.game import Game, Move
+from engine.records.markup import LONGEST_LABEL, SYMBOLS
+from engine.rules import parse_rules
+from engine.settings.levels import FULL_LEVEL
+from engine.vertex import PASS, parse_vertex
+
+INFO = ("PB", "BR", "PW", "WR", "EV", "RO", "DT", "PC", "GN")
+"""SGF properties about a game that pages may change."""
+LONGEST_INFO = 200
+LONGEST_NOTE = 20_000
+
+
+@dataclass
+class OpenGame:
+    """One game: its settings, its moves with variations, and its file. notice: how the record was read."""
+
+    settings: GameSettings
+    tree: GameTree
+    file: GameFile
+    notice: str = ""
+
+
+class GameState:
+    """The open game, the results shown beside it, and the switches.
+
+    ticket: changes whenever the engine's running task is outdated. is_paused: the engine waits for a command.
+    """
+
+    def __init__(self, settings: GameSettings, folder: Path | None) -> None:
+        """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
+        self.engine, self.has_levels = "engine", False
+        self.switches = Switches()
+        self.shown = Shown()
+        self.ticket = 0
+        self.is_paused = self.wants_score = False
+        self._folder = folder
+        # Those of a record that names none: the user chose them for this server.
+        self._default_rules = parse_rules(settings.rules)
+        self._open = OpenGame(settings, GameTree(settings.new_game()), GameFile(folder))
+        self._previous: OpenGame | None = None
+
+    # What is shown
+
+    @property
+    def settings(self) -> GameSettings:
+        """The settings of the game."""
+        return self._open.settings
+
+    @property
+    def tree(self) -> GameTree:
+        """The game and its variations."""
+        return self._open.tree
+
+    @property
+    def game(self) -> Game:
+        """The game at the position shown."""
+        return self._open.tree.game
+
+    @property
+    def notice(self) -> str:
+        """How the record was read."""
+        return self._open.notice
+
+    @property
+    def file_name(self) -> str:
+        """A name for the game's file."""
+        return self._open.file.name
+
+    @property
+    def info(self) -> dict[str, str]:
+        """Names, ranks, event and so on, by SGF property."""
+        settings = self.settings
+        names = {"PB": settings.people.get(BLACK, ""), "PW": settings.people.get(WHITE, "")}
+        about = {"DT": f"{self._open.file.began:%Y-%m-%d}"} if settings.about is None else settings.about
+        return {key: text for key, text in {**names, **about}.items() if text}
+
+    @property
+    def may_undo(self) -> bool:
+        """True if there is a move to take back, or a game before this one."""
+        return self.tree.end.number > 0 or self._previous is not None
+
+    @property
+    def following(self) -> tuple[Move, ...]:
+        """The moves after the position shown, first that of the line shown."""
+        node, line = self.tree.shown, self.tree.end.path()
+        after = line[node.number + 1] if node.number + 1 < len(line) else None
+        moves = [each.move for each in sorted(node.children, key=lambda child: child is not after)]
+        return tuple(move for move in moves if move is not None)
+
+    # Commands of pages
+
+    def open(self, text: bytes) -> None:
+        """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
+        record, tree, left_out = read_tree(text, self._default_rules)
+        tree.game_end.result = record.result or None
+        used = rules_name(tree.game.rules)
+        notices = [] if record.rules else [f"The record names no rules that Keima knows: {used} rules are used."]
+        if left_out:
+            notices.append(f"{left_out} variations are left out.")
+        settings = recorded(record, tree.game, self.settings)
+        self._begin(OpenGame(settings, tree, GameFile(self._folder), " ".join(notices)))
+
+    def _new(self, fields: dict[str, Any]) -> None:
+        settings = replace(read_settings(fields, self.settings), people={}, about=None)
+        self._begin(OpenGame(settings, GameTree(settings.new_game()), GameFile(self._folder)))
+
+    def _begin(self, opened: OpenGame) -> None:
+        """Show a game; taking back at its start leads to the one before, unless that has no moves."""
+        if self.tree.root.children:
+            self._previous = self._open
+        self._show_game(opened)
+
+    def _show_game(self, opened: OpenGame) -> None:
+        self._open = opened
+        self.wants_score = False
+        self.discard_results()
+
+    def discard_results(self) -> None:
+        """Discard analysis and errors of the position, and outdate the running task."""
+        self.shown = Shown(count=self.tree.shown.count)
+        self.is_paused = False
+        self.ticket += 1
+
+    def _play(self, fields: dict[str, Any]) -> None:
+        if self.settings.players[self.game.to_play] is PlayerKind.ENGINE and not self.tree.is_review:
+            raise GoError(f"it is {self.engine}'s turn")
+        self.play(self._vertex(fields, "move"))
+
+    def play(self, vertex: int) -> None:
+        """Play a move for the side to move at the position shown. Raises IllegalMove.
+
+        Before the end of a line this goes to a line that already contains the move, or starts a new variation.
+        """
+        is_new = self.tree.play(vertex)
+        self._continue() if is_new else self._show_line()
+
+    def _vertex(self, fields: dict[str, Any], name: str) -> int:
+        return parse_vertex(str(fields.get(name, "")), self.game.width, self.game.height)
+
+    def _resign(self, fields: dict[str, Any]) -> None:
+        if self.tree.end.result is not None:
+            raise GoError("the game is over")
+        self.tree.go_to(self.tree.end.number)
+        loser, players = self.game.to_play, self.settings.players
+        if players[loser] is PlayerKind.ENGINE and PlayerKind.PERSON in players.values():
+            loser = opponent(loser)
+        self.finish(f"{color_letter(opponent(loser))}+R")
+
+    def _undo(self, fields: dict[str, Any]) -> None:
+        """Take back moves up to and including the person's last one; a single move if both players are of one kind.
+
+        Where there is no move of a person, show the game before this one.
+        """
+        tree, players = self.tree, self.settings.players
+        is_mixed = set(players.values()) == {PlayerKind.PERSON, PlayerKind.ENGINE}
+        if not any(players[move.color] is PlayerKind.PERSON or not is_mixed for move in tree.moves):
+            if self._previous is None:
+                raise GoError(f"there is no move {'of yours ' if tree.moves else ''}to take back")
+            opened, self._previous = self._previous, None
+            self._show_game(opened)
+            return
+        while players[tree.take_back().color] is PlayerKind.ENGINE and is_mixed:
+            pass
+        self._continue()
+
+    def _go(self, fields: dict[str, Any]) -> None:
+        """Go to a move, or by a number of moves: two steps that are on their way at once are then two steps.
+
+        variation: the index of the line where the move is.
+        """
+        is_relative = "by" in fields
+        number = fields.get("by" if is_relative else "to")
+        if not isinstance(number, int):
+            raise GoError(f"expected the number of a move, got {number!r}")
+        before = self.tree.shown
+        if "variation" in fields:
+            self.tree.show_line(self._line_number(fields["variation"]), number)
+        else:
+            self.tree.go_to(before.number + number if is_relative else number)
+        if self.tree.shown is not before or self.is_paused:
+            self._show_line()
+
+    def _variation(self, fields: dict[str, Any]) -> None:
+        """Go to another line: `to` its index, or `by` a number of lines.
+
+        `to` shows it at its last shown position, `by` at the same move number; neither goes before its first own move.
+        """
+        if "by" not in fields:
+            self.tree.show_line(self._line_number(fields.get("to")))
+        else:
+            if not isinstance(fields["by"], int):
+                raise GoError(f"expected a number of lines, got {fields['by']!r}")
+            lines, number = self.tree.variations(), self.tree.shown.number
+            index = min(max(self.tree.index + fields["by"], 0), len(lines) - 1)
+            own = lines[index].branch_point + 1 if index else 0
+            self.tree.show_line(index, max(number, own) if index != self.tree.index else number)
+        self._show_line()
+
+    def _line_number(self, number: object) -> int:
+        count = len(self.tree.ends())
+        if not isinstance(number, int) or not 0 <= number < count:
+            raise GoError(f"expected the number of a variation, from 0 to {count - 1}, got {number!r}")
+        return number
+
+    def _configure(self, fields: dict[str, Any]) -> None:
+        if unknown := set(fields) - {"black", "white", "seconds", "level", "review_seconds"}:
+            raise GoError(f"expected black, white, seconds, level or review_seconds, got {', '.join(sorted(unknown))}")
+        settings = read_settings(fields, self.settings)
+        if settings != self.settings or self.is_paused:
+            self._open.settings = settings
+            self.discard_results()
+
+    def _switch(self, fields: dict[str, Any]) -> None:
+        known = [each.name for each in dataclasses.fields(Switches)]
+        if unknown := [name for name in fields if name not in known]:
+            raise GoError(f"expected {', '.join(known)}, got {', '.join(unknown)}")
+        self.switches = replace(self.switches, **{name: bool(on) for name, on in fields.items()})
+        self.is_paused = False
+
+    def _count(self, fields: dict[str, Any]) -> None:
+        self.discard_results()
+        self.wants_score = True
+
+    def _dead(self, fields: dict[str, Any]) -> None:
+        """Toggle a chain of a finished game between dead and alive."""
+        count = self._proposed()
+        self.propose(toggled(self.game, count, self._vertex(fields, "at")))
+
+    def _accept(self, fields: dict[str, Any]) -> None:
+        """End the game with the count shown."""
+        self.finish(self._proposed().score)
+
+    def propose(self, count: Count) -> None:
+        """Show the count of a finished game, which waits for the players' agreement. It is saved as the result."""
+        self.tree.shown.count = self.shown.count = count
+        self._save()
+
+    def _proposed(self) -> Count:
+        """Return the count that the players may agree on. Raises GoError."""
+        count = self.shown.count
+        if count is None or not self.game.is_over or self.tree.is_review:
+            raise GoError("there is no count to agree on")
+        return count
+
+    def _edit(self, fields: dict[str, Any]) -> None:
+        """Change the comment of the position shown (`note`), or names, ranks and so on of the game (see INFO)."""
+        if unknown := set(fields) - {"note", *INFO}:
+            raise GoError(f"expected note, {', '.join(INFO)}, got {', '.join(sorted(unknown))}")
+        for name, text in fields.items():
+            longest = LONGEST_NOTE if name == "note" else LONGEST_INFO
+            if not isinstance(text, str) or len(text) > longest:
+                raise GoError(f"{name}: expected a text of at most {longest} characters")
+        given = {name: text.strip() for name, text in fields.items()}
+        if (note := given.pop("note", None)) is not None:
+            self.tree.shown.note = note
+        people = {color: given.pop(name) for color, name in ((BLACK, "PB"), (WHITE, "PW")) if name in given}
+        if given or people:
+            about = {key: text for key, text in (self.info | given).items() if key not in ("PB", "PW")}
+            settings = replace(self.settings, people=dict(self.settings.people) | people, about=about)
+            self._open.settings = settings
+        self._save()
+
+    def _mark(self, fields: dict[str, Any]) -> None:
+        """Draw a symbol or a label at a point of the position shown, or erase it where it is drawn already.
+
+        symbol: one of TR, SQ, CR, MA. label: a short text.
+        """
+        vertex, node = self._vertex(fields, "at"), self.tree.shown
+        symbol, label = fields.get("symbol"), fields.get("label")
+        if vertex == PASS:
+            raise BadVertex("expected a point, got pass")
+        if symbol in SYMBOLS and label is None:
+            drawn, text = node.symbols, str(symbol)
+        elif symbol is None and isinstance(label, str) and 0 < len(label.strip()) <= LONGEST_LABEL:
+            drawn, text = node.labels, label.strip()
+        else:
+            raise GoError(f"expected a symbol ({', '.join(SYMBOLS)}) or a label of 1 to {LONGEST_LABEL} characters")
+        if drawn.get(vertex) == text:
+            del drawn[vertex]
+        else:
+            drawn[vertex] = text
+        self._save()
+
+    # Changes of the game
+
+    def _show_line(self) -> None:
+        self.wants_score = False
+        self.discard_results()
+
+    def _continue(self) -> None:
+        """Discard results and save after the line has changed."""
+        self._show_line()
+        self._save()
+
+    def finish(self, result: str) -> None:
+        """End the game with a result."""
+        self.tree.end.result = result
+        self.discard_results()
+        self._save()
+
+    def _save(self) -> None:
+        if not self.tree.root.children:
+            return
+        try:
+            self._open.file.save(self.text())
+        except OSError as error:
+            self.shown.error = f"The game is not saved: {self._folder}: {error.strerror}"
+
+    def text(self) -> str:
+        """Return the game as SGF text."""
+        level = f", level {self.settings.level}" if self.has_levels and self.settings.level < FULL_LEVEL else ""
+        return write_tree(self.tree, self.settings, self.engine + level, self.info)
+
+
+COMMANDS: dict[str, Callable[[GameState, dict[str, Any]], None]] = {
+    "new": GameState._new,
+    "play": GameState._play,
+    "resign": GameState._resign,
+    "undo": GameState._undo,
+    "go": GameState._go,
+    "variation": GameState._variation,
+    "configure": GameState._configure,
+    "switch": GameState._switch,
+    "count": GameState._count,
+    "dead": GameState._dead,
+    "accept": GameState._accept,
+    "edit": GameState._edit,
+    "mark": GameState._mark,
+}

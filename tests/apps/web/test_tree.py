@@ -1,0 +1,178 @@
+"""The tree of variations, and what a page changes in the record: comments, markup, names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.apps.web.counting import counted
+from engine.apps.web.game_state import LONGEST_NOTE
+from engine.apps.web.view import view
+from engine.errors import GoError
+from engine.records.markup import Markup
+from engine.records.sgf import load_sgf
+from tests.apps.web.sessions import MIXED, PEOPLE, moves, session, snapshot, task, vertex
+
+TREE = b"(;SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]C[a comment]))(;W[gg];B[cc])(;W[hh]))"
+
+
+def test_the_view_draws_each_line_with_the_moves_that_only_it_has() -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    assert [(each["from"], each["parent"], each["colors"]) for each in view(snapshot(at))["variations"]] == [
+        (0, 0, "bwbw"),
+        (3, 0, "W"),
+        (1, 0, "wb"),
+        (1, 0, "w"),
+    ]
+
+
+def test_the_moves_after_a_position_begin_with_that_of_the_line_shown() -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    at.command("go", {"to": 1})
+    assert view(snapshot(at))["following"] == ["C7", "G3", "H2"]
+    at.command("go", {"to": 1, "variation": 3})
+    assert view(snapshot(at))["following"] == ["H2", "C7", "G3"]
+
+
+def test_a_position_of_another_line_is_shown_at_once() -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    at.command("go", {"to": 3, "variation": 2})
+    now = snapshot(at)
+    assert (now.variation, now.game.move_number, now.game.color_at(now.line[2].vertex)) == (2, 3, now.line[2].color)
+
+
+@pytest.mark.parametrize("fields", [{"to": 1, "variation": 4}, {"to": 1, "variation": "1"}, {"variation": 1}])
+def test_a_position_that_there_is_not_is_refused(fields: dict[str, Any]) -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    with pytest.raises(GoError, match="expected the number of a"):
+        at.command("go", fields)
+    assert (snapshot(at).variation, snapshot(at).game.move_number) == (0, 4)
+
+
+def test_up_and_down_go_from_line_to_line_and_stay_at_the_move_where_it_has_one_of_its_own() -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    at.command("go", {"to": 2})
+    seen = []
+    for step in (1, 1, 1, 1, -1, -1, -1, -1):
+        at.command("variation", {"by": step})
+        seen.append((snapshot(at).variation, snapshot(at).game.move_number))
+    assert seen == [(1, 4), (2, 3), (3, 2), (3, 2), (2, 2), (1, 4), (0, 4), (0, 4)]
+
+
+def test_a_move_in_an_opened_record_makes_a_variation_and_nothing_is_lost() -> None:
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]RE[B+R];B[aa]C[first];W[bb])")
+    at.command("go", {"to": 1})
+    moves(at, "E5", "E4")
+    now = snapshot(at)
+    assert [each.colors for each in now.variations] == ["Bw", "wb"]
+    told = at.record()[0]
+    assert "".join(told.split()).endswith("B[aa]C[first](;W[bb])(;W[ea];B[eb]))")
+    assert load_sgf(told.encode()).result == "B+R"
+
+
+def test_a_record_of_more_variations_than_can_be_shown_says_how_many_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.apps.web.records.MOST_VARIATIONS", 2)
+    at = session(PEOPLE)
+    at.open(b"(;SZ[5]RU[AGA](;B[aa])(;B[bb])(;B[cc]))")
+    assert snapshot(at).notice == "1 variations are left out."
+    assert len(snapshot(at).variations) == 2
+
+
+def test_comments_markup_and_names_are_changed_and_saved(tmp_path: Path) -> None:
+    at = session(PEOPLE, tmp_path)
+    moves(at, "C3")
+    at.command("edit", {"note": " a good move \n"})
+    at.command("mark", {"at": "C3", "symbol": "TR"})
+    at.command("mark", {"at": "D4", "label": "A"})
+    at.command("mark", {"at": "E5", "symbol": "MA"})
+    at.command("mark", {"at": "E5", "symbol": "MA"})
+    at.command("edit", {"PB": "Ann", "PW": "Ben", "BR": "3k", "EV": "Club night"})
+    now = snapshot(at)
+    assert (now.note, now.symbols, now.labels) == ("a good move", {vertex("C3"): "TR"}, {vertex("D4"): "A"})
+    [saved] = tmp_path.iterdir()
+    record = load_sgf(saved)
+    assert record.comments == {1: "a good move"}
+    assert record.markup == {1: Markup({vertex("C3"): "TR"}, {vertex("D4"): "A"})}
+    assert (record.black, record.white, record.about["BR"], record.about["EV"]) == ("Ann", "Ben", "3k", "Club night")
+    at.command("edit", {"BR": ""})
+    assert "BR" not in load_sgf(saved).about
+    again = session(PEOPLE)
+    again.open(saved.read_bytes())
+    assert (snapshot(again).note, snapshot(again).labels) == ("a good move", {vertex("D4"): "A"})
+    assert snapshot(again).info["PB"] == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        ("edit", {"note": "x" * (LONGEST_NOTE + 1)}, "note: expected a text of at most"),
+        ("edit", {"PB": 7}, "PB: expected a text"),
+        ("edit", {"AB": "aa"}, "got AB"),
+        ("mark", {"at": "C3", "symbol": "XX"}, "expected a symbol"),
+        ("mark", {"at": "C3", "label": ""}, "or a label of 1 to 16 characters"),
+        ("mark", {"at": "C3", "label": "A", "symbol": "TR"}, "expected a symbol"),
+        ("mark", {"at": "pass", "label": "A"}, "expected a point, got pass"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(name: str, fields: dict[str, Any], message: str) -> None:
+    at = session(PEOPLE)
+    moves(at, "C3")
+    before = at.record()[0]
+    with pytest.raises(GoError, match=message):
+        at.command(name, fields)
+    assert at.record()[0] == before
+
+
+def test_dead_stones_stay_marked_while_other_positions_are_shown() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3", "D3", "pass", "pass")
+    at.position_counted(task(at), counted(snapshot(at).game))
+    at.command("dead", {"at": "D3"})
+    marked = snapshot(at).shown.count
+    at.command("go", {"to": 1})
+    assert snapshot(at).shown.count is None
+    at.command("go", {"to": 4})
+    assert snapshot(at).shown.count == marked
+    assert snapshot(at).is_proposed
+
+
+def test_a_count_that_waits_for_agreement_is_saved_as_the_result(tmp_path: Path) -> None:
+    at = session(PEOPLE, tmp_path)
+    moves(at, "C3", "D3", "pass", "pass")
+    at.position_counted(task(at), counted(snapshot(at).game))
+    [saved] = tmp_path.iterdir()
+    assert load_sgf(saved).result == "W+7.5"
+    at.command("dead", {"at": "D3"})
+    assert load_sgf(saved).result == "B+17.5"
+    assert snapshot(at).result is None
+
+
+def test_a_new_game_begun_by_mistake_is_taken_back() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3", "D3")
+    at.command("new", {"size": 9})
+    assert (snapshot(at).game.width, snapshot(at).may_undo) == (9, True)
+    at.command("undo", {})
+    now = snapshot(at)
+    assert (now.game.width, len(now.line), now.settings.width) == (5, 2, 5)
+    at.command("undo", {})
+    at.command("undo", {})
+    with pytest.raises(GoError, match="there is no move to take back"):
+        at.command("undo", {})
+
+
+def test_a_new_game_that_the_engine_began_is_taken_back() -> None:
+    at = session(MIXED)
+    moves(at, "C3")
+    at.command("new", {"black": "engine", "white": "person"})
+    at.engine_moved(task(at), vertex("D4"))
+    at.command("undo", {})
+    assert [move.vertex for move in snapshot(at).line] == [vertex("C3")]
