@@ -155,7 +155,7 @@ class FrontDoor(Group):
         return load_command(cmd_name) or super().get_command(ctx, cmd_name)
 
 
-def make_player(params: "SearchParams", options: dict[str, Any], width: int, height: int) -> "players.Player":
+def make_player(params: "SearchParams", options: dict[str, Any], width: int, height: int) -> "players.SearchPlayer":
     """Build the player that the options ask for and compile its kernels, and its network for a board. Takes seconds.
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
@@ -219,7 +219,7 @@ def main() -> None:
 @options_of("gtp", config=read_configs, settings=read_settings)
 @click.pass_context
 def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `keima.gtp` is a package
-    """Speak GTP on stdin and stdout."""
+    """Speak GTP on stdin and stdout, or to clients on the network."""
     from gtp.katago_config import assignments, session_changes
     from gtp.session import SessionConfig, run
     from gtp.stderr import write_lines
@@ -248,7 +248,12 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
     if "size" in given:
         given |= {"width", "height"}
     changed = {name: value for name, value in changes.session.items() if name not in given}
-    sys.exit(run(replace(config, **changed), partial(make_player, params, options)))
+    config, factory = replace(config, **changed), partial(make_player, params, options)
+    if options["listen"] is None:
+        sys.exit(run(config, factory))
+    from gtp.remote.gtp_sessions import listen
+
+    listen(config, factory, options)
 
 
 @main.command(keys=search_keys)

@@ -28,8 +28,14 @@ from gtp.stderr import write_lines
 
 __all__ = ["SessionConfig", "run", "serve"]
 
+LONGEST_LINE = 1 << 18
+"""Bytes of a line from a client on the network. A query about a game of 1,000 moves takes 15 kB."""
+
 _CHUNK = 1 << 16
 _CANCEL_INTERVAL = 0.05
+_MOST_COMMANDS = 1000
+"""Commands that a remote controller can queue; its connection is not read meanwhile."""
+_FULL_INTERVAL = 1.0
 # Written to stderr, in KataGo's words: LizGoban sends nothing before it has read them.
 _READY = "GTP ready, beginning main protocol loop"
 # Seconds that a running command has to end after the controller has left.
@@ -87,18 +93,28 @@ class Writer:
             raise Disconnected(str(error)) from None
 
 
-def read_lines(source: ByteSource, on_wait: Callable[[], None] = lambda: None) -> Iterator[bytes]:
+def read_lines(
+    source: ByteSource, on_wait: Callable[[], None] = lambda: None, longest: int | None = None
+) -> Iterator[bytes]:
     """Yield the lines of a stream as they arrive, and the last one even without a newline.
 
-    on_wait: called before each read for which neither data nor the end of input is there yet.
+    on_wait: called before each read for which neither data nor the end of input is there yet. longest: bytes of a line;
+    a longer one is the end.
     """
     parts: list[bytes] = []
+    length = 0
     while chunk := _read_chunk(source, on_wait):
         *lines, rest = chunk.split(b"\n")
         for line in lines:
+            if longest is not None and length + len(line) > longest:
+                return
             yield b"".join([*parts, line])
             parts.clear()
+            length = 0
         parts.append(rest)
+        length += len(rest)
+        if longest is not None and length > longest:
+            return
     if any(parts):
         yield b"".join(parts)
 
@@ -131,16 +147,25 @@ class Session:
     """One session on a pair of streams.
 
     on_stuck: called if the running command does not end after the controller has left.
+    is_remote: the controller is on the network: the end of input always ends its searches, also after `quit`, and it
+    can queue a limited number of commands.
     """
 
     def __init__(
-        self, state: GtpState, source: ByteSource, sink: ByteSink, on_stuck: Callable[[], None] | None = None
+        self,
+        state: GtpState,
+        source: ByteSource,
+        sink: ByteSink,
+        on_stuck: Callable[[], None] | None = None,
+        *,
+        is_remote: bool = False,
     ) -> None:
         self._state = state
         self._source = source
         self._writer = Writer(sink)
         self._on_stuck = on_stuck
-        self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._is_remote = is_remote
+        self._commands: queue.Queue[Command | None] = queue.Queue(_MOST_COMMANDS if is_remote else 0)
         self._current: Command | None = None
         self._line = 0
         self._waits = 0
@@ -178,12 +203,22 @@ class Session:
     def _read(self) -> None:
         """Queue commands until `quit` or the end of input; then make the session end soon."""
         try:
-            is_script = self._queue_commands()
+            is_script = self._queue_commands() and not self._is_remote
         finally:
             self._state.interrupts.receive()
-            self._commands.put(None)
+            self._put(None)
+        if self._is_remote and not self._ended.is_set():
+            while self._source.read(_CHUNK):  # after `quit`
+                pass
         if not is_script:
             self._leave()
+
+    def _put(self, command: Command | None) -> None:
+        """Queue a command, or the end; wait while the queue is full and the session has not ended."""
+        while not self._ended.is_set():
+            with suppress(queue.Full):
+                self._commands.put(command, timeout=_FULL_INTERVAL)
+                return
 
     def _queue_commands(self) -> bool:
         """Queue commands until `quit` or the end of input; return whether that end came together with the last command.
@@ -192,14 +227,14 @@ class Session:
         script is like that on a machine of any speed and load. A controller sends a command, and leaves afterwards.
         """
         before = self._waits
-        for raw in read_lines(self._source, self._count_wait):
+        for raw in read_lines(self._source, self._count_wait, LONGEST_LINE if self._is_remote else None):
             line = protocol.decode(raw)
             command = protocol.parse_command(line)
             number = self._state.interrupts.receive(_signal(line, command))
             # Blank lines and comments get no reply, but they end an analysis, so they were counted above.
             if command is None:
                 continue
-            self._commands.put(command._replace(line=number))
+            self._put(command._replace(line=number))
             if command.name == "quit":
                 break
             before = self._waits

@@ -49,6 +49,7 @@ ONLY_IMPORTER = {
     "numba": NATIVE_ROOM,
     "llvmlite": NATIVE_ROOM,
     "openvino": {"engine.nets.openvino_graph.runtime"},
+    "websockets": {"gtp.remote.websocket"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
     "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}
     | {"engine.evaluators.backends", "engine.evaluators.torch_backend"}

@@ -67,7 +67,9 @@ def test_every_dependency_is_pinned() -> None:
     assert {re.split(r"[<>=]", each)[0] for each in wanted} <= pinned
 
 
-@pytest.mark.parametrize("name", ["numba", "llvmlite", "numpy", "openvino", "safetensors", "sgfmill", "click"])
+@pytest.mark.parametrize(
+    "name", ["numba", "llvmlite", "numpy", "openvino", "safetensors", "sgfmill", "click", "websockets"]
+)
 def test_what_private_parts_or_formats_are_used_of_has_an_upper_bound_that_the_pin_keeps(name: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))

@@ -28,6 +28,7 @@ from engine.players.passing import (
     wins_as_it_stands,
 )
 from engine.players.resignation import Resigner
+from engine.players.sharing import RunningSearches
 from engine.players.timer import Timer
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
@@ -72,17 +73,27 @@ _SPEED_SECONDS = 0.1
 
 
 class SearchPlayer:
-    """Plays by tree search with an evaluator. network: the one inside the evaluator, if any."""
+    """Plays by tree search with an evaluator.
+
+    network: the one inside `evaluator`, if any. shared: the searches of all players that have the evaluator, which
+    then stays open, with its cache, when one of them is closed; None if no other player has it.
+    """
 
     def __init__(
-        self, evaluator: Evaluator, params: SearchParams, name: str = "Keima", network: RawNetwork | None = None
+        self,
+        evaluator: Evaluator,
+        params: SearchParams,
+        name: str = "Keima",
+        network: RawNetwork | None = None,
+        shared: RunningSearches | None = None,
     ) -> None:
         self.name = name
         self.network = network
         self.params = params
-        self._evaluator = evaluator
+        self.evaluator = evaluator
+        self._owns_evaluator, self._running = shared is None, shared or RunningSearches()
         self._stop = threading.Event()
-        self.search = Search(evaluator, params)
+        self.search = Search(evaluator, params, self._running)
         self.judge = Judge(evaluator, params, self._stop)
         self._resigner = Resigner()
         self._speed = 0.0
@@ -224,7 +235,8 @@ class SearchPlayer:
             bounds.append(VisitStopper(limits.visits))
         callback = None if watch is None else partial(watch, self.search)
         # Visits are given to the search too, so that its last batch does not exceed them.
-        stats = self.search.run(bounds, limits.visits, callback)
+        with self._running.one_more():
+            stats = self.search.run(bounds, limits.visits, callback)
         # The measured speed decides how much time later judgements and stoppers may take.
         if stats.elapsed > _SPEED_SECONDS:
             self._speed = stats.playouts / stats.elapsed
@@ -355,8 +367,8 @@ class SearchPlayer:
         """Drop the tree, the judgement and cached evaluations."""
         self.search.forget()
         self.judge.forget()
-        if isinstance(self._evaluator, CachedEvaluator):
-            self._evaluator.clear()
+        if self._owns_evaluator and isinstance(self.evaluator, CachedEvaluator):
+            self.evaluator.clear()
 
     def new_game(self) -> None:
         """Drop the tree and the record of hopeless turns."""
@@ -372,10 +384,11 @@ class SearchPlayer:
         self.judge.restart()
 
     def close(self) -> None:
-        """Stop the threads of the search and the evaluator."""
+        """Stop the threads of the search, and the evaluator if no other player has it."""
         self.search.close()
         self.judge.close()
-        self._evaluator.close()
+        if self._owns_evaluator:
+            self.evaluator.close()
 
 
 def _begun_game(width: int, height: int) -> Game:

@@ -26,6 +26,7 @@ from gtp.stderr import write_lines
 
 if TYPE_CHECKING:
     from gtp.json_analysis.server import Equipment
+    from gtp.remote.analysis_sessions import AnalysisSessions
 
 _READY = "Started, ready to begin handling requests"
 """Said on stderr, in KataGo's words."""
@@ -39,7 +40,7 @@ _FALSE = "false"
 @options_of("analysis", settings=read_settings)
 @click.pass_context
 def analysis(ctx: click.Context, /, **options: Any) -> None:
-    """Speak KataGo's JSON analysis protocol on stdin and stdout, for KaTrain, Ogatak and scripts.
+    """Speak KataGo's JSON analysis protocol on stdin and stdout, or to clients on the network, for KaTrain and scripts.
 
     Many positions are analyzed at the same time, and their leaves evaluated together. Winrates and score leads are
     Black's unless reportAnalysisWinratesAs says otherwise.
@@ -54,6 +55,9 @@ def analysis(ctx: click.Context, /, **options: Any) -> None:
     threads = options["analysis_threads"] or _thread_count(given)
     if options["benchmark"] is not None:
         sys.exit(_benchmark(_equipment(settings, threads, options), options["benchmark"]))
+    if options["listen"] is not None:
+        _listen(settings, threads, options)
+        return
     sink = take_stdout()
     equipment = _equipment(settings, threads, options)
     _serve(equipment, sink, quits_at_once=options["quit_without_waiting"])
@@ -161,6 +165,18 @@ def _serve(equipment: "Equipment", sink: FileIO, *, quits_at_once: bool) -> None
         equipment.pool.close(wait=False)
         sys.exit(INTERRUPTED)
     equipment.pool.evaluator.close()
+
+
+def _listen(settings: Settings, threads: int | None, options: dict[str, Any]) -> None:
+    """Serve clients on the network until Ctrl-C."""
+    from gtp.remote.server import serve_clients
+
+    def open_sessions() -> "AnalysisSessions":
+        from gtp.remote.analysis_sessions import AnalysisSessions
+
+        return AnalysisSessions(_equipment(settings, threads, options), options["most_open"])
+
+    serve_clients(options["listen"], options["token_file"], options["connections"], open_sessions)
 
 
 def _benchmark(equipment: "Equipment", file: Path) -> int:

@@ -99,6 +99,8 @@ def parse_query(
     played = moves(given, "moves", size, may_pass=True)
     first = player(given, "initialPlayer") if "initialPlayer" in given else None
     priorities = _priorities(given, len(played))
+    if settings.most_turns is not None and len(priorities) > settings.most_turns:
+        raise QueryError("analyzeTurns", f"Must be at most {settings.most_turns} turns on this server")
     rules, komi = _rules(given)
     settings = _settings(given, settings, warn)
     make = _TaskMaker(given, settings, size, on_report)

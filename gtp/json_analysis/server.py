@@ -18,7 +18,7 @@ from engine.vertex import MAX_SIZE
 from gtp.json_analysis.fields import Object, QueryError, integers
 from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings
-from gtp.session import ByteSink, ByteSource, Disconnected, Writer, read_lines
+from gtp.session import LONGEST_LINE, ByteSink, ByteSource, Disconnected, Writer, read_lines
 
 if TYPE_CHECKING:
     from engine.apps.analysis_server.pool import AnalysisPool
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 # From this number of unread lines on, the client gets no more reports of unfinished searches.
 _BACKLOG = 1000
+# Seconds between two checks whether a client that has ended its input is gone.
+_LOST_INTERVAL = 1.0
 # KataGo's text for an unknown source revision.
 _REVISION = "<omitted>"
 _ACTIONS = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
@@ -57,12 +59,13 @@ class Output:
     """Writes lines in the order of `send`, in its own thread; `send` never waits.
 
     is_closed: set by `close` and when the client does not read any more. on_lost: called in the latter case.
+    on_final: called after a final answer was written.
     """
 
-    def __init__(self, sink: ByteSink, on_lost: Callable[[], None]) -> None:
-        self._on_lost = on_lost
+    def __init__(self, sink: ByteSink, on_lost: Callable[[], None], on_final: Callable[[], None]) -> None:
+        self._on_lost, self._on_final = on_lost, on_final
         self._writer = Writer(sink)
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[tuple[str, bool] | None] = queue.SimpleQueue()
         self.is_closed = threading.Event()
         self._thread = threading.Thread(target=self._write, name="analysis-writer", daemon=True)
         self._thread.start()
@@ -72,15 +75,18 @@ class Output:
         """Number of lines that wait to be written."""
         return self._lines.qsize()
 
-    def send(self, answer: Object) -> None:
-        """Queue one line."""
+    def send(self, answer: Object, *, is_final: bool = False) -> None:
+        """Queue one line. is_final: it is the last about one position."""
         if not self.is_closed.is_set():
-            self._lines.put(to_line(answer))
+            self._lines.put((to_line(answer), is_final))
 
     def _write(self) -> None:
         try:
-            while (line := self._lines.get()) is not None:
+            while (queued := self._lines.get()) is not None:
+                line, is_final = queued
                 self._writer.write(line)
+                if is_final:
+                    self._on_final()
         except Disconnected as error:
             log.info("output closed: %s", error)
             self.is_closed.set()
@@ -94,25 +100,60 @@ class Output:
 
 
 class AnalysisServer:
-    """One session on one pair of streams."""
+    """One session on one pair of streams, one of the clients of the pool.
 
-    def __init__(self, equipment: Equipment, sink: ByteSink) -> None:
+    most_open: of a client on the network: positions beyond which no more queries are read until answers were written.
+    """
+
+    def __init__(self, equipment: Equipment, sink: ByteSink, most_open: int | None = None) -> None:
         self._equipment = equipment
-        self._output = Output(sink, lambda: equipment.pool.cancel(lambda task: True))
+        self._most_open = most_open
+        self._open = 0
+        self._changed = threading.Condition()
+        self._output = Output(sink, self._lose, self._close_position)
 
     def run(self, source: ByteSource, *, quits_at_once: bool = False) -> None:
-        """Answer until the end of input; then finish all queries, unless `quits_at_once`."""
-        pool, output = self._equipment.pool, self._output
-        for raw in read_lines(source):
-            if output.is_closed.is_set():
+        """Answer until the end of input; then finish all queries, unless `quits_at_once`. Closes the pool."""
+        self.converse(source, quits_at_once=quits_at_once)
+        self._equipment.pool.close(wait=not quits_at_once)
+
+    def converse(
+        self, source: ByteSource, *, quits_at_once: bool = False, is_lost: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Answer until the end of input; then finish all queries of this client, unless `quits_at_once`.
+
+        is_lost: asked after the end of input; the client is gone and reads no answers.
+        """
+        for raw in read_lines(source, longest=None if self._most_open is None else LONGEST_LINE):
+            if self._most_open is not None:
+                self._wait_until(self._most_open - 1)
+            if self._output.is_closed.is_set():
                 break
             self._answer(raw)
-        if quits_at_once or output.is_closed.is_set():
-            output.close()
-            pool.close(wait=False)
-        else:
-            pool.close()
-            output.close()
+        if not quits_at_once:
+            while not is_lost() and not self._wait_until(0, _LOST_INTERVAL):
+                pass
+        self._output.close()
+        self._equipment.pool.cancel(self._is_own)
+
+    def _is_own(self, task: "Task") -> bool:
+        return task.client is self
+
+    def _wait_until(self, most: int, seconds: float | None = None) -> bool:
+        """Wait until at most `most` positions are open, or the client reads no more; return False at the timeout."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._open <= most or self._output.is_closed.is_set(), seconds)
+
+    def _close_position(self) -> None:
+        with self._changed:
+            self._open -= 1
+            self._changed.notify_all()
+
+    def _lose(self) -> None:
+        """Cancel the searches of a client that reads no more answers."""
+        with self._changed:
+            self._changed.notify_all()
+        self._equipment.pool.cancel(self._is_own)
 
     def _answer(self, raw: bytes) -> None:
         """Answer one line. No failure ends the session."""
@@ -137,8 +178,8 @@ class AnalysisServer:
                 log.exception("a query failed")
                 self._error(f"internal error: {error!r}", id=given["id"])
 
-    def _error(self, message: str, **where: str) -> None:
-        self._output.send({"error": message} | where)
+    def _error(self, message: str, *, is_final: bool = False, **where: str) -> None:
+        self._output.send({"error": message} | where, is_final=is_final)
 
     def _execute(self, given: Object) -> None:
         """Execute a query or an action. Raises QueryError."""
@@ -154,6 +195,10 @@ class AnalysisServer:
         if tasks and equipment.network is not None:
             # Starts to compile for this size before the first position is taken from the queue.
             equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
+        for task in tasks:
+            task.client = self
+        with self._changed:
+            self._open += len(tasks)
         equipment.pool.submit(tasks)
 
     def _act(self, given: Object) -> None:
@@ -182,7 +227,7 @@ class AnalysisServer:
 
         def is_meant(task: "Task") -> bool:
             asked = task.subject
-            if not isinstance(asked, Asked):
+            if not isinstance(asked, Asked) or not self._is_own(task):
                 return False
             return (target is None or asked.id == target) and (turns is None or asked.turn in turns)
 
@@ -207,10 +252,10 @@ class AnalysisServer:
     def _send_report(self, asked: Asked, task: "Task", report: "Report") -> None:
         """Send the answer for a report; called by searching threads."""
         if report.failure:
-            self._error(report.failure, id=asked.id)
+            self._error(report.failure, is_final=True, id=asked.id)
         # Final answers are never dropped; intermediate ones are, so that a slow reader does not fill the memory.
         elif report.is_final or self._output.backlog < _BACKLOG:
-            self._output.send(answer_to(asked, report, task.view))
+            self._output.send(answer_to(asked, report, task.view), is_final=report.is_final)
 
 
 def _parse(raw: bytes) -> Any:

@@ -22,7 +22,8 @@ class Settings:
     """What a query may change by `overrideSettings`, and a configuration for all queries.
 
     visits, seconds: limits of a search, None for none. perspective: whose winrate is reported. pv_length: moves of a
-    variation after its first one. warns_unused: warn of fields of queries that mean nothing here.
+    variation after its first one. warns_unused: warn of fields of queries that mean nothing here. most_turns: positions
+    of one query, None for any number.
     """
 
     params: "SearchParams"
@@ -31,6 +32,7 @@ class Settings:
     perspective: Perspective = field(default=Perspective(_KNOWN["perspective"].default))
     pv_length: int = _KNOWN["pv_length"].default
     warns_unused: bool = True
+    most_turns: int | None = None
 
 
 def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings, list[str]]:

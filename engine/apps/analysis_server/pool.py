@@ -1,20 +1,20 @@
 """A pool of threads that analyze positions, one search each, with one shared evaluator.
 
-Tasks are taken by priority. While many positions are searched, each search evaluates one leaf or a few at a time, and
-the evaluator's batches are filled with leaves of many positions; a single position fills the batches alone.
+Clients take turns, and the tasks of a client are taken by priority. While many positions are searched, each search
+evaluates one leaf or a few at a time, and the evaluator's batches are filled with leaves of many positions; a single
+position fills the batches alone.
 """
 
-import heapq
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import count
 
 import numpy as np
 
 from engine.apps.analysis_server.task import Report, Task
+from engine.apps.analysis_server.turns import TurnQueue
 from engine.color import for_color
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.joined import JoinedEvaluator
@@ -32,6 +32,8 @@ _LOG = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _NODES_PER_VISIT = 1.1
 """Nodes of a search limited by visits: one each, and some for evaluations that are in flight when it ends."""
+_LEAST_MIB = 2
+"""Memory of a tree, in MiB, when the trees of other clients have taken all of it."""
 _MOST_THREADS = 32
 """More threads would wait for Python's global lock rather than for the evaluator."""
 
@@ -45,7 +47,8 @@ def default_threads(evaluator: Evaluator) -> int:
 class AnalysisPool:
     """Searches many positions at the same time.
 
-    threads: number of positions at a time. memory_mib: memory limit of all their trees together.
+    threads: number of positions at a time; where more clients wait, each has one, so that no search of others, however
+    long, keeps a client waiting. memory_mib: memory limit of all trees together.
     inner: the evaluator that was passed in; `close` does not close it. evaluator: what the searches call: a
     JoinedEvaluator over `inner`, or `inner` itself if kernels can call it without Python.
     """
@@ -57,18 +60,18 @@ class AnalysisPool:
         # any other, a dozen positions at a time make 1.3 to 1.5 times the positions/s (19x19, 8 visits,
         # docs/performance.md).
         self.evaluator = evaluator if evaluator.attributes.threads else JoinedEvaluator(evaluator)
-        self._share_mib = max(1, memory_mib // threads)
-        self._tasks: list[tuple[int, int, Task]] = []
-        self._numbers = count()
+        self._memory_mib, self._taken_mib = memory_mib, 0
+        self._queue = TurnQueue()
         self._open: dict[int, Task] = {}
-        self._searching = 0
+        self._idle = 0
         self._change = threading.Condition()
         self._closing = False
-        self._workers = [
-            threading.Thread(target=self._work, name=f"analysis-{number}", daemon=True) for number in range(threads)
-        ]
+        self._workers = [self._new_worker(number, is_extra=False) for number in range(threads)]
         for worker in self._workers:
             worker.start()
+
+    def _new_worker(self, number: int, *, is_extra: bool) -> threading.Thread:
+        return threading.Thread(target=self._work, args=(is_extra,), name=f"analysis-{number}", daemon=True)
 
     @property
     def calls(self) -> int:
@@ -85,8 +88,13 @@ class AnalysisPool:
         with self._change:
             for task in tasks:
                 self._open[id(task)] = task
-                heapq.heappush(self._tasks, (-task.priority, next(self._numbers), task))
+                self._queue.put(task)
             self._change.notify_all()
+            self._workers = [each for each in self._workers if each.is_alive()]
+            for _ in range(self._queue.starved - self._idle):
+                worker = self._new_worker(len(self._workers), is_extra=True)
+                self._workers.append(worker)
+                worker.start()
 
     def cancel(self, chosen: Callable[[Task], bool]) -> None:
         """Cancel the chosen tasks: running ones report their analysis so far, queued ones report None."""
@@ -94,11 +102,9 @@ class AnalysisPool:
             ended = [task for task in self._open.values() if chosen(task) and not task.cancelled.is_set()]
             for task in ended:
                 task.cancelled.set()
-            waiting = {id(task) for _, _, task in self._tasks}
-            dropped = [task for task in ended if id(task) in waiting]
-            gone = {id(task) for task in dropped}
-            self._tasks = [each for each in self._tasks if id(each[2]) not in gone]
-            heapq.heapify(self._tasks)
+            gone = {id(task) for task in ended}
+            removed = {id(task) for task in self._queue.remove(lambda task: id(task) in gone)}
+            dropped = [task for task in ended if id(task) in removed]
             for task in dropped:
                 del self._open[id(task)]
         # Without the lock, so that a slow callback does not keep workers from the queue.
@@ -112,15 +118,21 @@ class AnalysisPool:
         with self._change:
             self._closing = True
             self._change.notify_all()
-        for worker in self._workers:
+            workers = list(self._workers)
+        for worker in workers:
             worker.join()
 
-    def _work(self) -> None:
-        """Analyze tasks until the pool closes. One search serves all of them, so its memory is allocated once."""
+    def _work(self, is_extra: bool) -> None:
+        """Analyze tasks until the pool closes. One search serves all of them, so its memory is allocated once.
+
+        is_extra: the worker was started for a client that waited while all others were busy; it ends when no client is
+        in this situation.
+        """
         search = self._new_search()
-        while (task := self._next_task()) is not None:
+        while (task := self._next_task(is_extra)) is not None:
+            memory = self._take_memory(task)
             try:
-                self._analyze(search, task)
+                self._analyze(search, task, memory)
             except Exception as error:  # noqa: BLE001 - reported as the task's answer
                 _LOG.exception("an analysis failed")
                 task.on_report(task, Report(None, failure=f"{error}" or repr(error)))
@@ -129,7 +141,8 @@ class AnalysisPool:
                 search = self._new_search()
             finally:
                 with self._change:
-                    self._searching -= 1
+                    self._taken_mib -= memory
+                    self._queue.done(task)
                     self._open.pop(id(task), None)
         search.close()
 
@@ -138,26 +151,29 @@ class AnalysisPool:
         search.doubts_counts = True
         return search
 
-    def _next_task(self) -> Task | None:
+    def _next_task(self, is_extra: bool) -> Task | None:
         """Wait for the next task and return it; None once the pool is closing and the queue is empty."""
         with self._change:
-            while not self._tasks:
+            if is_extra and not self._queue.starved:
+                return None
+            while (task := self._queue.take()) is None:
                 if self._closing:
                     return None
+                self._idle += 1
                 self._change.wait()
-            self._searching += 1
-            return heapq.heappop(self._tasks)[2]
+                self._idle -= 1
+            return task
 
     def _sharing(self) -> int:
         """Return the number of searches that share the evaluator now; each scales its batches by it."""
-        return max(1, self._searching)
+        return max(1, self._queue.running)
 
-    def _analyze(self, search: Search, task: Task) -> None:
+    def _analyze(self, search: Search, task: Task, memory_mib: int) -> None:
         """Search one position and report the result."""
         if task.cancelled.is_set():
             task.on_report(task, Report(None))
             return
-        search.params = replace(task.params, max_memory_mib=self.memory_of(task))
+        search.params = replace(task.params, max_memory_mib=memory_mib)
         search.forget()
         if task.params.seed:
             # Start again from the seed: the result must not depend on what this thread searched before.
@@ -178,13 +194,22 @@ class AnalysisPool:
             self._rows += search.driver.rows - rows
         task.on_report(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
 
+    def _take_memory(self, task: Task) -> int:
+        """Reserve memory for a task's tree and return it in MiB: what is left, if other clients have taken much."""
+        with self._change:
+            left = max(_LEAST_MIB, self._memory_mib - self._taken_mib)
+            memory = min(self.memory_of(task), left)
+            self._taken_mib += memory
+            return memory
+
     def memory_of(self, task: Task) -> int:
         """Return the memory limit of a task's tree in MiB: what its visits need, at most an equal share."""
+        share = max(1, self._memory_mib // (self.threads + max(0, self._queue.clients - 1)))
         if task.visits is None:
-            return self._share_mib
+            return share
         attributes, area = self.evaluator.attributes, task.game.width * task.game.height
         node = bytes_per_node(area, rave=attributes.has_first_play, ownership=attributes.has_ownership)
-        return min(self._share_mib, int(task.visits * _NODES_PER_VISIT * node) // _MEBIBYTE + 1)
+        return min(share, int(task.visits * _NODES_PER_VISIT * node) // _MEBIBYTE + 1)
 
 
 class _Reporter:

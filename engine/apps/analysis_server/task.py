@@ -38,6 +38,7 @@ class Task:
     on_report: called with each report, from any thread, and exactly once with a final one. It must return soon and not
     raise.
     subject: any object that identifies the task to the caller.
+    client: who asked for it; clients take turns, and priorities count among the tasks of one client.
     cancelled: set by `AnalysisPool.cancel`.
     """
 
@@ -47,6 +48,7 @@ class Task:
     params: SearchParams
     on_report: Callable[["Task", Report], None]
     subject: object = None
+    client: object = None
     visits: int | None = None
     seconds: float | None = None
     wanted: Wanted = field(default_factory=Wanted)

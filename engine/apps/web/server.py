@@ -13,10 +13,8 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +23,7 @@ from engine.apps.web.game_session import GameSession
 from engine.apps.web.view import view
 from engine.errors import GoError
 from engine.support.json_text import json_text
+from engine.support.serving import LOOPBACK, HostNames, LimitedThreads
 
 log = logging.getLogger(__name__)
 
@@ -50,23 +49,20 @@ _KEEP_ALIVE_SECONDS = 15.0
 """Without events a page gets a comment at this interval, so that both sides notice a lost connection."""
 # `default-src` does not cover framing, the base address and forms.
 _CONTENT_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-class PageServer(ThreadingHTTPServer):
+class PageServer(LimitedThreads, HTTPServer):
     """Serves one game session to any number of pages."""
-
-    daemon_threads = True
 
     def __init__(self, session: GameSession, host: str, port: int) -> None:
         """port: 0 for any free one. Raises OSError if the port is taken."""
         self.session = session
-        self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.limit_connections(MOST_CONNECTIONS, _TOO_MANY)
         self._event_lock = threading.Lock()
         self._event = (-1, b"")
         self._host = host
-        own = socket.gethostname().lower()
-        self._names = LOOPBACK if host in LOOPBACK else LOOPBACK | {host.lower(), own, f"{own}.local"}
+        self.names = HostNames(host)
         if ":" in host:
             self.address_family = socket.AF_INET6
         super().__init__((host, port), _Handler)
@@ -76,30 +72,6 @@ class PageServer(ThreadingHTTPServer):
         """The page's address for a browser on this machine."""
         host = "localhost" if self._host in LOOPBACK | {"0.0.0.0"} else self._host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_address[1]}/"
-
-    def knows(self, name: str) -> bool:
-        """Return whether `name` means this host; unless it listens on loopback only, any IP address does."""
-        if name in self._names:
-            return True
-        with suppress(ValueError):
-            return self._host not in LOOPBACK and bool(ip_address(name))
-        return False
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection, or refuse it if there are too many."""
-        if self._connections.acquire(blocking=False):
-            super().process_request(request, client_address)
-            return
-        with suppress(OSError):
-            request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve one connection until it ends."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._connections.release()
 
     def event(self, after: int, seconds: float) -> tuple[int, bytes] | None:
         """Wait for a version of the session other than `after`; return it with its event, None after the timeout.
@@ -224,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._fail(HTTPStatus.BAD_REQUEST, f"the request names no valid host or path: {error}")
             return None
-        if not self.server.knows(name) or origin not in (None, f"http://{host}"):
+        if not self.server.names.knows(name) or origin not in (None, f"http://{host}"):
             self.close_connection = True
             self._fail(HTTPStatus.FORBIDDEN, "this page belongs to another site")
             return None

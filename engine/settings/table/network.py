@@ -1,7 +1,7 @@
 """Settings of the network, the inference backend, and the machine's threads and memory."""
 
 from engine.settings.setting import Heading, Setting
-from engine.settings.table.kinds import choice, integer, text, under
+from engine.settings.table.kinds import choice, input_file, integer, text, under
 
 AUTO = "auto"
 BACKENDS = (AUTO, "numba", "openvino", "torch")
@@ -112,6 +112,33 @@ NETWORK_ROWS: tuple[Setting, ...] = (
             most=16384,
             flags=("--analysis-threads", "-analysis-threads"),
             default_text="as many as keep the evaluator busy",
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("gtp", "analysis"),
+        text(
+            "listen",
+            "Serve clients on the network at this address, by TCP and WebSocket, each with a session of its own.",
+            metavar="HOST:PORT",
+            default_text="stdin and stdout",
+        ),
+        input_file(
+            "token_file",
+            "File with the token that clients of --listen must send; needed where other machines can connect.",
+        ),
+        integer("connections", "Clients of --listen at a time.", 64, least=1, most=1000, unit="clients"),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("analysis",),
+        integer(
+            "most_open",
+            "Positions of a client of --listen that may be unanswered; its further queries are read later.",
+            1000,
+            least=1,
+            unit="positions",
+            flags=("--queue",),
         ),
     ),
     *under(
