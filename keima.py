@@ -53,6 +53,7 @@ LOADED_LATE = (
     "distill",
     "doctor",
     "draw",
+    "explain",
     "match",
     "net",
     "review",
@@ -77,10 +78,6 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.bench.cli import bench
 
             return bench
-        case "distill":
-            from engine.train.teaching.distill_cli import distill
-
-            return distill
         case "doctor":
             from engine.apps.doctor.cli import doctor
 
@@ -89,6 +86,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.picture.cli import draw
 
             return draw
+        case "explain":
+            from engine.apps.explain.command import explain
+
+            return explain
         case "match":
             from engine.apps.match.command import match
 
@@ -101,10 +102,6 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.review.command import review
 
             return review
-        case "selfplay":
-            from engine.train.games.selfplay_cli import selfplay
-
-            return selfplay
         case "setup":
             from gtp.controllers.cli import setup
 
@@ -113,14 +110,28 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.solve.command import solve
 
             return solve
-        case "train":
-            from engine.train.cli import train
-
-            return train
         case "web":
             from engine.apps.web.cli import web
 
             return web
+    return load_training_command(name)
+
+
+def load_training_command(name: str) -> click.Command | None:
+    """Return a command that trains networks, imported now, None for any other name."""
+    match name:
+        case "distill":
+            from engine.train.teaching.distill_cli import distill
+
+            return distill
+        case "selfplay":
+            from engine.train.games.selfplay_cli import selfplay
+
+            return selfplay
+        case "train":
+            from engine.train.cli import train
+
+            return train
         case "zero":
             from engine.train.generations.zero_cli import zero
 

@@ -76,6 +76,10 @@ def main() -> int:
         selfplay = ["selfplay", f"{folder}/games", "--net", "none", "--size", "7", "--games", "4", "--processes", "1"]
         selfplay += ["--set", "full_visits=100"]  # so many fill the table of biases, which is then made anew
         subprocess.run([keima, *selfplay], env=environment, stdout=subprocess.DEVNULL, check=True)
+        record = Path(folder) / "game.sgf"
+        record.write_text("(;SZ[5];B[cc];W[bc];B[bd];W[ab];B[cd])", encoding="ascii")
+        explain = ["explain", str(record), "--net", "none", "--visits", "4"]
+        subprocess.run([keima, *explain], env=environment, stdout=subprocess.DEVNULL, check=True)
     subprocess.run([keima, *BENCH], env=environment, stdout=subprocess.DEVNULL, check=True)
     return 0 if is_complete else 1
 

@@ -23,6 +23,7 @@ LAYERS = [
     {"engine.evaluators"},
     {"engine.search"},
     {"engine.players", "engine.programs"},
+    {"engine.explain"},
     {"engine.settings"},
     {"engine.match"},
     {"engine.api"},

@@ -10,11 +10,13 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine import __version__
 from engine.apps.analysis_server.answer import Asked, answer_to, to_line
 from engine.vertex import MAX_SIZE
+from gtp.json_analysis.explain import explanation_tasks
 from gtp.json_analysis.fields import Object, QueryError, integers
 from gtp.json_analysis.query import parse_query
 from gtp.json_analysis.settings import Settings
@@ -33,6 +35,8 @@ _LOST_INTERVAL = 1.0
 # KataGo's text for an unknown source revision.
 _REVISION = "<omitted>"
 _ACTIONS = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
+_EXPLAIN = "explain"
+"""The action that KataGo does not have; it is a query with other answers."""
 _TURNS = "If provided, must be an array of integers indicating turns to terminate"
 _NO_TARGET = 'Requests for a terminate action must have a string "terminateId" field'
 
@@ -183,7 +187,8 @@ class AnalysisServer:
 
     def _execute(self, given: Object) -> None:
         """Execute a query or an action. Raises QueryError."""
-        if isinstance(given.get("action"), str):
+        explains = given.get("action") == _EXPLAIN
+        if isinstance(given.get("action"), str) and not explains:
             self._act(given)
             return
 
@@ -191,14 +196,19 @@ class AnalysisServer:
             self._output.send({"warning": message, "field": field, "id": given["id"]})
 
         equipment = self._equipment
-        tasks = parse_query(given, equipment.settings, equipment.sizes, warn, self._send_report)
+        settings, sizes = equipment.settings, equipment.sizes
+        if explains:
+            tasks = explanation_tasks(given, settings, sizes, warn, partial(self._output.send, is_final=True))
+        else:
+            tasks = parse_query(given, settings, sizes, warn, self._send_report)
         if tasks and equipment.network is not None:
             # Starts to compile for this size before the first position is taken from the queue.
             equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
         for task in tasks:
             task.client = self
         with self._changed:
-            self._open += len(tasks)
+            # An explanation has several searches with one subject and one answer.
+            self._open += len({id(task.subject) for task in tasks})
         equipment.pool.submit(tasks)
 
     def _act(self, given: Object) -> None:

@@ -7,7 +7,17 @@ AUTO = "auto"
 BACKENDS = (AUTO, "numba", "openvino", "torch")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
-_COMPUTING = (*_SEARCHING, "analysis", "review", "net check", "selfplay", "distill", "train test", "train gate")
+_COMPUTING = (
+    *_SEARCHING,
+    "analysis",
+    "review",
+    "explain",
+    "net check",
+    "selfplay",
+    "distill",
+    "train test",
+    "train gate",
+)
 # Python, numba, OpenVINO and their code, measured with the shipped networks while kernels are compiled.
 _MEMORY = "Memory limit of network, cached evaluations and {} together, in MiB; the program takes 500 more."
 _PROFILE = text(
@@ -20,7 +30,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        (*(each for each in _SEARCHING if each != "gtp"), "review", "doctor"),
+        (*(each for each in _SEARCHING if each != "gtp"), "review", "explain", "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "

@@ -321,7 +321,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "solve", "review", "bench"),
+        ("gtp", "play", "analysis", "solve", "review", "explain", "bench"),
         assignment("settings", "Search parameter, such as c_puct=1.1."),
     ),
     *under(

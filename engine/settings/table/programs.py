@@ -1,4 +1,4 @@
-"""Settings of the commands web, solve, review, bench, draw and net."""
+"""Settings of the commands web, solve, review, explain, bench, draw and net."""
 
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
@@ -15,7 +15,10 @@ from engine.settings.table.kinds import (
     under,
 )
 
-_JSON_OUTPUT = ("bench", "doctor", "solve", "net info", "selfplay", "train test", "train gate", "train bench")
+_JSON_OUTPUT = (
+    *("bench", "doctor", "solve", "explain", "net info"),
+    *("selfplay", "train test", "train gate", "train bench"),
+)
 
 PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(
@@ -141,6 +144,44 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "Directory for reports, annotated records and analyses; a stopped review continues from there.",
             required=True,
             reason="A review always writes files.",
+        ),
+    ),
+    *under(
+        Heading.TIME,
+        ("explain",),
+        integer(
+            "visits",
+            "Limit of the search for each position, in visits.",
+            500,
+            least=1,
+            unit="visits",
+            reason="An explanation searches up to four positions; it plays no moves.",
+        ),
+        real(
+            "seconds",
+            "Thinking time for each position, in seconds; at most --visits are searched in it.",
+            least=0,
+            above=True,
+            unit="seconds",
+            flags=("--time",),
+            reason="An explanation has no clock.",
+        ),
+    ),
+    *under(
+        Heading.PLAY,
+        ("explain",),
+        integer(
+            "move",
+            "Explain this move of the record, and the position after it.",
+            least=0,
+            default_text="the last move",
+            reason="An explanation is of one move.",
+        ),
+        text(
+            "play",
+            "Explain a move that is not in the record, such as D4, played after --move.",
+            flags=("--play",),
+            metavar="POINT",
         ),
     ),
     *under(
@@ -282,7 +323,13 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("draw",),
-        integer("move", "Draw the position after this move.", least=0, default_text="the last move"),
+        integer(
+            "move",
+            "Draw the position after this move.",
+            least=0,
+            default_text="the last move",
+            reason="A picture is of one position.",
+        ),
         integer("numbers", "Number the stones from this move on.", least=1, metavar="FIRST", default_text="no numbers"),
     ),
     *under(

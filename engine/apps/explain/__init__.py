@@ -1,0 +1,1 @@
+"""Explains positions and moves by facts that searches and the board show."""
