@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench bench-quality ablation match solve stress soak fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench bench-quality ablation match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,10 @@ solve: $(VENV)/installed-for-plots ## solve problems with known answers: ARGS='F
 
 soak: $(VENV)/installed-dev ## play as a KGS bot for HOURS=1, memory, threads, files and reply times recorded (ENGINE="keima --net FILE --ponder")
 	@$(BIN)/python -m tests.soak --hours $(HOURS) $(ARGS) -- $(or $(ENGINE),$(BIN)/keima --visits 30 --ponder)
+
+load: $(VENV)/installed-dev ## 50 clients at once at `keima analysis --listen` and `keima gtp --listen`: what is lost, times, memory (ARGS="--clients 20")
+	@$(BIN)/python -m tests.load analysis $(ARGS) -- --visits 20
+	@$(BIN)/python -m tests.load gtp $(ARGS) -- --visits 20
 
 fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks, kernels and the page for MINUTES=5 (ARGS="--seed 7 gtp sgf")
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)

@@ -39,6 +39,21 @@ def test_a_client_that_searches_without_end_keeps_no_other_waiting() -> None:
             other.close()
 
 
+def test_a_client_that_waits_gets_one_thread_and_not_one_for_each_query() -> None:
+    with served(analysis_sessions(threads=1)) as port, TcpClient(port) as greedy, TcpClient(port) as other:
+        greedy.query(query(id="endless", maxVisits=ENDLESS, reportDuringSearchEvery=0.01))
+        assert greedy.answer()["isDuringSearch"]
+        before = {thread.name for thread in threading.enumerate() if thread.name.startswith("analysis-")}
+        most = 0
+        for number in range(30):
+            other.query(query(id=str(number), maxVisits=200))
+        for _ in range(30):
+            other.answer()
+            now = {thread.name for thread in threading.enumerate() if thread.name.startswith("analysis-")}
+            most = max(most, len(now - before))
+        assert 1 <= most <= 2  # one may start while another ends
+
+
 def test_clients_take_turns_whatever_their_priorities() -> None:
     evaluator = GatedEvaluator()
     with served(analysis_sessions(evaluator, threads=1)) as port, TcpClient(port) as many, TcpClient(port) as one:

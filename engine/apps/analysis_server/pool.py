@@ -63,7 +63,8 @@ class AnalysisPool:
         self._memory_mib, self._taken_mib = memory_mib, 0
         self._queue = TurnQueue()
         self._open: dict[int, Task] = {}
-        self._idle = 0
+        # Workers that wait for a task, and extra ones that have not asked for one yet.
+        self._idle = self._starting = 0
         self._change = threading.Condition()
         self._closing = False
         self._workers = [self._new_worker(number, is_extra=False) for number in range(threads)]
@@ -91,7 +92,8 @@ class AnalysisPool:
                 self._queue.put(task)
             self._change.notify_all()
             self._workers = [each for each in self._workers if each.is_alive()]
-            for _ in range(self._queue.starved - self._idle):
+            for _ in range(self._queue.starved - self._idle - self._starting):
+                self._starting += 1
                 worker = self._new_worker(len(self._workers), is_extra=True)
                 self._workers.append(worker)
                 worker.start()
@@ -129,6 +131,9 @@ class AnalysisPool:
         in this situation.
         """
         search = self._new_search()
+        if is_extra:
+            with self._change:
+                self._starting -= 1
         while (task := self._next_task(is_extra)) is not None:
             memory = self._take_memory(task)
             try:
