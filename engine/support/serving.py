@@ -52,14 +52,15 @@ class LimitedThreads(ThreadingMixIn):
 
     daemon_threads = True
 
-    def limit_connections(self, most: int, refusal: bytes) -> None:
-        """Serve at most `most` connections at a time."""
+    def limit_connections(self, most: int, refusal: bytes, patience: float = 0.0) -> None:
+        """Serve at most `most` connections at a time. patience: seconds that a further one waits for an end."""
         self._connections = threading.BoundedSemaphore(most)
         self._refusal = refusal
+        self._patience = patience
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start a thread for a connection, or refuse it if there are too many."""
-        if self._connections.acquire(blocking=False):
+        if self._connections.acquire(timeout=self._patience):
             super().process_request(request, client_address)
             return
         with suppress(OSError):

@@ -50,6 +50,7 @@ def _serve(
     handicap: int,
     color: str,
     seconds: float | None,
+    clock: str | None,
     level: int,
     out: Path,
     host: str,
@@ -59,10 +60,20 @@ def _serve(
     from engine.apps.web.engine_worker import EngineWorker
     from engine.apps.web.game_session import GameSession
     from engine.apps.web.server import PageServer
-    from engine.apps.web.settings import GameSettings, PlayerKind
+    from engine.apps.web.settings import GameSettings, PlayerKind, read_clock
 
     players = {each: PlayerKind.PERSON if each in _PEOPLE[color] else PlayerKind.ENGINE for each in (BLACK, WHITE)}
-    session = GameSession(GameSettings(*size, komi, rules, handicap, players, seconds, level), out)
+    settings = GameSettings(
+        *size,
+        komi,
+        rules,
+        handicap,
+        players,
+        seconds,
+        level=level,
+        clock=None if clock is None else read_clock(clock),
+    )
+    session = GameSession(settings, out)
     try:
         server = PageServer(session, host, DEFAULT_PORT if port is None else port)
     except OSError as error:

@@ -4,14 +4,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from engine.apps.web.counting import counted
 from engine.apps.web.game_session import GameSession
-from engine.apps.web.snapshot import MOST_CANDIDATES, Count, Kind, Task
+from engine.apps.web.snapshot import MOST_CANDIDATES, Count, Kind, Limits, Task
+from engine.clock import TimeSettings
 from engine.color import BLACK, WHITE, color_name
 from engine.errors import BadVertex, GoError, IllegalMove
 from engine.game import Game
+from engine.match.clock import settings_command
 from engine.programs.answers import parse_analysis
 from engine.programs.commands import introduced
 from engine.programs.follower import Follower
@@ -32,6 +35,8 @@ _CLOSE_SECONDS = 3.0
 _CANCELLABLE = "kata-search_analyze_cancellable"
 """Preferred because it can be interrupted; genmove commands search to their end."""
 _LEVEL = "level"
+_NO_SECONDS, _NO_VISITS = 1e20, 1 << 50
+"""How KataGo and Keima write that there is no limit."""
 _KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
 """A line every 0.2 s with what the page draws; with all moves it would be too long to be read whole."""
 
@@ -43,7 +48,9 @@ class EngineWorker:
         self._session = session
         self._follower = Follower(command, _PATIENCE)
         self._task: Task | None = None
-        self._sent_seconds: float | None = None
+        self._sent_time: float | TimeSettings | None = None
+        self._limits = Limits()
+        self._sent_visits: int | None = None
         self._sent_level = FULL_LEVEL
         self._thread = threading.Thread(target=self._run, name="engine worker", daemon=True)
         session.on_new_ticket(self.interrupt)
@@ -100,10 +107,25 @@ class EngineWorker:
 
     def _start(self) -> None:
         self._follower.start()
-        self._sent_seconds, self._sent_level = None, FULL_LEVEL
+        self._sent_time, self._sent_level = None, FULL_LEVEL
         ask_for_movers(self._follower)
         name = introduced(self._follower.ask) or self._follower.command
-        self._session.engine_started(name, has_levels=self._follower.lists(_LEVEL))
+        self._limits = self._asked_limits()
+        self._sent_visits = self._limits.visits
+        self._session.engine_started(name, has_levels=self._follower.lists(_LEVEL), limits=self._limits)
+
+    def _asked_limits(self) -> Limits:
+        """Ask the program for its limits of a search; KataGo and Keima say them."""
+        if not {"kata-get-param", "kata-set-param"} <= self._follower.commands:
+            return Limits()
+        values: dict[str, float] = {}
+        for name, most in (("maxTime", _NO_SECONDS), ("maxVisits", _NO_VISITS)):
+            reply = self._follower.ask(f"kata-get-param {name}")
+            with suppress(ValueError):
+                if reply.ok and 0 < float(reply.text) < most:
+                    values[name] = float(reply.text)
+        visits = values.get("maxVisits")
+        return Limits(values.get("maxTime"), None if visits is None else int(visits), can_set_visits=True)
 
     def _do(self, task: Task) -> None:
         if not self._follower.follow(task.game):
@@ -119,7 +141,8 @@ class EngineWorker:
                 self._count(task)
 
     def _move(self, task: Task) -> None:
-        self._send_seconds(task.seconds)
+        self._send_time(task)
+        self._send_visits(task.visits)
         self._send_level(task.level)
         color, follower = color_name(task.game.to_play), self._follower
         word = follower.first_listed(_CANCELLABLE, "kata-genmove_analyze", "lz-genmove_analyze")
@@ -151,14 +174,38 @@ class EngineWorker:
             self._follower.lose_track()
             raise GoError(f"The engine played {text!r}: {error}") from error
 
+    def _send_time(self, task: Task) -> None:
+        """Send the clock and its present state, else the time per move."""
+        if task.clock is None:
+            self._send_seconds(task.seconds)
+            return
+        listed, settings = self._follower.commands, task.clock.settings
+        if settings != self._sent_time and (command := settings_command(settings, listed)) is not None:
+            self._follower.ask(command)
+            self._sent_time = settings
+        if self._sent_time == settings and self._follower.lists("time_left"):
+            # GTP specifies integers; programs that know KataGo's clocks take fractions.
+            digits = 2 if "kata-time_settings" in listed else 0
+            for color, (seconds, count) in task.clock.left.items():
+                self._follower.ask(f"time_left {color_name(color)} {seconds:.{digits}f} {count}")
+
+    def _send_visits(self, visits: int | None) -> None:
+        """Limit the visits of a move; None restores the program's own limit."""
+        if not self._limits.can_set_visits:
+            return
+        wanted = visits or self._limits.visits
+        if wanted != self._sent_visits:
+            self._follower.ask(f"kata-set-param maxVisits {_NO_VISITS if wanted is None else wanted}")
+            self._sent_visits = wanted
+
     def _send_seconds(self, seconds: float | None) -> None:
         """Send the time per move in seconds; None sends no limit."""
-        if seconds == self._sent_seconds or not self._follower.lists("time_settings"):
+        if seconds == self._sent_time or not self._follower.lists("time_settings"):
             return
         reply = self._follower.ask("time_settings 0 1 0" if seconds is None else f"time_settings 0 {seconds:g} 1")
         if not reply.ok and seconds is not None:  # GTP specifies integers, so some programs refuse fractions
             self._follower.ask(f"time_settings 0 {max(1, round(seconds))} 1")
-        self._sent_seconds = seconds
+        self._sent_time = seconds
 
     def _send_level(self, level: int) -> None:
         """Send the playing level; GNU Go has the same command and levels."""

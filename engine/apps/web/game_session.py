@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.apps.web.game_clock import GameClock
 from engine.apps.web.game_state import COMMANDS, GameState
 from engine.apps.web.settings import GameSettings, PlayerKind
-from engine.apps.web.snapshot import Count, Kind, Snapshot, Task, estimated
+from engine.apps.web.snapshot import Count, Kind, Limits, Snapshot, Task, estimated
 from engine.color import color_letter, opponent
 from engine.errors import GoError
 from engine.programs.answers import AnalysisAnswer
@@ -31,6 +32,8 @@ class GameSession:
         self._state = GameState(settings, folder)
         self._interrupt: Callable[[], None] = lambda: None
         self._current: Task | None = None
+        self._timer: threading.Timer | None = None
+        self._timed_turn: tuple[GameClock, int] | None = None
         self._version = self._pages = 0
         self._is_closed = False
         self._name = secrets.token_hex(8)
@@ -83,8 +86,16 @@ class GameSession:
                 if kind is not None and self._running is None:
                     state, settings = self._state, self._state.settings
                     number = state.game.move_number if kind is not Kind.REVIEW else state.tree.unreviewed[0]
-                    seconds = settings.review_seconds if kind is Kind.REVIEW else settings.seconds
-                    self._current = Task(kind, state.tree.at(number), state.ticket, seconds, settings.level)
+                    is_timed = kind is Kind.MOVE and state.clock is not None and state.tree.end is state.tree.game_end
+                    self._current = Task(
+                        kind,
+                        state.tree.at(number),
+                        state.ticket,
+                        settings.review_seconds if kind is Kind.REVIEW else settings.seconds,
+                        settings.level,
+                        settings.visits,
+                        state.clock.reading() if is_timed and state.clock is not None else None,
+                    )
                     self._notify()
                     return self._current
                 self._has_work.wait()
@@ -193,10 +204,11 @@ class GameSession:
                 self._notify()
         self._interrupt()
 
-    def engine_started(self, engine: str, *, has_levels: bool = False) -> None:
-        """Set the engine's name and whether it has the GTP command `level`."""
+    def engine_started(self, engine: str, *, has_levels: bool = False, limits: Limits | None = None) -> None:
+        """Set the engine's name, whether it has the GTP command `level`, and its own limits of a search."""
         with self._changed:
             self._state.engine, self._state.has_levels = engine, has_levels
+            self._state.limits = limits or Limits()
             if not has_levels and self._state.settings.level < FULL_LEVEL:
                 self._state.shown.error = f"{engine} knows no levels: it plays as well as it can."
             self._notify()
@@ -205,6 +217,11 @@ class GameSession:
         """Return the game as SGF text and a name for its file."""
         with self._changed:
             return self._state.text(), self._state.file_name
+
+    @property
+    def pages(self) -> int:
+        """The number of connected pages."""
+        return self._pages
 
     @property
     def version(self) -> int:
@@ -230,6 +247,7 @@ class GameSession:
                 result=tree.end.result,
                 engine=state.engine,
                 has_levels=state.has_levels,
+                limits=state.limits,
                 busy=None if running is None else running.kind,
                 shown=replace(state.shown),
                 switches=state.switches,
@@ -245,7 +263,13 @@ class GameSession:
                 notice=state.notice,
                 info=state.info,
                 session=self._name,
+                clock=None if state.clock is None else state.clock.reading(),
             )
+
+    @property
+    def has_running_clock(self) -> bool:
+        """True while a player's time runs."""
+        return self._state.clock is not None and self._state.clock.running is not None
 
     @property
     def is_closed(self) -> bool:
@@ -256,10 +280,38 @@ class GameSession:
         """Close the session: all waiting threads return."""
         with self._changed:
             self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
             self._notify()
         self._interrupt()
 
+    def _time_is_over(self) -> None:
+        """Called when the running clock may have lost the game: end the game if it has."""
+        with self._changed:
+            if self._is_closed:
+                return
+            self._timer = None
+            self._state.check_time()
+            self._notify()
+        self._interrupt()
+
+    def _set_timer(self) -> None:
+        """Wait for the end of the running clock's time."""
+        clock = self._state.clock
+        turn = None if clock is None else (clock, clock.turn)
+        if turn == self._timed_turn and self._timer is not None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timed_turn, self._timer = turn, None
+        seconds = None if clock is None else clock.seconds_left
+        if seconds is not None and not self._is_closed:
+            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._time_is_over)
+            self._timer.daemon = True
+            self._timer.start()
+
     def _notify(self) -> None:
+        self._set_timer()
         self._version += 1
         self._changed.notify_all()
         self._has_work.notify_all()

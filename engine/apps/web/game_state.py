@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.apps.web.counting import toggled
+from engine.apps.web.game_clock import GameClock
 from engine.apps.web.records import GameFile, read_tree, write_tree
 from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
-from engine.apps.web.snapshot import Count, Shown, Switches
+from engine.apps.web.snapshot import Count, Limits, Shown, Switches
 from engine.apps.web.tree import GameTree
 from engine.color import BLACK, WHITE, color_letter, opponent
 from engine.errors import BadVertex, GoError
@@ -21,18 +22,21 @@ from engine.vertex import PASS, parse_vertex
 
 INFO = ("PB", "BR", "PW", "WR", "EV", "RO", "DT", "PC", "GN")
 """SGF properties about a game that pages may change."""
+_CHANGEABLE = ("black", "white", "seconds", "visits", "level", "review_seconds")
+"""Settings that may change during a game."""
 LONGEST_INFO = 200
 LONGEST_NOTE = 20_000
 
 
 @dataclass
 class OpenGame:
-    """One game: its settings, its moves with variations, and its file. notice: how the record was read."""
+    """One game: its settings, its moves with variations, its file and its clocks. notice: how the record was read."""
 
     settings: GameSettings
     tree: GameTree
     file: GameFile
     notice: str = ""
+    clock: GameClock | None = None
 
 
 class GameState:
@@ -43,7 +47,7 @@ class GameState:
 
     def __init__(self, settings: GameSettings, folder: Path | None) -> None:
         """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
-        self.engine, self.has_levels = "engine", False
+        self.engine, self.has_levels, self.limits = "engine", False, Limits()
         self.switches = Switches()
         self.shown = Shown()
         self.ticket = 0
@@ -51,8 +55,12 @@ class GameState:
         self._folder = folder
         # Those of a record that names none: the user chose them for this server.
         self._default_rules = parse_rules(settings.rules)
-        self._open = OpenGame(settings, GameTree(settings.new_game()), GameFile(folder))
+        self._open = self._new_game(settings)
         self._previous: OpenGame | None = None
+
+    def _new_game(self, settings: GameSettings) -> OpenGame:
+        clock = None if settings.clock is None else GameClock(settings.clock)
+        return OpenGame(settings, GameTree(settings.new_game()), GameFile(self._folder), clock=clock)
 
     # What is shown
 
@@ -117,18 +125,20 @@ class GameState:
 
     def _new(self, fields: dict[str, Any]) -> None:
         settings = replace(read_settings(fields, self.settings), people={}, about=None)
-        self._begin(OpenGame(settings, GameTree(settings.new_game()), GameFile(self._folder)))
+        self._begin(self._new_game(settings))
 
     def _begin(self, opened: OpenGame) -> None:
         """Show a game; taking back at its start leads to the one before, unless that has no moves."""
+        if self._open.clock is not None:
+            self._open.clock.stop()
         if self.tree.root.children:
             self._previous = self._open
         self._show_game(opened)
 
     def _show_game(self, opened: OpenGame) -> None:
         self._open = opened
-        self.wants_score = False
-        self.discard_results()
+        self._show_line()
+        self.follow_clock()
 
     def discard_results(self) -> None:
         """Discard analysis and errors of the position, and outdate the running task."""
@@ -218,8 +228,8 @@ class GameState:
         return number
 
     def _configure(self, fields: dict[str, Any]) -> None:
-        if unknown := set(fields) - {"black", "white", "seconds", "level", "review_seconds"}:
-            raise GoError(f"expected black, white, seconds, level or review_seconds, got {', '.join(sorted(unknown))}")
+        if unknown := set(fields) - set(_CHANGEABLE):
+            raise GoError(f"expected {', '.join(_CHANGEABLE)}, got {', '.join(sorted(unknown))}")
         settings = read_settings(fields, self.settings)
         if settings != self.settings or self.is_paused:
             self._open.settings = settings
@@ -303,13 +313,48 @@ class GameState:
         self.discard_results()
 
     def _continue(self) -> None:
-        """Discard results and save after the line has changed."""
+        """Discard results, let the clocks follow and save after the line has changed."""
         self._show_line()
+        self.follow_clock()
         self._save()
 
     def finish(self, result: str) -> None:
         """End the game with a result."""
         self.tree.end.result = result
+        self.discard_results()
+        self.follow_clock()
+        self._save()
+
+    # The clocks
+
+    @property
+    def clock(self) -> GameClock | None:
+        """The clocks of the game, if it has any."""
+        return self._open.clock
+
+    def follow_clock(self) -> None:
+        """Let the clocks follow the game to its last move. A move that came too late loses the game."""
+        clock, end = self._open.clock, self.tree.game_end
+        if clock is None:
+            return
+        # Only the line shown knows whether its end is a second pass.
+        is_over = end.result is not None or (self.tree.shown is end and self.game.is_over)
+        mover = clock.running
+        if not clock.follow(end, is_over=is_over) and mover is not None:
+            self._lose_on_time(mover)
+
+    def check_time(self) -> bool:
+        """End the game if the time of the player to move is over; return whether it was."""
+        clock = self._open.clock
+        if clock is None or clock.running is None or clock.seconds_left:
+            return False
+        self._lose_on_time(clock.running)
+        return True
+
+    def _lose_on_time(self, loser: int) -> None:
+        if self._open.clock is not None:
+            self._open.clock.stop()
+        self.tree.game_end.result = f"{color_letter(opponent(loser))}+T"
         self.discard_results()
         self._save()
 

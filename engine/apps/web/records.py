@@ -16,6 +16,7 @@ from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE
 from engine.errors import BadVertex, IllegalMove
 from engine.game import Game, Move
+from engine.match.clock import overtime_text
 from engine.records.markup import Markup
 from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
@@ -137,6 +138,8 @@ def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[s
         comment=game.comments.get(0, ""),
         move_comments=game.comments,
         markup=game.markup,
+        main_time=None if settings.clock is None else settings.clock.main,
+        overtime="" if settings.clock is None else overtime_text(settings.clock),
         variations=variations,
     )
 

@@ -47,6 +47,10 @@ REQUEST_SECONDS = 10.0
 """Time from the first byte of a request to its last: a client that sends a byte now and then must not hold a thread."""
 _KEEP_ALIVE_SECONDS = 15.0
 """Without events a page gets a comment at this interval, so that both sides notice a lost connection."""
+_WATCH_SECONDS = 0.25
+"""A page that closed its events is noticed within this time: quick reloads must not use up the connections."""
+_ADMISSION_SECONDS = 1.0
+"""Time that a new connection waits for another one to end; longer than a closed page is noticed."""
 # `default-src` does not cover framing, the base address and forms.
 _CONTENT_POLICY = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -58,7 +62,7 @@ class PageServer(LimitedThreads, HTTPServer):
     def __init__(self, session: GameSession, host: str, port: int) -> None:
         """port: 0 for any free one. Raises OSError if the port is taken."""
         self.session = session
-        self.limit_connections(MOST_CONNECTIONS, _TOO_MANY)
+        self.limit_connections(MOST_CONNECTIONS, _TOO_MANY, _ADMISSION_SECONDS)
         self._event_lock = threading.Lock()
         self._event = (-1, b"")
         self._host = host
@@ -81,7 +85,8 @@ class PageServer(LimitedThreads, HTTPServer):
         if not self.session.wait_for_change(after, seconds):
             return None
         with self._event_lock:
-            if self._event[0] != self.session.version:
+            # A running clock has moved on since the bytes were made.
+            if self._event[0] != self.session.version or self.session.has_running_clock:
                 snapshot = self.session.snapshot()
                 text = json_text(view(snapshot))
                 self._event = (snapshot.version, b"data: " + text.encode() + b"\n\n")
@@ -235,15 +240,31 @@ class _Handler(BaseHTTPRequestHandler):
         session, version = self.server.session, -1
         session.page_connected()
         try:
+            last = time.monotonic()
             while not session.is_closed:
-                event = self.server.event(version, _KEEP_ALIVE_SECONDS)
-                if event is None:
-                    self.wfile.write(b": still here\n\n")
-                else:
+                event = self.server.event(version, _WATCH_SECONDS)
+                if event is not None:
                     version, data = event
                     self.wfile.write(data)
+                elif self._is_hung_up():
+                    break
+                elif time.monotonic() - last > _KEEP_ALIVE_SECONDS:
+                    self.wfile.write(b": still here\n\n")
+                else:
+                    continue
+                last = time.monotonic()
         finally:
             session.page_disconnected()
+
+    def _is_hung_up(self) -> bool:
+        """Return whether the page has closed its connection; it sends nothing more after its request."""
+        self.connection.setblocking(False)
+        try:
+            return not self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        finally:
+            self.connection.settimeout(_IDLE_SECONDS)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base class names it so)
         """Log a request at debug level."""

@@ -5,19 +5,29 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from engine.clock import Kind as TimeKind
+from engine.clock import TimeSettings
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.game import Game
 from engine.handicap import fixed_handicap_points, max_fixed_handicap
+from engine.match.clock import parse_clock
 from engine.records.sgf import Record
-from engine.rules import MOST_KOMI, Rules, is_komi, parse_rules, preset_name
+from engine.rules import MOST_KOMI, PRESETS, SERVER_PRESETS, Rules, is_komi, parse_rules, preset_name
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import FORM
 
 _FORM = settings_on(FORM)
 """Settings that a page may send, by name."""
-RULES = (_FORM["rules"].default, "chinese", "japanese", "aga", "new-zealand", "tromp-taylor")
+_DEFAULT_RULES = _FORM["rules"].default
+RULES = (_DEFAULT_RULES, *(name for name in (*PRESETS, *SERVER_PRESETS) if name != _DEFAULT_RULES))
 """Rule sets that the page offers, the default first."""
+CLOCKS = (TimeKind.BYOYOMI, TimeKind.FISCHER, TimeKind.ABSOLUTE)
+"""Time systems that the page offers."""
+_MOST_SECONDS = 1_000_000
+
+
+_MAY_BE_NONE = ("seconds", "visits", "clock")
 
 
 class PlayerKind(StrEnum):
@@ -31,8 +41,9 @@ class PlayerKind(StrEnum):
 class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
-    seconds: engine thinking time per move; None lets the engine decide. review_seconds: time for each position of a
-    review. level: playing level, if the engine has any.
+    seconds, visits: limits of the engine's search for a move; None lets the engine decide. clock: that of both players;
+    with a clock, seconds is not used. review_seconds: time for each position of a review. level: playing level, if the
+    engine has any.
     people: names by color, where known. about: SGF properties of an opened record; None for a game started here.
     """
 
@@ -45,6 +56,8 @@ class GameSettings:
         default_factory=lambda: {BLACK: PlayerKind(_FORM["black"].default), WHITE: PlayerKind(_FORM["white"].default)}
     )
     seconds: float | None = _FORM["seconds"].default
+    visits: int | None = _FORM["visits"].default
+    clock: TimeSettings | None = _FORM["clock"].default
     level: int = _FORM["level"].default
     review_seconds: float = _FORM["review_seconds"].default
     people: dict[int, str] = field(default_factory=dict)
@@ -79,6 +92,7 @@ def recorded(record: Record, game: Game, before: GameSettings) -> GameSettings:
         rules=rules_name(game.rules),
         handicap=0,
         players={BLACK: PlayerKind.PERSON, WHITE: PlayerKind.PERSON},
+        clock=None,
         people={BLACK: record.black, WHITE: record.white},
         about=record.about,
     )
@@ -91,7 +105,10 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
         if name not in _FORM:
             raise GoError(f"expected {', '.join(_FORM)}, got {name}")
         try:
-            value: Any = None if name == "seconds" and given in (None, "") else _FORM[name].read(given)
+            is_none = name in _MAY_BE_NONE and given in (None, "")
+            value: Any = None if is_none else _FORM[name].read(given)
+            if name == "clock" and value is not None:
+                value = read_clock(value)
         except GoError as error:
             raise GoError(f"{name}: {error}") from error
         match name:
@@ -103,3 +120,14 @@ def read_settings(fields: dict[str, Any], before: GameSettings) -> GameSettings:
             case _:
                 changes[name] = value
     return replace(before, **changes)
+
+
+def read_clock(text: str) -> TimeSettings:
+    """Parse a clock such as byoyomi:600+5x30. Raises GoError."""
+    try:
+        settings = parse_clock(text)
+    except ValueError as error:
+        raise GoError(str(error)) from error
+    if settings.kind not in CLOCKS or max(settings.main, settings.period, settings.increment) > _MOST_SECONDS:
+        raise GoError(f"expected {', '.join(CLOCKS)}, with at most {_MOST_SECONDS} seconds, got {text!r}")
+    return settings

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.apps.web.settings import GameSettings
+from engine.clock import TimeSettings
 from engine.color import for_color, winrate_for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
@@ -24,14 +25,33 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
+class ClockReading:
+    """Both clocks at one moment.
+
+    left: (seconds, stones or periods) by color as in GTP's `time_left`, before the running move is charged.
+    running: the color whose clock runs, None while none does. elapsed: seconds of its move so far.
+    """
+
+    settings: TimeSettings
+    left: dict[int, tuple[float, int]]
+    running: int | None = None
+    elapsed: float = 0.0
+
+
+@dataclass(frozen=True)
 class Task:
-    """A task for the engine: one position. A result with an outdated `ticket` is discarded."""
+    """A task for the engine: one position. A result with an outdated `ticket` is discarded.
+
+    seconds, visits: limits of the search, None for the engine's own. clock: of both players, instead of seconds.
+    """
 
     kind: Kind
     game: Game
     ticket: int
     seconds: float | None = None
     level: int = FULL_LEVEL
+    visits: int | None = None
+    clock: ClockReading | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +115,18 @@ class Switches:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """The engine's own limits of a search; None where there is none or it does not say.
+
+    can_set_visits: whether the page can set the visits of a move.
+    """
+
+    seconds: float | None = None
+    visits: int | None = None
+    can_set_visits: bool = False
+
+
+@dataclass(frozen=True)
 class Variation:
     """A line of play, named by where it branches off: its first `branch_point` moves belong to the line `parent`.
 
@@ -114,6 +146,7 @@ class Snapshot:
 
     game: at the position shown. line: all moves of the line of play. is_review: a move here starts a new variation or
     continues after a result. has_levels: whether the engine has the GTP command `level`.
+    limits: those that the engine has by itself.
     estimates: by the number of moves before the position. reviewed: number of reviewed positions.
     note, symbols, labels: the record's comment and markup of the position shown, see `Markup`.
     following: moves after the position shown, first that of the line, then those of variations.
@@ -130,6 +163,7 @@ class Snapshot:
     result: str | None
     engine: str
     has_levels: bool
+    limits: Limits
     busy: Kind | None
     shown: Shown
     switches: Switches
@@ -145,6 +179,7 @@ class Snapshot:
     notice: str = ""
     info: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
+    clock: ClockReading | None = None
 
     @property
     def is_proposed(self) -> bool:

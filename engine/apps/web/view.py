@@ -10,9 +10,10 @@ from engine.apps.web.counting import sums
 from engine.apps.web.mistakes import mistakes
 from engine.apps.web.records import MOST_BEST
 from engine.apps.web.settings import RULES, PlayerKind, rules_name
-from engine.apps.web.snapshot import MOST_CANDIDATES, Snapshot
+from engine.apps.web.snapshot import MOST_CANDIDATES, ClockReading, Snapshot
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
 from engine.game import Game, Move
+from engine.match.clock import clock_text
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.settings.levels import FULL_LEVEL
 from engine.vertex import format_vertex, points
@@ -42,6 +43,10 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "rules": rules_name(game.rules),
         "known_rules": RULES,
         "seconds": settings.seconds,
+        "visits": settings.visits,
+        "limits": asdict(snapshot.limits),
+        "clock": _clock(snapshot.clock),
+        "clock_settings": None if settings.clock is None else clock_text(settings.clock),
         "review_seconds": settings.review_seconds,
         "level": settings.level if snapshot.has_levels else None,
         "full_level": FULL_LEVEL,
@@ -104,6 +109,22 @@ def _ownership(snapshot: Snapshot) -> Sequence[float] | None:
     if answer is None or answer.ownership is None or not snapshot.switches.territory:
         return None
     return [for_color(float(each), snapshot.game.to_play) for each in answer.ownership]
+
+
+def _clock(reading: ClockReading | None) -> dict[str, Any] | None:
+    """Return both clocks: settings, seconds and periods left by color, and whose clock has run for how long."""
+    if reading is None:
+        return None
+    settings = reading.settings
+    return {
+        "kind": settings.kind,
+        "period": settings.period,
+        "periods": settings.count,
+        "increment": settings.increment,
+        "left": {color_name(color): left for color, left in reading.left.items()},
+        "running": None if reading.running is None else color_name(reading.running),
+        "elapsed": reading.elapsed,
+    }
 
 
 def _at_points(texts: Mapping[int, str], game: Game) -> dict[str, str]:

@@ -27,6 +27,7 @@ MATCH_ROWS: tuple[Setting, ...] = (
             "10 s), fischer:10+1, or capped:10+1/60/30 (at most 60 s on the clock and 30 s a move; both optional).",
             metavar="TEXT",
             default_text="none: only --hang limits a move",
+            reason="The web page draws three time systems; programs play by any.",
         ),
         real(
             "seconds_per_move",

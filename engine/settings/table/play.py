@@ -106,7 +106,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.TIME,
-        ("gtp", "play", GTP),
+        ("gtp", "play", FORM, GTP),
         integer("visits", "Limit of the search for each move, in visits.", least=1, unit="visits", katago="maxVisits"),
     ),
     *under(
@@ -148,6 +148,15 @@ PLAY_ROWS: tuple[Setting, ...] = (
             flags=("--time",),
             default_text="the engine decides",
             reason="Nobody waits longer than an hour at a web page; a GTP session may run unattended.",
+        ),
+    ),
+    *under(
+        Heading.TIME,
+        ("web", FORM),
+        text(
+            "clock",
+            "Clock of both players, in seconds: byoyomi:600+5x30 (5 periods of 30 s), fischer:300+10 or absolute:900.",
+            default_text="none",
         ),
     ),
     *under(

@@ -14,8 +14,8 @@ import pytest
 
 from engine.apps.web.engine_worker import EngineWorker
 from engine.apps.web.game_session import GameSession
-from engine.apps.web.settings import GameSettings, PlayerKind
-from engine.apps.web.snapshot import Count, Kind, Snapshot
+from engine.apps.web.settings import GameSettings, PlayerKind, read_clock
+from engine.apps.web.snapshot import Count, Kind, Limits, Snapshot
 from engine.color import BLACK, WHITE
 from engine.errors import GoError
 from engine.vertex import parse_vertex
@@ -29,8 +29,8 @@ PATIENCE = 20.0
 class RunningSession:
     """A session with a running program."""
 
-    def __init__(self, *options: str, **changes: float) -> None:
-        self.session = GameSession(GameSettings(SIZE, SIZE, players=MIXED, **changes))  # type: ignore[arg-type]
+    def __init__(self, *options: str, **changes: Any) -> None:
+        self.session = GameSession(GameSettings(SIZE, SIZE, players=MIXED, **changes))
         self.session.page_connected()
         self.worker = EngineWorker(self.session, analyst(*options))
         self.worker.start()
@@ -169,6 +169,35 @@ def test_seconds_are_told_as_a_clock(tmp_path: Path) -> None:
         running.play("D3")
         running.until(lambda now: len(now.line) == 4)
     assert [line for line in said(log) if "time_settings" in line] == ["time_settings 0 2.5 1", "time_settings 0 1 0"]
+
+
+def test_a_clock_is_told_with_what_is_left_of_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    words = "time_settings time_left kata-time_settings"
+    clock = read_clock("byoyomi:60+3x10")
+    with closing(RunningSession("--log", str(log), "--command", words, clock=clock)) as running:
+        running.play("C3", "D3")
+        running.until(lambda now: len(now.line) == 4)
+    told = [line for line in said(log) if "time" in line]
+    assert told[:3] == ["kata-time_settings byoyomi 60 10 3", "time_left black 60.00 0", "time_left white 60.00 0"]
+    assert [line.split()[0] for line in told[3:]] == ["time_left", "time_left"]
+
+
+def test_the_limits_of_a_program_are_asked_for_and_its_visits_are_set_and_restored(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with closing(RunningSession("--log", str(log), "--command", "kata-get-param kata-set-param")) as running:
+        assert running.until(lambda now: now.engine != "engine").limits == Limits(5.0, None, can_set_visits=True)
+        running.session.command("configure", {"visits": 50})
+        running.play("C3")
+        running.until(lambda now: len(now.line) == 2)
+        running.session.command("configure", {"visits": ""})
+        running.play("D3")
+        running.until(lambda now: len(now.line) == 4)
+    assert [line for line in said(log) if "maxVisits" in line] == [
+        "kata-get-param maxVisits",
+        "kata-set-param maxVisits 50",
+        f"kata-set-param maxVisits {1 << 50}",
+    ]
 
 
 def test_a_level_is_told_to_a_program_that_has_levels(tmp_path: Path) -> None:

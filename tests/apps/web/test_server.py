@@ -189,6 +189,19 @@ def test_connections_beyond_the_limit_are_refused_and_leave_room_when_they_end(m
         wait_until(is_admitted)
 
 
+def test_more_quick_reloads_than_connections_are_all_served() -> None:
+    with served() as (session, port):
+        for _ in range(2 * server_module.MOST_CONNECTIONS):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert connection.recv(20).startswith(b"HTTP/1.1 200")
+        assert ask(port, "GET", "/")[0] == 200
+        version = session.version
+        assert session.wanted() is None
+        wait_until(lambda: session.pages == 0)
+        assert session.version == version  # no change of the session was needed to notice that the pages are gone
+
+
 def test_a_request_that_arrives_byte_by_byte_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "REQUEST_SECONDS", 0.2)
     with served() as (_, port), closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as connection:

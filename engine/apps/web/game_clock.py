@@ -1,0 +1,64 @@
+"""Both players' clocks in a game on the page: they follow its moves, and say who lost on time."""
+
+import time
+from collections.abc import Callable
+
+from engine.apps.web.snapshot import ClockReading
+from engine.apps.web.tree import Node
+from engine.clock import TimeSettings
+from engine.color import BLACK, WHITE, opponent
+from engine.match.clock import Clock
+
+
+class GameClock:
+    """The clocks of one game. The first move starts them, because an engine may still be loading before it."""
+
+    def __init__(self, settings: TimeSettings, now: Callable[[], float] = time.monotonic) -> None:
+        """now: a monotonic clock in seconds."""
+        self.settings = settings
+        self._now = now
+        self._clocks = {color: Clock(settings) for color in (BLACK, WHITE)}
+        self._at: Node | None = None
+        self._running: int | None = None
+        self._since = 0.0
+        self.turn = 0
+        """Changes whenever a clock is started or stopped."""
+
+    def follow(self, end: Node, *, is_over: bool) -> bool:
+        """Follow the game to its last position; return False if the move that led there came too late.
+
+        A move charges its color and starts the other clock. Where moves were taken back, nobody is charged.
+        """
+        if end is self._at and not is_over:
+            return True
+        is_in_time, color = True, self._running
+        if color is not None and end.parent is self._at and end.move is not None and end.move.color == color:
+            is_in_time = self._clocks[color].spend(self._now() - self._since)
+        self._at = end
+        self.turn += 1
+        self._running = None if is_over or end.move is None else opponent(end.move.color)
+        self._since = self._now()
+        return is_in_time
+
+    def stop(self) -> None:
+        """Stop both clocks until the game is followed again, without charging the running move."""
+        self._at = self._running = None
+        self.turn += 1
+
+    def reading(self) -> ClockReading:
+        """Return both clocks as they are now."""
+        elapsed = 0.0 if self._running is None else self._now() - self._since
+        left = {color: clock.time_left() for color, clock in self._clocks.items()}
+        return ClockReading(self.settings, left, self._running, elapsed)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds until the running clock has lost the game, at least 0; None while none runs."""
+        if self._running is None:
+            return None
+        return max(0.0, self._clocks[self._running].available() - (self._now() - self._since))
+
+    @property
+    def running(self) -> int | None:
+        """The color whose clock runs."""
+        return self._running
