@@ -46,7 +46,7 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_GAME_OPTIONS = ("size", "komi", "rules", "color", "handicap", "level", "record", "sgf")
+_GAME_OPTIONS = ("size", "komi", "rules", "color", "handicap", "rank", "record", "sgf")
 LOADED_LATE = (
     "analysis",
     "bench",
@@ -54,6 +54,7 @@ LOADED_LATE = (
     "doctor",
     "draw",
     "explain",
+    "levels",
     "match",
     "net",
     "review",
@@ -90,6 +91,10 @@ def load_command(name: str) -> click.Command | None:
             from engine.apps.explain.command import explain
 
             return explain
+        case "levels":
+            from engine.apps.levels.command import levels
+
+            return levels
         case "match":
             from engine.apps.match.command import match
 
@@ -249,7 +254,7 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
         rules=parse_rules(options["rules"]),
         visits=options["visits"],
         seconds=options["seconds"],
-        level=options["level"],
+        rank=options["rank"],
         ponder=options["ponder"],
         live_graphics=options["live_graphics"],
         leela_lines=options["leela_lines"],

@@ -55,7 +55,7 @@ class SessionConfig:
 
     seconds, visits: limits of one move, with or without a clock; None for no limit.
     fallback_seconds: time of a move that has neither a limit nor a clock.
-    level: of play, see `engine.settings.levels`.
+    rank: of the moves to play, see `engine.settings.levels`.
     reg_visits: visits of `reg_genmove`, which must not depend on time, if `visits` is None.
     lag_buffer: seconds of each move that are kept for the controller and the connection.
     ponder: search in the opponent's time, after each own move.
@@ -74,7 +74,7 @@ class SessionConfig:
     seconds: float | None = None
     visits: int | None = None
     fallback_seconds: float = DEFAULT_MOVE_SECONDS
-    level: int = _SETTINGS["level"].default
+    rank: str = _SETTINGS["rank"].default
     reg_visits: int = DEFAULT_REG_VISITS
     lag_buffer: float = _SETTINGS["lag_buffer"].default
     ponder: bool = _SETTINGS["ponder"].default

@@ -16,7 +16,7 @@ from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.rules import Rules, parse_rules
 from engine.scoring import VOID, final_score, format_score
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 from engine.settings.table import settings_on
 from engine.support.files import require_writable, write_atomically
 from engine.support.stopping import INTERRUPTED, interrupting
@@ -47,7 +47,7 @@ def cli_play(
     rules: str = _PLAY["rules"].default,
     color: str = _PLAY["color"].default,
     handicap: int = _PLAY["handicap"].default,
-    level: int = _PLAY["level"].default,
+    rank: str = _PLAY["rank"].default,
     record: str | Path | None = None,
     sgf: str | Path | None = None,
     stdin: IO[str] | None = None,
@@ -56,7 +56,7 @@ def cli_play(
     """Play one game and return the exit status: 0, 130 after an interruption, 2 for bad rules or a bad handicap.
 
     make_player: creates the player for a width and height. limits: of the engine's search for a move or a hint.
-    level: of the engine's moves; hints have full strength. color: the person's.
+    rank: of the engine's moves; hints have full strength. color: the person's.
     record: an SGF file that is continued from its end; its size, komi and rules go before the options'.
     sgf: where the game is saved; by default keima-DATE-TIME.sgf in the current directory.
     Raises OSError if the game cannot be saved there or the record cannot be read.
@@ -84,7 +84,7 @@ def cli_play(
             game,
             WHITE if color.lower() in ("white", "w") else BLACK,
             limits=limits,
-            level=level,
+            rank=rank,
             sgf_path=path,
             stdin=stdin,
             stdout=output,
@@ -119,7 +119,7 @@ def play_terminal(
     human_color: int,
     *,
     limits: "Limits",
-    level: int = FULL_LEVEL,
+    rank: str = FULL,
     sgf_path: Path | None = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
@@ -128,7 +128,7 @@ def play_terminal(
 
     A game with moves is saved to `sgf_path` however it stops; None saves nothing.
     """
-    session = _Session(player, game, human_color, limits, level, stdin or sys.stdin, stdout or sys.stdout)
+    session = _Session(player, game, human_color, limits, rank, stdin or sys.stdin, stdout or sys.stdout)
     try:
         with interrupting():
             session.run()
@@ -145,16 +145,16 @@ class _Session:
     """One game in progress between the person at the streams and the player."""
 
     def __init__(
-        self, player: "Player", game: Game, human: int, limits: "Limits", level: int, source: IO[str], screen: IO[str]
+        self, player: "Player", game: Game, human: int, limits: "Limits", rank: str, source: IO[str], screen: IO[str]
     ) -> None:
         # Late: numba need not be loaded to report a bad option.
-        from engine.players.hidden_moves import at_level
+        from engine.players.base import at_rank
 
         self._player = player
         self._game = game
         self._human = human
         self._limits_of_hints = limits
-        self._limits = at_level(limits, level)
+        self._limits = at_rank(limits, rank, game.width, game.height)
         self._source = source
         self._screen = screen
         self._result: str | None = None

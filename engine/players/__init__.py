@@ -1,7 +1,6 @@
 """Players: everything that chooses moves. The protocol is in `base`, its implementations beside it."""
 
-from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, limits_within
-from engine.players.hidden_moves import at_level
+from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Player, Watch, at_rank, limits_within
 from engine.players.moves import chains, safe_vertices
 from engine.players.random_player import RandomPlayer
 from engine.players.reflex_player import ReflexPlayer
@@ -17,7 +16,7 @@ __all__ = [
     "ReflexPlayer",
     "SearchPlayer",
     "Watch",
-    "at_level",
+    "at_rank",
     "chains",
     "limits_within",
     "safe_vertices",

@@ -10,6 +10,7 @@ from engine.game import Game
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
+from engine.settings.levels import Level, level_at
 from engine.vertex import PASS, points
 
 Watch = Callable[[Search, SearchStats], None]
@@ -24,19 +25,25 @@ class Limits:
     seconds: wall time that may be used completely; with `most_seconds`, the time for a move of average difficulty.
     most_seconds: upper bound; within it the search chooses the time by the difficulty of the move.
     is_kept: unused time serves later moves; without it, a move takes at least `seconds`.
-    visibility: how many moves are considered, None for all; see `engine.settings.levels`.
+    level: how weaker play chooses a move, None at full strength.
     """
 
     visits: int | None = None
     seconds: float | None = None
     most_seconds: float | None = None
     is_kept: bool = True
-    visibility: float | None = None
+    level: Level | None = None
 
     @property
     def bound(self) -> float | None:
         """The number of seconds that must not be exceeded, or None."""
         return self.seconds if self.most_seconds is None else self.most_seconds
+
+
+def at_rank(limits: Limits, rank: str, width: int, height: int) -> Limits:
+    """Return the limits of a move by a player of a rank: its visits replace those of the limits."""
+    level = level_at(rank, width, height)
+    return limits if level is None else replace(limits, visits=level.visits, level=level)
 
 
 def limits_within(allotment: Allotment | None, visits: int | None = None, seconds: float | None = None) -> Limits:

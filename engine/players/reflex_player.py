@@ -18,4 +18,5 @@ class ReflexPlayer(SearchPlayer):
         forbidden = avoided.get(color, {}) if avoided else {}
         if vertex in safe_vertices(game, color) and vertex not in forbidden:
             return Decision(vertex)
-        return super().genmove(game, color, Limits(visits=1, visibility=limits.visibility), watch, avoided)
+        visits = 1 if limits.level is None else limits.level.visits
+        return super().genmove(game, color, Limits(visits=visits, level=limits.level), watch, avoided)

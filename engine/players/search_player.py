@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,6 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
-from engine.players.hidden_moves import choose_hidden_moves
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import chains, safe_vertices
 from engine.players.passing import (
@@ -30,13 +30,13 @@ from engine.players.passing import (
 from engine.players.resignation import Resigner
 from engine.players.sharing import RunningSearches
 from engine.players.timer import Timer
+from engine.players.weaker_play import draw_vertex, params_at_level
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
 from engine.search.avoided import avoid_table
 from engine.search.move_choice import choose_vertex, temperature_at
 from engine.search.params import SearchParams
-from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import (
     EventStopper,
@@ -49,6 +49,7 @@ from engine.search.stoppers import (
 )
 from engine.search.tree import NO_NODE, ROOT, Tree, links_of
 from engine.search.tree_ownership import tree_ownership
+from engine.settings.levels import Level
 from engine.vertex import PASS, points
 
 # A judgement is started only if the search has seen every point decided to this share of the judge's threshold.
@@ -108,8 +109,8 @@ class SearchPlayer:
         """
         self._stop.clear()
         timer = Timer(limits, self._speed)
-        if limits.visibility is not None:
-            self.search.forget()  # at a level, the kept tree would show hidden moves
+        if limits.level is not None:
+            self.search.forget()  # the kept tree would show more than the visits of the level
         # Avoided moves come from a controller's request, which wants the search's answer even where a pass is due.
         if avoided:
             self._begin(game, color, avoided=avoided)
@@ -119,10 +120,9 @@ class SearchPlayer:
             return self._final_pass(game, color, judgement)
         dead = agreed_dead(game, judgement) if judgement else ()
         self._begin(game, color, dead)
-        if limits.visibility is not None:
-            self._begin(game, color, dead, {color: dict.fromkeys(self._hidden_moves(limits.visibility), 1)})
         share = 1 - self._judging_share(limits) if judgement is None and is_late(game) else 1.0
-        decision = self._decide(game, color, self._run_move(timer.rest(share), watch))
+        with self._weakened(limits.level):
+            decision = self._decide(game, color, self._run_move(timer.rest(share), watch), limits.level)
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
         if judgement is None and may_pass:
             judgement = self.judge.judge(game, timer.rest(0.5))
@@ -131,6 +131,16 @@ class SearchPlayer:
         if self._gives_up(game, color, decision, judgement):
             return replace(decision, resign=True)
         return decision
+
+    @contextmanager
+    def _weakened(self, level: Level | None) -> Iterator[None]:
+        """Search with the parameters of a level while the block runs."""
+        if level is not None:
+            self.search.params = params_at_level(self.params, level)
+        try:
+            yield
+        finally:
+            self.search.params = self.params
 
     def _judge_first(self, game: Game, color: int, timer: Timer) -> Judgement | None:
         """Judge life and death before the search if its result may depend on it, whoever moves next."""
@@ -210,13 +220,6 @@ class SearchPlayer:
         avoid = avoid_table(avoided or {}, game.board.shape[1])
         self.search.begin(game, color, safe_vertices(game, color), dead, avoid=avoid)
 
-    def _hidden_moves(self, visibility: float) -> list[int]:
-        """Return the moves at the root that are hidden at this visibility."""
-        self._run(Limits(visits=1), None)
-        tree = self.search.tree
-        vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
-        return choose_hidden_moves(vertices, root_priors(tree), visibility, self.search.generator)
-
     def _run_move(self, limits: Limits, watch: Watch | None) -> SearchStats:
         """Search for a move to play, stopping as early as its choice is settled."""
         stoppers: list[Stopper] = []
@@ -242,11 +245,13 @@ class SearchPlayer:
             self._speed = stats.playouts / stats.elapsed
         return stats
 
-    def _decide(self, game: Game, color: int, stats: SearchStats) -> Decision:
+    def _decide(self, game: Game, color: int, stats: SearchStats, level: Level | None = None) -> Decision:
         """Return the chosen move with the values of the position after it, or of the root if that was not searched."""
         search = self.search
         temperature = temperature_at(self.params, game.move_number, game.width * game.height)
         vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator)
+        if level is not None and level.temperature > 0.0:
+            vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator)
         # The values after the move include the search below it alone; the root's are an average over all moves.
         node = after_move(search.tree, vertex)
         if node == NO_NODE:

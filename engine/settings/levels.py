@@ -1,10 +1,71 @@
-"""Levels of play for people. Only the highest level searches; the others overlook moves.
+"""Ranks of play for people, weaker than full strength, and how a player of each rank chooses a move.
 
-A lower level draws a random subset of the moves, likely moves more often than unlikely ones, and plays the one with
-the best prior: like a person who judges well but does not consider everything.
+A search of few visits looks at the likely moves. Below a size's strongest ranks, those that lose at most some points
+against the best of them are candidates, and one is drawn by the network's priors, which a temperature makes flatter:
+the wider the choice and the more points a move may lose, the weaker the rank. Strength depends on visits alone, not on
+the speed of the machine. `keima levels --measure` plays the ranks against each other and against GNU Go.
 """
 
-VISIBILITY = (0.05, 0.2, 0.4, 0.6, 0.75, 0.9, 1.2, 1.8, 5.0)
-"""Exponent of each level from 1 on; a larger one hides fewer moves, see `engine.players.hidden_moves`."""
-FULL_LEVEL = len(VISIBILITY) + 1
-"""The level that searches and considers every move."""
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Level:
+    """How a player weaker than full strength chooses a move.
+
+    visits: of the search. temperature: of the priors by which the move is drawn; 0 plays the best move.
+    most_loss: points that a drawn move may lose against the best one that was visited.
+    """
+
+    visits: int
+    temperature: float = 0.0
+    most_loss: float = 0.0
+
+
+FULL = "full"
+"""In place of a rank: full strength."""
+RANKS = (*(f"{kyu}k" for kyu in range(18, 0, -1)), *(f"{dan}d" for dan in range(1, 5)))
+"""The ranks from the weakest on; 100 Elo apart, with GNU Go 3.8 at level 10 as 8k."""
+
+
+def _ladder(first: str, *levels: tuple[int, float, float]) -> dict[str, Level]:
+    """Return levels by rank, from `first` on, each a rank stronger than the one before."""
+    start = RANKS.index(first)
+    return {RANKS[start + number]: Level(*each) for number, each in enumerate(levels)}
+
+
+LEVELS: Mapping[int, Mapping[str, Level]] = {
+    9: _ladder(
+        "18k",
+        *((48, 8, 64), (38, 7, 51), (31, 6, 40), (26, 5.2, 32), (22, 4.5, 25)),
+        *((19, 3.91, 19), (16, 3.4, 14), (16, 3.13, 10), (16, 2.88, 7.9), (16, 2.65, 6.2)),
+        *((16, 2.41, 4.9), (16, 2.17, 3.7), (16, 1.93, 2.8), (16, 1.67, 2.1), (16, 1.34, 1.3)),
+        *((16, 1, 0.7),),
+        *((16, 0.6, 0.5), (16, 0.0, 0.0), (32, 0.0, 0.0), (64, 0.0, 0.0), (128, 0.0, 0.0), (256, 0.0, 0.0)),
+    ),
+}
+"""By the side of the board, how a player of each rank chooses a move."""
+
+
+def _ladder_on(width: int, height: int) -> Mapping[str, Level]:
+    """Return the levels of a board; those of the size with the nearest number of points if its own has none."""
+    return LEVELS[min(LEVELS, key=lambda side: abs(side * side - width * height))]
+
+
+def ranks_on(width: int, height: int) -> list[str]:
+    """Return the ranks that differ on a board, the weakest first, and full strength."""
+    return [*_ladder_on(width, height), FULL]
+
+
+def rank_on(rank: str, width: int, height: int) -> str:
+    """Return the nearest rank that a board has, for full strength this itself."""
+    if rank == FULL:
+        return FULL
+    wanted = RANKS.index(rank)
+    return min(_ladder_on(width, height), key=lambda each: abs(RANKS.index(each) - wanted))
+
+
+def level_at(rank: str, width: int, height: int) -> Level | None:
+    """Return how a player of a rank, or of the nearest that a board has, chooses a move; None at full strength."""
+    return None if rank == FULL else _ladder_on(width, height)[rank_on(rank, width, height)]

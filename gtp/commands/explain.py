@@ -1,6 +1,6 @@
 """Commands of gomill: describe the engine and explain its last move."""
 
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 from engine.vertex import format_vertex
 from gtp.args import expect
 from gtp.errors import GtpError
@@ -43,7 +43,7 @@ def describe_engine(state: GtpState, command: Command) -> str:
         facts = player.network.facts
         evaluation = f"network {facts.name} ({facts.file}, {facts.precision})"
     limits = [
-        *([f"level {config.level}"] if config.level < FULL_LEVEL else []),
+        *([f"rank {config.rank}"] if config.rank != FULL else []),
         *([f"{config.visits} visits a move"] if config.visits else []),
         *([f"{config.seconds:g} seconds a move"] if config.seconds else []),
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine.color import BLACK, for_color, opponent
 from engine.errors import BadRules
 from engine.rules import PRESETS, HandicapBonus, Ko, Scoring, Tax, parse_rules, preset_name
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL, RANKS
 from engine.vertex import PASS, format_vertex, points
 from gtp.args import expect, parse_color
 from gtp.commands.params import change_param, get_param
@@ -46,7 +46,7 @@ MENU = (
 """The reply to `gogui-analyze_commands`: type, label, command."""
 
 _OFFERED = (
-    *("level", "maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
+    *("rank", "maxVisits", "maxTime", "ponderingEnabled", "allowResignation", "resignThreshold", "resignConsecTurns"),
     *(
         "lagBuffer",
         "cpuctExploration",
@@ -57,7 +57,7 @@ _OFFERED = (
     *("rootPolicyTemperature", "analysisPVLen", "reportAnalysisWinratesAs"),
 )
 _CHOICES: dict[str, Iterable[str]] = {
-    "level": [str(level) for level in range(1, FULL_LEVEL + 1)],
+    "rank": [*RANKS, FULL],
     "reportAnalysisWinratesAs": Perspective,
 }
 _RULES: dict[str, tuple[str, Iterable[str]]] = {

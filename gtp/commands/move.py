@@ -83,7 +83,7 @@ def format_decision(state: GtpState, decision: "Decision") -> str:
 
 def _limits(state: GtpState, color: int) -> "Limits":
     """Return the limits of one move: the clock's, capped by the user's, or the default time."""
-    from engine.players import Limits, at_level, limits_within
+    from engine.players import Limits, at_rank, limits_within
 
     config = state.config
     # The controller has left: answer with one visit instead of searching for nobody.
@@ -93,8 +93,8 @@ def _limits(state: GtpState, color: int) -> "Limits":
     seconds = config.seconds
     if allotment is None and seconds is None and config.visits is None:
         seconds = config.fallback_seconds
-    # The level comes last: below the full one it replaces the visits.
-    return at_level(limits_within(allotment, config.visits, seconds), config.level)
+    # The rank comes last: below full strength it replaces the visits.
+    return at_rank(limits_within(allotment, config.visits, seconds), config.rank, state.width, state.height)
 
 
 def reg_genmove(state: GtpState, command: Command) -> str:

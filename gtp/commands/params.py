@@ -100,10 +100,10 @@ def _change(state: GtpState, values: Mapping[str, Any]) -> str:
     return ""
 
 
-def level(state: GtpState, command: Command) -> str:
-    """Choose moves at a level from 1 to 10, which is full strength; `reg_genmove` and analysis ignore it."""
+def keima_rank(state: GtpState, command: Command) -> str:
+    """Choose moves as a player of a rank, or at `full` strength; `reg_genmove` and analysis ignore it."""
     expect(command.args, 1)
-    return change_param(state, "level", command.args[0])
+    return change_param(state, "rank", command.args[0])
 
 
 COMMANDS: dict[str, Handler] = {
@@ -112,5 +112,5 @@ COMMANDS: dict[str, Handler] = {
     "kata-get-params": kata_get_params,
     "kata-set-param": kata_set_param,
     "kata-set-params": kata_set_params,
-    "level": level,
+    "keima-rank": keima_rank,
 }

@@ -15,7 +15,7 @@ from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.scoring import final_score
-from engine.settings.levels import FULL_LEVEL, VISIBILITY
+from engine.settings.levels import FULL, LEVELS
 from engine.vertex import PASS, format_vertex, parse_vertex, points
 from gtp.commands import FAMILIES, HANDLERS
 from gtp.state import SessionConfig
@@ -111,20 +111,23 @@ def test_a_resignation_is_said_and_not_played() -> None:
     assert state.game.moves == [(BLACK, PASS)]
 
 
-def test_a_level_bounds_what_genmove_may_think_and_see_and_nothing_else() -> None:
+@pytest.mark.parametrize("command", ["keima-rank 8k", "kata-set-param rank 8K"])
+def test_a_rank_changes_how_genmove_chooses_and_nothing_else(command: str) -> None:
     player = FakePlayer()
     state = new_state(player)
-    assert ask(state, "level 2") == ""
-    for command in ("genmove b", "reg_genmove w", "level 10", "genmove w"):
-        ask(state, command)
-    assert [each.visibility for each in player.limits] == [VISIBILITY[1], None, None]
+    assert ask(state, command) == ""
+    assert ask(state, "kata-get-param rank") == "8k"
+    for each in ("genmove b", "reg_genmove w", "keima-rank full", "genmove w"):
+        ask(state, each)
+    assert [each.level for each in player.limits] == [LEVELS[9]["8k"], None, None]
+    assert player.limits[0].visits == LEVELS[9]["8k"].visits
 
 
-@pytest.mark.parametrize("text", ["0", "11", "-1"])
-def test_a_level_that_there_is_not_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["0k", "19x", "8", "30k"])
+def test_a_rank_that_there_is_not_is_refused(text: str) -> None:
     state = new_state(FakePlayer())
-    assert ask(state, f"level {text}") == f"? level '{text}': must be from 1 to 10"
-    assert state.config.level == FULL_LEVEL
+    assert ask(state, f"keima-rank {text}").startswith(f"? rank '{text}': must be 18k or 17k or ")
+    assert state.config.rank == FULL
 
 
 def test_reg_genmove_changes_nothing_and_never_resigns() -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from engine.errors import BadVertex
+from engine.settings.levels import FULL, RANKS
 from engine.vertex import parse_vertex
 from gtp.commands import HANDLERS
 from gtp.commands.gogui_views import MENU
@@ -202,8 +203,8 @@ def test_parameters_are_changed_by_key_and_value() -> None:
     assert ask(state, "keima-params maxVisits 77") == ""
     assert ask(state, "keima-params ponderingEnabled 1") == ""
     listed = ask(state, "keima-params").split("\n")
-    assert ask(state, "keima-params level 4") == ""
-    assert "[list/1/2/3/4/5/6/7/8/9/10] level 4" in ask(state, "keima-params").split("\n")
+    assert ask(state, "keima-params rank 4k") == ""
+    assert f"[list/{'/'.join([*RANKS, FULL])}] rank 4k" in ask(state, "keima-params").split("\n")
     assert "[string] maxVisits 77" in listed and "[bool] ponderingEnabled 1" in listed
     assert ask(state, "keima-params maxVisits -1").startswith("? ")
     assert ask(state, "keima-params nonsense 1").startswith("? ")

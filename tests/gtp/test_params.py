@@ -148,7 +148,7 @@ def test_parameters_are_set_together_or_not_at_all() -> None:
 @pytest.mark.parametrize("name", PARAMS)
 def test_a_name_alone_resets_to_the_default_without_options(name: str) -> None:
     player = FakePlayer()
-    state = new_state(player, SessionConfig(width=9, height=9, visits=100, level=3, pv_length=40, lag_buffer=2.0))
+    state = new_state(player, SessionConfig(width=9, height=9, visits=100, rank="3k", pv_length=40, lag_buffer=2.0))
     player.params = dataclasses.replace(ROLLOUT_PARAMS, c_puct=2.0, resign_threshold=0.3, policy_optimism=0.5)
     assert ask(state, f"kata-set-param {name}") == ""
     param = PARAMS[name]

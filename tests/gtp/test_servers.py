@@ -93,7 +93,7 @@ def test_the_engine_is_described_in_lines() -> None:
     assert described[-1] == "20 visits a move, 1.5 seconds a move"
 
 
-def test_the_engine_reports_a_level_below_its_full_one() -> None:
+def test_the_engine_reports_a_rank_below_full_strength() -> None:
     state = new_state(config=SessionConfig(seconds=1.5))
-    assert ask(state, "level 4") == ""
-    assert ask(state, "gomill-describe_engine").endswith("\nlevel 4, 1.5 seconds a move")
+    assert ask(state, "keima-rank 4k") == ""
+    assert ask(state, "gomill-describe_engine").endswith("\nrank 4k, 1.5 seconds a move")

@@ -18,7 +18,7 @@ from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.players import SearchPlayer, at_level
+from engine.players import SearchPlayer, at_rank
 from engine.players.base import Limits
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, NEW_ZEALAND, Rules
 from engine.scoring import final_score
@@ -50,7 +50,7 @@ def play_out(player: SearchPlayer, rules: Rules) -> None:
     player.new_game()
     while not game.is_over and game.move_number < 3 * SIZE * SIZE:
         game.play(game.to_play, player.genmove(game, game.to_play, Limits(visits=VISITS)).vertex)
-    player.genmove(game, BLACK, at_level(Limits(), 1))
+    player.genmove(game, BLACK, at_rank(Limits(), "8k", SIZE, SIZE))
     player.genmove(game, BLACK, Limits(seconds=0.05))
     final_score(game, [vertex for chain in player.dead_stones(game) for vertex in chain])
     player.seki_stones(game)

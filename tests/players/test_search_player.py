@@ -19,6 +19,7 @@ from engine.search.root import root_priors
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT, links_of
+from engine.settings.levels import Level
 from engine.vertex import PASS, format_vertex, parse_vertex
 from tests.fake_clock import FakeClock, TimedEvaluator
 from tests.positions import DEAD_STONE, game_from_diagram, game_of
@@ -136,8 +137,8 @@ def test_an_analysis_by_territory_rules_knows_the_dead_stones_before_anybody_pas
 def test_a_level_sees_nothing_of_what_was_thought_before() -> None:
     thinker, game = SearchPlayer(FakeEvaluator(), SearchParams()), Game(5)
     thinker.analyze(game, BLACK, AnalysisRequest(limits=Limits(visits=100)), lambda *_: None)
-    thinker.genmove(game, BLACK, Limits(visits=1, visibility=1.0))
-    assert thinker.search.tree.nodes[ROOT]["visits"] == 1
+    thinker.genmove(game, BLACK, Limits(visits=5, level=Level(5, 2.0, 1.0)))
+    assert thinker.search.tree.nodes[ROOT]["visits"] == 5
     thinker.close()
 
 

@@ -70,7 +70,7 @@ def test_a_key_of_set_is_shown_with_its_default_and_range() -> None:
 
 def test_defaults_and_ranges_are_shown() -> None:
     text = " ".join(help_of("gtp").split())
-    assert "[default: 10; from 1 to 10]" in text
+    assert "[default: 7.5; from -400 to 400]" in text
     assert "[default: chinese-kgs]" in text
     assert "[default: keima-t7c96]" in text
     assert "[required]" in help_of("selfplay")

@@ -130,7 +130,7 @@ def test_defaults_of_sessions_queries_pages_and_searches_are_those_of_the_table(
         assert getattr(owner, name) == row.default, name
     for name in settings_on(JSON).keys() - SEARCH_SETTINGS.keys():
         assert getattr(query, name) == settings_on(JSON)[name].default, name
-    for name in ("komi", "rules", "handicap", "seconds", "level"):
+    for name in ("komi", "rules", "handicap", "seconds", "rank"):
         assert getattr(game, name) == settings_on(FORM)[name].default, name
     assert dataclasses.asdict(SearchParams()) == {name: row.default for name, row in SEARCH_SETTINGS.items()}
 
@@ -141,4 +141,4 @@ def test_backends_and_precisions_are_those_of_the_evaluators() -> None:
 
 def test_what_only_experts_need_is_under_their_heading() -> None:
     assert settings_on("gtp")["compat_name"].heading is Heading.EXPERT
-    assert settings_on("gtp")["level"].heading is Heading.PLAY
+    assert settings_on("gtp")["rank"].heading is Heading.PLAY

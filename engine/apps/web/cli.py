@@ -51,7 +51,7 @@ def _serve(
     color: str,
     seconds: float | None,
     clock: str | None,
-    level: int,
+    rank: str,
     out: Path,
     host: str,
     port: int | None,
@@ -70,7 +70,7 @@ def _serve(
         handicap,
         players,
         seconds,
-        level=level,
+        rank=rank,
         clock=None if clock is None else read_clock(clock),
     )
     session = GameSession(settings, out)

@@ -21,7 +21,7 @@ from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.programs.views import ask_for_movers
 from engine.scoring import VOID
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 from engine.vertex import parse_vertex
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _CLOSE_SECONDS = 3.0
 """Seconds that the program has to exit by itself before it is killed."""
 _CANCELLABLE = "kata-search_analyze_cancellable"
 """Preferred because it can be interrupted; genmove commands search to their end."""
-_LEVEL = "level"
+_RANK = "keima-rank"
 _NO_SECONDS, _NO_VISITS = 1e20, 1 << 50
 """How KataGo and Keima write that there is no limit."""
 _KATA = f"20 maxmoves {MOST_CANDIDATES} rootInfo true ownership true"
@@ -51,7 +51,7 @@ class EngineWorker:
         self._sent_time: float | TimeSettings | None = None
         self._limits = Limits()
         self._sent_visits: int | None = None
-        self._sent_level = FULL_LEVEL
+        self._sent_rank = FULL
         self._thread = threading.Thread(target=self._run, name="engine worker", daemon=True)
         session.on_new_ticket(self.interrupt)
 
@@ -107,12 +107,12 @@ class EngineWorker:
 
     def _start(self) -> None:
         self._follower.start()
-        self._sent_time, self._sent_level = None, FULL_LEVEL
+        self._sent_time, self._sent_rank = None, FULL
         ask_for_movers(self._follower)
         name = introduced(self._follower.ask) or self._follower.command
         self._limits = self._asked_limits()
         self._sent_visits = self._limits.visits
-        self._session.engine_started(name, has_levels=self._follower.lists(_LEVEL), limits=self._limits)
+        self._session.engine_started(name, has_ranks=self._follower.lists(_RANK), limits=self._limits)
 
     def _asked_limits(self) -> Limits:
         """Ask the program for its limits of a search; KataGo and Keima say them."""
@@ -143,7 +143,7 @@ class EngineWorker:
     def _move(self, task: Task) -> None:
         self._send_time(task)
         self._send_visits(task.visits)
-        self._send_level(task.level)
+        self._send_rank(task.rank)
         color, follower = color_name(task.game.to_play), self._follower
         word = follower.first_listed(_CANCELLABLE, "kata-genmove_analyze", "lz-genmove_analyze")
         lines = _LineReader(self._session, task, self.interrupt)
@@ -207,11 +207,11 @@ class EngineWorker:
             self._follower.ask(f"time_settings 0 {max(1, round(seconds))} 1")
         self._sent_time = seconds
 
-    def _send_level(self, level: int) -> None:
-        """Send the playing level; GNU Go has the same command and levels."""
-        if level != self._sent_level and self._follower.lists(_LEVEL):
-            self._follower.ask(f"{_LEVEL} {level}")
-            self._sent_level = level
+    def _send_rank(self, rank: str) -> None:
+        """Send the rank to play at."""
+        if rank != self._sent_rank and self._follower.lists(_RANK):
+            self._follower.ask(f"{_RANK} {rank}")
+            self._sent_rank = rank
 
     def _review(self, task: Task) -> None:
         """Analyze one position for its time."""

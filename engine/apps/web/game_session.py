@@ -18,7 +18,7 @@ from engine.apps.web.snapshot import Count, Kind, Limits, Snapshot, Task, estima
 from engine.color import color_letter, opponent
 from engine.errors import GoError
 from engine.programs.answers import AnalysisAnswer
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 
 
 class GameSession:
@@ -92,7 +92,7 @@ class GameSession:
                         state.tree.at(number),
                         state.ticket,
                         settings.review_seconds if kind is Kind.REVIEW else settings.seconds,
-                        settings.level,
+                        settings.rank,
                         settings.visits,
                         state.clock.reading() if is_timed and state.clock is not None else None,
                     )
@@ -204,13 +204,13 @@ class GameSession:
                 self._notify()
         self._interrupt()
 
-    def engine_started(self, engine: str, *, has_levels: bool = False, limits: Limits | None = None) -> None:
-        """Set the engine's name, whether it has the GTP command `level`, and its own limits of a search."""
+    def engine_started(self, engine: str, *, has_ranks: bool = False, limits: Limits | None = None) -> None:
+        """Set the engine's name, whether it plays at ranks, and its own limits of a search."""
         with self._changed:
-            self._state.engine, self._state.has_levels = engine, has_levels
+            self._state.engine, self._state.has_ranks = engine, has_ranks
             self._state.limits = limits or Limits()
-            if not has_levels and self._state.settings.level < FULL_LEVEL:
-                self._state.shown.error = f"{engine} knows no levels: it plays as well as it can."
+            if not has_ranks and self._state.settings.rank != FULL:
+                self._state.shown.error = f"{engine} knows no ranks: it plays as well as it can."
             self._notify()
 
     def record(self) -> tuple[str, str]:
@@ -246,7 +246,7 @@ class GameSession:
                 is_review=tree.is_review,
                 result=tree.end.result,
                 engine=state.engine,
-                has_levels=state.has_levels,
+                has_ranks=state.has_ranks,
                 limits=state.limits,
                 busy=None if running is None else running.kind,
                 shown=replace(state.shown),

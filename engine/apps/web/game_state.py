@@ -17,12 +17,12 @@ from engine.errors import BadVertex, GoError
 from engine.game import Game, Move
 from engine.records.markup import LONGEST_LABEL, SYMBOLS
 from engine.rules import parse_rules
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 from engine.vertex import PASS, parse_vertex
 
 INFO = ("PB", "BR", "PW", "WR", "EV", "RO", "DT", "PC", "GN")
 """SGF properties about a game that pages may change."""
-_CHANGEABLE = ("black", "white", "seconds", "visits", "level", "review_seconds")
+_CHANGEABLE = ("black", "white", "seconds", "visits", "rank", "review_seconds")
 """Settings that may change during a game."""
 LONGEST_INFO = 200
 LONGEST_NOTE = 20_000
@@ -47,7 +47,7 @@ class GameState:
 
     def __init__(self, settings: GameSettings, folder: Path | None) -> None:
         """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
-        self.engine, self.has_levels, self.limits = "engine", False, Limits()
+        self.engine, self.has_ranks, self.limits = "engine", False, Limits()
         self.switches = Switches()
         self.shown = Shown()
         self.ticket = 0
@@ -368,8 +368,8 @@ class GameState:
 
     def text(self) -> str:
         """Return the game as SGF text."""
-        level = f", level {self.settings.level}" if self.has_levels and self.settings.level < FULL_LEVEL else ""
-        return write_tree(self.tree, self.settings, self.engine + level, self.info)
+        rank = f", {self.settings.rank}" if self.has_ranks and self.settings.rank != FULL else ""
+        return write_tree(self.tree, self.settings, self.engine + rank, self.info)
 
 
 COMMANDS: dict[str, Callable[[GameState, dict[str, Any]], None]] = {

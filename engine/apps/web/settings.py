@@ -42,8 +42,8 @@ class GameSettings:
     """A new game: its board, its rules and who plays which color.
 
     seconds, visits: limits of the engine's search for a move; None lets the engine decide. clock: that of both players;
-    with a clock, seconds is not used. review_seconds: time for each position of a review. level: playing level, if the
-    engine has any.
+    with a clock, seconds is not used. review_seconds: time for each position of a review. rank: of the engine, if it
+    has any.
     people: names by color, where known. about: SGF properties of an opened record; None for a game started here.
     """
 
@@ -58,7 +58,7 @@ class GameSettings:
     seconds: float | None = _FORM["seconds"].default
     visits: int | None = _FORM["visits"].default
     clock: TimeSettings | None = _FORM["clock"].default
-    level: int = _FORM["level"].default
+    rank: str = _FORM["rank"].default
     review_seconds: float = _FORM["review_seconds"].default
     people: dict[int, str] = field(default_factory=dict)
     about: Mapping[str, str] | None = None

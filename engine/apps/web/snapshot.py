@@ -9,7 +9,7 @@ from engine.clock import TimeSettings
 from engine.color import for_color, winrate_for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL
 
 MOST_CANDIDATES = 12
 """Moves of an analysis that pages show, at most."""
@@ -49,7 +49,7 @@ class Task:
     game: Game
     ticket: int
     seconds: float | None = None
-    level: int = FULL_LEVEL
+    rank: str = FULL
     visits: int | None = None
     clock: ClockReading | None = None
 
@@ -145,7 +145,7 @@ class Snapshot:
     """The state of a session at one moment, for pages.
 
     game: at the position shown. line: all moves of the line of play. is_review: a move here starts a new variation or
-    continues after a result. has_levels: whether the engine has the GTP command `level`.
+    continues after a result. has_ranks: whether the engine plays at ranks.
     limits: those that the engine has by itself.
     estimates: by the number of moves before the position. reviewed: number of reviewed positions.
     note, symbols, labels: the record's comment and markup of the position shown, see `Markup`.
@@ -162,7 +162,7 @@ class Snapshot:
     is_review: bool
     result: str | None
     engine: str
-    has_levels: bool
+    has_ranks: bool
     limits: Limits
     busy: Kind | None
     shown: Shown

@@ -15,7 +15,7 @@ from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
 from engine.game import Game, Move
 from engine.match.clock import clock_text
 from engine.programs.answers import AnalysisAnswer, Candidate
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import rank_on, ranks_on
 from engine.vertex import format_vertex, points
 
 _STONES = {EMPTY: ".", BLACK: "X", WHITE: "O"}
@@ -48,8 +48,8 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "clock": _clock(snapshot.clock),
         "clock_settings": None if settings.clock is None else clock_text(settings.clock),
         "review_seconds": settings.review_seconds,
-        "level": settings.level if snapshot.has_levels else None,
-        "full_level": FULL_LEVEL,
+        "rank": rank_on(settings.rank, game.width, game.height) if snapshot.has_ranks else None,
+        "ranks": ranks_on(game.width, game.height),
         "players": players,
         "engine": snapshot.engine,
         "people": {color_name(color): name for color, name in settings.people.items() if name},

@@ -9,6 +9,7 @@ PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
 _COMPUTING = (
     *_SEARCHING,
+    "levels",
     "analysis",
     "review",
     "explain",
@@ -30,7 +31,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        (*(each for each in _SEARCHING if each != "gtp"), "review", "explain", "doctor"),
+        (*(each for each in _SEARCHING if each != "gtp"), "review", "levels", "explain", "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "

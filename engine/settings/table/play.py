@@ -2,7 +2,7 @@
 
 from engine.clock import DEFAULT_LAG_BUFFER
 from engine.rules import MOST_KOMI
-from engine.settings.levels import FULL_LEVEL
+from engine.settings.levels import FULL, RANKS
 from engine.settings.setting import Heading, Setting
 from engine.settings.table.kinds import (
     assignment,
@@ -88,12 +88,12 @@ PLAY_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.PLAY,
         ("gtp", "play", "web", FORM, GTP),
-        integer(
-            "level",
-            "Level of play: 10 is full strength; lower levels play without search and overlook moves.",
-            FULL_LEVEL,
-            least=1,
-            most=FULL_LEVEL,
+        choice(
+            "rank",
+            "Rank of a weaker opponent: moves are drawn among likely ones that lose few points.",
+            FULL,
+            choices=(*RANKS, FULL),
+            metavar="RANK",
         ),
     ),
     *under(

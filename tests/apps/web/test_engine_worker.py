@@ -200,25 +200,25 @@ def test_the_limits_of_a_program_are_asked_for_and_its_visits_are_set_and_restor
     ]
 
 
-def test_a_level_is_told_to_a_program_that_has_levels(tmp_path: Path) -> None:
+def test_a_rank_is_sent_to_a_program_that_has_ranks(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with closing(RunningSession("--log", str(log), "--command", "level")) as running:
-        assert running.until(lambda now: now.engine != "engine").has_levels
+    with closing(RunningSession("--log", str(log), "--command", "keima-rank")) as running:
+        assert running.until(lambda now: now.engine != "engine").has_ranks
         running.play("C3")
         running.until(lambda now: len(now.line) == 2)
-        running.session.command("configure", {"level": "4"})
+        running.session.command("configure", {"rank": "4k"})
         running.play("D3")
-        assert running.until(lambda now: len(now.line) == 4).settings.level == 4
-    assert [line for line in said(log) if "level" in line] == ["level 4"]
+        assert running.until(lambda now: len(now.line) == 4).settings.rank == "4k"
+    assert [line for line in said(log) if "rank" in line] == ["keima-rank 4k"]
 
 
-def test_a_program_without_levels_is_told_none(tmp_path: Path) -> None:
+def test_a_program_without_ranks_is_sent_none(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with closing(RunningSession("--log", str(log))) as running:
-        running.session.command("configure", {"level": 4})
+        running.session.command("configure", {"rank": "4k"})
         running.play("C3")
-        assert not running.until(lambda now: len(now.line) == 2).has_levels
-    assert not [line for line in said(log) if "level" in line]
+        assert not running.until(lambda now: len(now.line) == 2).has_ranks
+    assert not [line for line in said(log) if "rank" in line]
 
 
 def test_a_program_that_crashes_is_told_of_and_started_again_when_it_is_wanted() -> None:

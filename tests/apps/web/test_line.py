@@ -47,16 +47,16 @@ def test_a_look_back_asks_for_nothing_and_a_move_there_goes_another_way() -> Non
     assert wanted(at) is Kind.MOVE
 
 
-def test_a_record_tells_the_level_of_an_engine_that_has_levels() -> None:
+def test_a_record_names_the_rank_of_an_engine_that_has_ranks() -> None:
     at = session(MIXED)
-    at.command("configure", {"level": 3})
+    at.command("configure", {"rank": "3k"})
     moves(at, "C3")
     at.engine_started("Keima")
     assert "PW[Keima]" in at.record()[0]
-    assert snapshot(at).shown.error == "Keima knows no levels: it plays as well as it can."
-    at.engine_started("Keima", has_levels=True)
-    assert "PW[Keima, level 3]" in at.record()[0]
-    assert task(at).level == 3
+    assert snapshot(at).shown.error == "Keima knows no ranks: it plays as well as it can."
+    at.engine_started("Keima", has_ranks=True)
+    assert "PW[Keima, 3k]" in at.record()[0]
+    assert task(at).rank == "3k"
 
 
 def test_a_record_is_opened_and_told_again() -> None:
@@ -159,9 +159,9 @@ def test_a_step_to_the_position_shown_disturbs_nothing() -> None:
     moves(at, "C3")
     asked = task(at)
     at.command("go", {"to": 7})
-    at.command("configure", {"level": 10, "seconds": None})
+    at.command("configure", {"rank": "full", "seconds": None})
     assert at.is_wanted(asked)
-    at.command("configure", {"level": 9})
+    at.command("configure", {"rank": "9k"})
     assert not at.is_wanted(asked)
 
 

@@ -75,7 +75,7 @@ _VALUES: tuple[Any, ...] = (
     *(0.5, 1e308, -1e308, [], {}, [1], "é", "\u0000", "x" * 3000, "\ud800"),
 )
 _FIELDS = (
-    *("move", "to", "analysis", "territory", "black", "white", "seconds", "level", "size", "width", "height", "komi"),
+    *("move", "to", "analysis", "territory", "black", "white", "seconds", "rank", "size", "width", "height", "komi"),
     *("rules", "handicap", "numbers", "color", "x", "by", "variation", "at", "note", "symbol", "label", "PB", "EV"),
 )
 _HEAD = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r\n]*\r\n")

@@ -36,7 +36,7 @@ function show(state) {
   for (const color of COLORS) at(`engine-${color}`).checked = state.players[color] === "engine";
   if (document.activeElement !== at("seconds")) at("seconds").value = state.seconds ?? "";
   showTree();
-  showLevel();
+  showRank();
   showAgreement();
   showEstimates();
   showCandidates();
@@ -54,8 +54,8 @@ function showPlayer(color) {
   const {state} = page;
   const panel = at(`player-${color}`);
   const isEngine = state.players[color] === "engine";
-  const level = state.level !== null && state.level < state.full_level ? `, level ${state.level}` : "";
-  setText(panel.querySelector("b"), isEngine ? state.engine + level : state.people[color] ?? "You");
+  const rank = state.rank !== null && state.rank !== "full" ? `, ${state.rank}` : "";
+  setText(panel.querySelector("b"), isEngine ? state.engine + rank : state.people[color] ?? "You");
   const notes = [`${state.captured[other[color]]} captured`];
   if (color === "white") notes.push(`komi ${state.komi}`, rulesText());
   if (color === "black" && state.handicap) notes.push(`${state.handicap} stones`);
@@ -69,15 +69,15 @@ function rulesText() {
   return rules.startsWith("{") ? "rules of its own" : `${rules} rules`;
 }
 
-function showLevel() {
+function showRank() {
   const {state} = page;
-  const select = at("level");
-  at("level-label").hidden = state.level === null;
-  while (select.length < state.full_level) {
-    const level = select.length + 1;
-    select.add(new Option(level === state.full_level ? `${level}, full` : level, level));
+  const select = at("rank");
+  at("rank-label").hidden = state.rank === null;
+  if ([...select.options].map((each) => each.value).join() !== state.ranks.join()) {
+    select.replaceChildren(...state.ranks.map((each) => new Option(each === "full" ? "full strength" : each, each)));
+    select.value = state.rank;
   }
-  if (state.level !== null && document.activeElement !== select) select.value = state.level;
+  if (state.rank !== null && document.activeElement !== select) select.value = state.rank;
 }
 
 // What the score consists of, and the agreement on dead stones after two passes.
@@ -194,7 +194,7 @@ for (const name of SWITCHES) {
 for (const color of COLORS) {
   at(`engine-${color}`).addEventListener("change", (event) => send("configure", {[color]: event.target.checked ? "engine" : "person"}));
 }
-at("level").addEventListener("change", () => { send("configure", {level: at("level").value}); at("level").blur(); });
+at("rank").addEventListener("change", () => { send("configure", {rank: at("rank").value}); at("rank").blur(); });
 at("seconds").addEventListener("change", () => send("configure", {seconds: at("seconds").value}));
 
 const body = at("candidates").tBodies[0];

@@ -1,0 +1,57 @@
+"""The command line of `keima levels`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engine.errors import GoError
+from engine.settings.command import Command
+from engine.settings.levels import LEVELS
+from engine.settings.options import options_of
+from engine.settings.searching import refuse_unused, search_params
+from engine.support.stopping import INTERRUPTED, stopping
+from engine.support.tables import print_tables
+
+
+@click.command(cls=Command)
+@options_of("levels")
+def levels(measures: bool, size: int, out: Path | None, **options: Any) -> None:
+    """Print how players of each rank choose their moves, or measure how strong they are by matches.
+
+    With --measure, neighboring ranks play each other and GNU Go, limited by visits, so that the load of the machine
+    does not matter. To continue a stopped run, repeat the command with the same --out; a larger --games adds games.
+    """
+    if size not in LEVELS:
+        raise GoError(f"{size}x{size} has no ranks of its own: {', '.join(f'{each}x{each}' for each in LEVELS)}")
+    if not measures:
+        from engine.apps.levels.report import levels_table
+
+        print_tables(sys.stdout, [levels_table(size, {}, [])])
+        return
+    sys.exit(_measure(size, out, options))
+
+
+def _measure(size: int, out: Path | None, options: dict[str, Any]) -> int:
+    """Play the missing games and print the table; return the exit status."""
+    from engine.apps.levels.games import Players, Result
+    from engine.apps.levels.measure import Measurement, measure, ratings
+    from engine.apps.levels.report import levels_table
+    from engine.evaluators.factory import Computing, open_evaluator
+    from engine.support.progress import ProgressBar
+
+    refuse_unused(options)
+    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"])
+    name = "playouts" if network is None else network.facts.name
+    asked = Measurement(size, options["games"], name, options["gnugo"])
+    players = Players(evaluator, network, search_params(options["net"], {}, {}), size, asked.gnugo)
+    results: list[Result] = []
+    total = asked.games * len(asked.pairings())
+    with stopping() as stop, ProgressBar(sys.stderr, total) as progress:
+        for results in measure(asked, players, out, stop.is_set):
+            progress.update(f"{size}x{size}", len(results))
+        stopped = stop.is_set()
+    print_tables(sys.stdout, [levels_table(size, ratings(results), results)])
+    evaluator.close()
+    return INTERRUPTED if stopped else 0

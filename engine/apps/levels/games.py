@@ -1,0 +1,164 @@
+"""Games between players of ranks and GNU Go, many at a time in one process, limited by visits alone.
+
+The players of one process share the evaluator; calls of games that are played at the same time are evaluated together.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from engine.color import BLACK, WHITE, color_name, opponent
+from engine.errors import BadVertex, GoError, IllegalMove
+from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.joined import JoinedEvaluator
+from engine.evaluators.raw import RawNetwork
+from engine.game import Game
+from engine.players import Limits, SearchPlayer, at_rank
+from engine.players.sharing import RunningSearches
+from engine.programs.program import Program, ProgramFailure
+from engine.rules import parse_rules
+from engine.scoring import final_score
+from engine.search.params import SearchParams
+from engine.vertex import format_vertex, parse_vertex
+
+GNUGO = "gnugo-"
+"""Before GNU Go's level in the name of a player."""
+RULES = "tromp-taylor"
+"""What stands on the board counts, and nobody has to judge dead stones."""
+_LONGEST = 3
+"""Most moves of a game, as a multiple of the board's points; then it is counted as it stands."""
+_MEMORY_MIB = 8
+_REPLY_SECONDS = 600.0
+
+
+def komi_on(size: int) -> float:
+    """Return the komi of games on a board: 7 is fair on 9x9."""
+    return 7.0 if size <= 9 else 7.5
+
+
+class Mover(Protocol):
+    """One side of a game."""
+
+    def genmove(self, game: Game, color: int) -> int | None:
+        """Return a move, None to resign."""
+
+    def played(self, game: Game, color: int, vertex: int) -> None:
+        """Take note of the opponent's move."""
+
+
+class RankMover:
+    """A player of a rank."""
+
+    def __init__(self, player: SearchPlayer, rank: str) -> None:
+        self._player, self._rank = player, rank
+
+    def genmove(self, game: Game, color: int) -> int | None:
+        """Return a move, None to resign."""
+        decision = self._player.genmove(game, color, at_rank(Limits(), self._rank, game.width, game.height))
+        return None if decision.resign else decision.vertex
+
+    def played(self, game: Game, color: int, vertex: int) -> None:
+        """Do nothing: the game is passed with each request."""
+
+
+class ProgramMover:
+    """A GTP program."""
+
+    def __init__(self, program: Program, size: int) -> None:
+        self._program = program
+        for command in (f"boardsize {size}", "clear_board", f"komi {komi_on(size):g}"):
+            self._ask(command)
+
+    def _ask(self, command: str) -> str:
+        reply = self._program.ask(command, _REPLY_SECONDS)
+        if not reply.ok:
+            raise GoError(f"{self._program.command}: {command}: {reply.text}")
+        return reply.text
+
+    def genmove(self, game: Game, color: int) -> int | None:
+        """Return a move, None to resign. Raises GoError and ProgramFailure."""
+        text = self._ask(f"genmove {color_name(color)}").strip()
+        try:
+            return None if text.lower() == "resign" else parse_vertex(text, game.width, game.height)
+        except BadVertex as error:
+            raise GoError(f"{self._program.command}: genmove: {error}") from error
+
+    def played(self, game: Game, color: int, vertex: int) -> None:
+        """Take note of the opponent's move."""
+        self._ask(f"play {color_name(color)} {format_vertex(vertex, game.width, game.height)}")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished game. points: of the first player, 1, 0.5 or 0. The first player has Black in games of even number."""
+
+    first: str
+    second: str
+    number: int
+    points: float
+    moves: int
+
+
+class Players:
+    """Creates the players of games by their names: a rank, or `gnugo-LEVEL`. Thread-safe.
+
+    gnugo: GNU Go's command, to which the level is added.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, network: RawNetwork | None, params: SearchParams, size: int, gnugo: str
+    ) -> None:
+        self.size, self._network, self._gnugo = size, network, gnugo
+        # Through Python, so that calls of games that are played at the same time are joined.
+        self._evaluator = JoinedEvaluator(evaluator)
+        # Each search has few visits.
+        self._params = replace(params, max_memory_mib=_MEMORY_MIB)
+        self._running = RunningSearches()
+        self._local = threading.local()
+
+    @contextmanager
+    def movers(self, names: tuple[str, str]) -> Iterator[list[Mover]]:
+        """Yield both sides of one game; a program runs for this game only."""
+        with ExitStack() as stack:
+            yield [self._mover(name, side, stack) for side, name in enumerate(names)]
+
+    def _mover(self, name: str, side: int, stack: ExitStack) -> Mover:
+        if name.startswith(GNUGO):
+            program = Program(f"{self._gnugo} --level {name.removeprefix(GNUGO)}")
+            stack.callback(program.close)
+            return ProgramMover(program, self.size)
+        # Two players for each thread: their searches' memory is allocated once.
+        players = self._local.__dict__.setdefault("players", {})
+        if side not in players:
+            players[side] = SearchPlayer(self._evaluator, self._params, network=self._network, shared=self._running)
+        players[side].new_game()
+        return RankMover(players[side], name)
+
+
+def play_game(players: Players, first: str, second: str, number: int, is_stopped: Callable[[], bool]) -> Result | None:
+    """Play a game and return its result, None if it was stopped. Raises GoError for a program that fails."""
+    game = Game(players.size, rules=parse_rules(RULES), komi=komi_on(players.size))
+    black = number % 2
+    try:
+        with players.movers((first, second)) as sides:
+            while not game.is_over and game.move_number < _LONGEST * players.size**2:
+                if is_stopped():
+                    return None
+                color = game.to_play
+                mover, other = (sides[black], sides[1 - black]) if color == BLACK else (sides[1 - black], sides[black])
+                vertex = mover.genmove(game, color)
+                if vertex is None:
+                    return _result(first, second, number, opponent(color), game)
+                other.played(game, color, vertex)
+                game.play(color, vertex)
+    except (ProgramFailure, IllegalMove) as error:
+        raise GoError(f"{first} against {second}, game {number}: {error}") from error
+    score = final_score(game, [])
+    return _result(first, second, number, BLACK if score > 0 else WHITE if score < 0 else None, game)
+
+
+def _result(first: str, second: str, number: int, winner: int | None, game: Game) -> Result:
+    first_color = BLACK if number % 2 == 0 else WHITE
+    return Result(first, second, number, 0.5 if winner is None else float(winner == first_color), game.move_number)

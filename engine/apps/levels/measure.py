@@ -1,0 +1,85 @@
+"""Measures the ranks of a board size: which games are played, and the ratings that follow. Stopped runs continue."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from engine.apps.levels.games import GNUGO, RULES, Players, Result, play_game
+from engine.settings.levels import LEVELS
+from engine.support.elo import Pairing, Rating, fit_ratings
+from engine.support.run_folder import RunFolder
+
+ANCHOR = f"{GNUGO}10"
+"""The player at 0 Elo, who is 8k by definition."""
+_MEET_GNUGO = ("10k", "7k")
+_GAMES_AT_ONCE = 24
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured. games: of each pairing. gnugo: command of GNU Go, "" for none; its levels meet some ranks."""
+
+    size: int
+    games: int
+    network: str
+    gnugo: str = ""
+    gnugo_levels: tuple[int, ...] = (1, 4, 7, 10)
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What must not change when a run continues."""
+        levels = {rank: asdict(level) for rank, level in LEVELS[self.size].items()}
+        return {"size": self.size, "network": self.network, "rules": RULES, "levels": levels}
+
+    def pairings(self) -> list[tuple[str, str]]:
+        """Return who meets whom: neighbors, ranks two apart, and GNU Go's levels with some of the weaker ranks."""
+        ranks = list(LEVELS[self.size])
+        found = [*pairwise(ranks), *zip(ranks, ranks[2:], strict=False)]
+        if self.gnugo:
+            found += [(rank, f"{GNUGO}{level}") for level in self.gnugo_levels for rank in _MEET_GNUGO if rank in ranks]
+        return found
+
+
+def measure(
+    asked: Measurement, players: Players, out: Path | None, is_stopped: Callable[[], bool]
+) -> Iterator[list[Result]]:
+    """Play the games that are missing, and yield all results so far, after each game. Raises GoError."""
+    folder = RunFolder(out, asked.fixed)
+    results = folder.read(lambda line: Result(**line), "result of a game")
+    yield results
+    known = {(each.first, each.second, each.number) for each in results}
+    # All pairings grow together, so that a stopped run has intervals for all.
+    missing = [
+        (first, second, number)
+        for number in range(asked.games)
+        for first, second in asked.pairings()
+        if (first, second, number) not in known
+    ]
+    with ThreadPoolExecutor(_GAMES_AT_ONCE, thread_name_prefix="games") as threads:
+        games = [threads.submit(play_game, players, *each, is_stopped) for each in missing]
+        try:
+            for game in as_completed(games):
+                result = game.result()
+                if result is None:
+                    continue
+                folder.add(asdict(result))
+                results.append(result)
+                yield results
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def ratings(results: Sequence[Result]) -> dict[str, Rating]:
+    """Return the ratings of all players that met, above GNU Go at level 10 or, without it, above their mean."""
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for each in results:
+        pairs.setdefault((each.first, each.second), []).append(each.points)
+    pairings = [
+        Pairing(first, second, points.count(1.0), points.count(0.0), points.count(0.5))
+        for (first, second), points in pairs.items()
+    ]
+    names = {name for each in pairings for name in each[:2]}
+    return fit_ratings(pairings, origin=ANCHOR if ANCHOR in names else None)

@@ -1,0 +1,41 @@
+"""Prints the ranks of a board size, and what was measured of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.apps.levels.games import Result
+from engine.settings.levels import LEVELS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from engine.support.elo import Rating
+
+
+def levels_table(size: int, ratings: "dict[str, Rating]", results: Sequence[Result]) -> "Table":
+    """Return a row for each rank, and for each other player that was met; without results, what the ranks are."""
+    from rich.table import Table
+
+    table = Table(title=f"{size}x{size}, Elo above GNU Go 3.8 at level 10" if results else f"{size}x{size}")
+    for heading in ("rank", "visits", "temperature", "most loss", "Elo", "95 %", "step", "games"):
+        table.add_column(heading, justify="left" if heading == "rank" else "right")
+    before: float | None = None
+    ranks = list(LEVELS[size])
+    for name in [*ranks, *sorted(ratings.keys() - set(ranks), key=lambda each: ratings[each].elo)]:
+        level, rating = LEVELS[size].get(name), ratings.get(name)
+        words = ["", "", ""] if level is None else _level_words(level.visits, level.temperature, level.most_loss)
+        step = "" if rating is None or before is None or level is None else f"{rating.elo - before:+.0f}"
+        count = sum(name in (each.first, each.second) for each in results)
+        table.add_row(name, *words, *_rating_words(rating), step, str(count or ""))
+        before = None if rating is None else rating.elo
+    return table
+
+
+def _level_words(visits: int, temperature: float, most_loss: float) -> list[str]:
+    if temperature == 0.0:
+        return [str(visits), "best move", ""]
+    return [str(visits), f"{temperature:g}", f"{most_loss:g}"]
+
+
+def _rating_words(rating: "Rating | None") -> list[str]:
+    return ["", ""] if rating is None else [f"{rating.elo:+.0f}", f"{rating.low:+.0f} to {rating.high:+.0f}"]

@@ -1,0 +1,54 @@
+"""Weaker play that looks human: a wider choice among likely moves, each of which loses few points.
+
+Nothing is random but the choice among moves that a player of the level might consider. A search of few visits with
+flatter priors visits the likely moves; those that lose at most `most_loss` points against the best of them are
+candidates, and the move is drawn by the flattened priors.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from engine.color import for_color
+from engine.search.params import SearchParams
+from engine.search.position import Root
+from engine.search.root import root_priors
+from engine.search.tree import ROOT, Tree, links_of
+from engine.settings.levels import Level
+from engine.vertex import PASS
+
+_BREADTH = 20.0
+"""Weight of the priors in a search for candidates: it visits many moves once rather than few moves often."""
+
+
+def params_at_level(params: SearchParams, level: Level) -> SearchParams:
+    """Return the parameters of a search at a level: where it draws among moves, the search visits many of them."""
+    if level.temperature == 0.0:
+        return params
+    return replace(
+        params,
+        c_puct=_BREADTH,
+        root_fpu_reduction=0.0,
+        root_policy_temperature=level.temperature,
+        prunes_symmetric_moves=False,
+    )
+
+
+def draw_vertex(tree: Tree, root: Root, level: Level, best: int, generator: np.random.Generator) -> int:
+    """Return the move to play at a level that draws among moves.
+
+    best: the move that the search prefers; a pass is played only if it is this. The tree's root priors have the
+    temperature of the level already.
+    """
+    links = links_of(tree, ROOT)
+    vertices = tree.edge_vertex[ROOT, : len(links)].astype(np.int64)
+    nodes = tree.nodes[tree.links[links]["child"]]
+    chances = np.where(
+        (nodes["visits"] > 0) & (root.avoid[root.color, vertices] <= 0), root_priors(tree)[: len(links)], 0.0
+    )
+    chances[vertices == PASS] = 0.0
+    if best == PASS or not chances.any():
+        return best
+    leads = np.where(chances > 0, for_color(nodes["lead"], root.color), -np.inf)
+    chances[leads < leads.max() - level.most_loss] = 0.0
+    return int(generator.choice(vertices, p=chances / chances.sum()))

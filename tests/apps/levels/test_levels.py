@@ -1,0 +1,136 @@
+"""`keima levels`: games between ranks and programs, runs that continue, and the table."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from engine.apps.levels.games import GNUGO, Mover, Players, Result, play_game
+from engine.apps.levels.measure import ANCHOR, Measurement, measure, ratings
+from engine.errors import GoError
+from engine.game import Game
+from engine.search.params import SearchParams
+from engine.settings.levels import LEVELS
+from engine.vertex import PASS
+from keima import main
+from tests.search.fakes import FakeEvaluator
+
+PROGRAM = """
+import sys
+for line in sys.stdin:
+    command = line.split()[0]
+    print("= pass\\n" if command == "genmove" else "=\\n", flush=True)
+"""
+NEVER = lambda: False  # noqa: E731
+
+
+class Quitter:
+    """Passes until it has moved so many times, then resigns."""
+
+    def __init__(self, patience: int) -> None:
+        self._patience = patience
+
+    def genmove(self, game: Game, color: int) -> int | None:
+        """Pass or resign."""
+        self._patience -= 1
+        return None if self._patience < 0 else PASS
+
+    def played(self, game: Game, color: int, vertex: int) -> None:
+        """Do nothing."""
+
+
+class Quitters(Players):
+    """Players of whom those with the larger name resign first."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeEvaluator(), None, SearchParams(), 9, "")
+        self.games: list[tuple[str, str]] = []
+
+    @contextmanager
+    def movers(self, names: tuple[str, str]) -> Iterator[list[Mover]]:
+        """Yield both sides."""
+        self.games.append(names)
+        yield [Quitter(int(name == min(names))) for name in names]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """Return the command of a program that only passes."""
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(script))}"
+
+
+def test_points_are_those_of_the_first_player_whatever_its_color() -> None:
+    players = Quitters()
+    assert [play_game(players, "a", "b", number, NEVER) for number in (0, 1)] == [
+        Result("a", "b", 0, 1.0, 1),
+        Result("a", "b", 1, 1.0, 0),
+    ]
+    assert play_game(players, "b", "a", 1, NEVER) == Result("b", "a", 1, 0.0, 1)
+    assert play_game(players, "a", "b", 0, lambda: True) is None
+
+
+def test_a_rank_plays_a_program_and_the_board_is_counted(program: str) -> None:
+    players = Players(FakeEvaluator(), None, SearchParams(seed=1, allow_resignation=False), 9, program)
+    result = play_game(players, f"{GNUGO}1", f"{GNUGO}2", 0, NEVER)
+    assert result == Result(f"{GNUGO}1", f"{GNUGO}2", 0, 0.0, 2)  # White has the komi
+    rank = next(iter(LEVELS[9]))
+    game = play_game(players, rank, f"{GNUGO}1", 0, NEVER)
+    assert game is not None
+    assert game.points == 1.0
+    assert game.moves > 4
+
+
+def test_a_program_that_fails_is_named() -> None:
+    players = Players(FakeEvaluator(), None, SearchParams(), 9, f"{shlex.quote(sys.executable)} -c exit")
+    with pytest.raises(GoError, match="gnugo-1 against gnugo-2, game 0"):
+        play_game(players, f"{GNUGO}1", f"{GNUGO}2", 0, NEVER)
+
+
+def test_a_stopped_run_continues_with_the_games_that_are_missing(tmp_path: Path) -> None:
+    asked, players = Measurement(9, 2, "net", "x"), Quitters()
+    wanted = 2 * len(asked.pairings())
+    *_, before = measure(asked, players, tmp_path, lambda: len(players.games) > 30)
+    assert 0 < len(before) < wanted
+    again = Quitters()
+    *_, found = measure(asked, again, tmp_path, NEVER)
+    assert len(found) == wanted == len({(each.first, each.second, each.number) for each in found})
+    assert len(again.games) == wanted - len(before)
+    third = Quitters()
+    assert len([*measure(asked, third, tmp_path, NEVER)]) == 1
+    assert third.games == []
+
+
+def test_results_of_another_network_are_not_mixed_in(tmp_path: Path) -> None:
+    assert [*measure(Measurement(9, 1, "net"), Quitters(), tmp_path, lambda: True)] == [[]]
+    with pytest.raises(GoError, match="network was 'net' there"):
+        next(measure(Measurement(9, 1, "other"), Quitters(), tmp_path, NEVER))
+
+
+def test_neighbors_meet_and_gnugo_meets_some() -> None:
+    ranks = list(LEVELS[9])
+    pairings = Measurement(9, 1, "net", "x").pairings()
+    assert {(ranks[0], ranks[1]), (ranks[0], ranks[2])} <= {*pairings}
+    assert {second for _, second in pairings if second.startswith(GNUGO)} == {f"{GNUGO}{n}" for n in (1, 4, 7, 10)}
+    assert not [each for each in Measurement(9, 1, "net").pairings() if each[1].startswith(GNUGO)]
+
+
+def test_ratings_are_above_gnugo_at_level_10() -> None:
+    results = [Result("8k", ANCHOR, number, float(number % 4 > 0), 50) for number in range(40)]
+    found = ratings(results)
+    assert found[ANCHOR].elo == 0
+    assert 150 < found["8k"].elo < 200
+    assert found["8k"].low < found["8k"].elo < found["8k"].high
+
+
+def test_the_table_shows_every_rank_of_a_size() -> None:
+    for size, ladder in LEVELS.items():
+        answer = CliRunner().invoke(main, ["levels", "--size", str(size)])
+        assert answer.exit_code == 0
+        assert all(f" {rank} " in answer.output for rank in ladder)
+    assert "11x11 has no ranks of its own" in CliRunner().invoke(main, ["levels", "--size", "11"]).output

@@ -1,0 +1,139 @@
+"""Ranks: what a weaker player chooses from, that it never passes for it, and that it plays worse."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from engine.color import BLACK, opponent
+from engine.evaluators.cache import CachedEvaluator
+from engine.evaluators.factory import Computing, open_network
+from engine.game import Game
+from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_rank
+from engine.players.search_player import after_moves
+from engine.players.weaker_play import draw_vertex
+from engine.rules import CHINESE, JAPANESE, Rules
+from engine.scoring import final_score
+from engine.search.params import SearchParams
+from engine.search.root import root_priors
+from engine.search.search import Search
+from engine.search.stoppers import SearchStats
+from engine.search.tree import ROOT
+from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, rank_on, ranks_on
+from engine.vertex import PASS
+from tests.search.fakes import FakeEvaluator
+from weights.shipped import DEFAULT_NETWORK
+
+AREA = 81
+
+
+@pytest.fixture(scope="module")
+def player() -> SearchPlayer:
+    """Keima's own player."""
+    network = open_network(DEFAULT_NETWORK, Computing(threads=1))
+    params = SearchParams(allow_resignation=False)
+    return SearchPlayer(CachedEvaluator(network.evaluator), params, network=network)
+
+
+@pytest.mark.parametrize("rules", [CHINESE, JAPANESE])
+@pytest.mark.parametrize("rank", ["15k", "8k", "1k"])
+def test_nobody_passes_in_the_opening_and_every_game_ends(player: SearchPlayer, rules: Rules, rank: str) -> None:
+    for size in (7, 9):
+        game = Game(size, rules=rules, komi=7.0)
+        player.new_game()
+        while not game.is_over and game.move_number < 3 * size * size:
+            vertex = player.genmove(game, game.to_play, at_rank(Limits(), rank, size, size)).vertex
+            assert vertex != PASS or game.move_number > size
+            game.play(game.to_play, vertex)
+        assert game.is_over
+
+
+@pytest.mark.parametrize("most_loss", [0.0, 1.0, 5.0])
+def test_a_drawn_move_loses_at_most_the_points_of_its_level(player: SearchPlayer, most_loss: float) -> None:
+    game, drawn = Game(9, rules=CHINESE, komi=7.0), []
+    level = Level(24, 3.0, most_loss)
+    for _ in range(20):
+        vertex = player.genmove(game, BLACK, Limits(visits=24, level=level)).vertex
+        nodes = player.search.tree.nodes
+        leads = {move: float(nodes[node]["lead"]) for move, node in after_moves(player.search.tree) if move != PASS}
+        assert leads[vertex] >= max(leads.values()) - most_loss
+        drawn.append(vertex)
+    assert (len(set(drawn)) > 3) == (most_loss > 0)
+
+
+def test_a_move_is_drawn_as_often_as_the_flattened_prior_says(player: SearchPlayer) -> None:
+    game, level = Game(9, rules=CHINESE, komi=7.0), Level(24, 3.0, 1000.0)
+    player.genmove(game, BLACK, Limits(visits=24, level=level))
+    search, generator = player.search, np.random.default_rng(1)
+    tree = search.tree
+    visited = [move for move, _ in after_moves(tree) if move != PASS]
+    edges = tree.edge_vertex[ROOT, : int(tree.nodes[ROOT]["edges"])].tolist()
+    priors = dict(zip(edges, root_priors(tree).tolist(), strict=True))
+    drawn = [draw_vertex(tree, search.root, level, visited[0], generator) for _ in range(4000)]
+    total = sum(priors[move] for move in visited)
+    assert max(abs(drawn.count(move) / 4000 - priors[move] / total) for move in visited) < 0.03
+    assert draw_vertex(tree, search.root, level, PASS, generator) == PASS
+
+
+def test_a_rank_replaces_visits_and_keeps_the_clock() -> None:
+    limits = Limits(visits=400, seconds=3.0)
+    assert at_rank(limits, FULL, 9, 9) == limits
+    level = LEVELS[9]["8k"]
+    assert at_rank(limits, "8k", 9, 9) == replace(limits, visits=level.visits, level=level)
+
+
+def test_every_size_has_at_least_twelve_ranks_without_gaps_from_wide_to_narrow_choice() -> None:
+    for ladder in LEVELS.values():
+        ranks = [RANKS.index(rank) for rank in ladder]
+        assert len(ranks) >= 12
+        assert ranks == list(range(ranks[0], ranks[0] + len(ranks)))
+        levels = list(ladder.values())
+        for before, after in pairwise(levels):
+            assert after.temperature <= before.temperature
+            assert after.most_loss <= before.most_loss
+        assert len(set(levels)) == len(levels)
+
+
+def test_a_board_has_the_ranks_of_the_nearest_size_and_the_nearest_rank() -> None:
+    assert level_at("8k", 7, 7) == level_at("8k", 9, 9) == LEVELS[9]["8k"]
+    weakest = next(iter(LEVELS[9]))
+    assert ranks_on(9, 9)[0] == weakest
+    assert ranks_on(9, 9)[-1] == FULL
+    assert rank_on(RANKS[0], 9, 9) == weakest
+    assert level_at(RANKS[0], 9, 9) == LEVELS[9][weakest]
+    assert level_at(FULL, 9, 9) is None
+
+
+def test_an_analysis_after_a_weaker_move_has_full_strength(player: SearchPlayer) -> None:
+    game, looked_at = Game(9, rules=CHINESE), []
+    player.genmove(game, BLACK, at_rank(Limits(), "15k", 9, 9))
+    assert player.search.params == player.params
+
+    def look(search: Search, stats: SearchStats) -> None:
+        looked_at.append(float(root_priors(search.tree).max()))
+
+    player.analyze(game, BLACK, AnalysisRequest(Limits(visits=8)), look)
+    flattened = level_at("15k", 9, 9)
+    assert flattened is not None
+    player.genmove(game, BLACK, Limits(visits=8, level=flattened))
+    assert float(root_priors(player.search.tree).max()) < looked_at[-1]
+
+
+def test_a_rank_moves_by_reflex_where_the_player_does() -> None:
+    mover = ReflexPlayer(FakeEvaluator(), SearchParams())
+    moves = {mover.genmove(Game(9, rules=CHINESE), BLACK, at_rank(Limits(), "15k", 9, 9)).vertex for _ in range(12)}
+    assert len(moves) > 4
+
+
+def test_a_higher_rank_beats_a_lower_one(player: SearchPlayer) -> None:
+    won = 0
+    for strong in (BLACK, opponent(BLACK)) * 3:
+        game = Game(9, rules=CHINESE, komi=7.0)
+        player.new_game()
+        while not game.is_over and game.move_number < 3 * AREA:
+            rank = "3k" if game.to_play == strong else "12k"
+            game.play(game.to_play, player.genmove(game, game.to_play, at_rank(Limits(), rank, 9, 9)).vertex)
+        dead = [vertex for chain in player.dead_stones(game) for vertex in chain]
+        won += (final_score(game, dead) > 0) == (strong == BLACK)
+    assert won >= 5
