@@ -98,6 +98,7 @@ def read_position(answer: dict[str, Any], size: tuple[int, int]) -> Position:
         lead=root["scoreLead"],
         best=tuple(parse_vertex(move, *size) for move in best),
         pv=tuple(parse_vertex(move, *size) for move in infos[0]["pv"]) if infos else (),
+        visits=root["visits"],
     )
 
 

@@ -1,55 +1,26 @@
 """Writes the annotated record of a reviewed game: comments at mistakes, and the better moves as variations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.apps.review.games import ReviewGame
 from engine.apps.review.judgement import Grade, JudgedMove, lead_text, player_of
 from engine.color import opponent
 from engine.game import Game, Move
-from engine.records.sgf import load_variations
-from engine.records.sgf_writer import Variation, write_game
+from engine.records.sgf_editor import RecordEditor
 from engine.vertex import format_vertex
 
-_MOST_VARIATIONS = 1000
-"""Variations of the original record that are kept."""
 
+def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove], reasons: Mapping[int, Sequence[str]]) -> str:
+    """Return the SGF text of a game with its mistakes; everything that the record has is kept.
 
-def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove]) -> str:
-    """Return the SGF text of a game with its mistakes; the record's comments, markup and variations are kept.
-
-    Where stones are set up between moves, the text begins at the last such place, because SGF properties of setup
-    cannot be written after moves.
+    reasons: sentences about mistakes, by the number of the move.
     """
-    record = game.record
-    end = record.game(rules=game.rules, komi=game.komi)
-    before = len(record.moves) - len(end.moves)
-    comments = {number - before: text for number, text in record.comments.items() if number >= before}
-    markup = {number - before: each for number, each in record.markup.items() if number >= before}
-    variations = []
+    editor, end = RecordEditor(game.data, game.record), game.record.game(rules=game.rules, komi=game.komi)
     for mistake in mistakes:
-        number = mistake.number - before
-        if number < 1:
-            continue
-        comments[number] = "\n\n".join(filter(None, [comments.get(number), comment_on(mistake, end)]))
-        line = better_line(mistake)
-        if line:
-            variations.append(Variation([*end.moves[: number - 1], *line], {number: _better(mistake, end)}))
-    if before == 0:
-        originals = load_variations(game.data, record, _MOST_VARIATIONS)
-        variations += [
-            Variation(each.moves, each.comments, each.markup) for each in originals if each.setups == record.setups
-        ]
-    return write_game(
-        end,
-        result=record.result,
-        black=record.black,
-        white=record.white,
-        comment=comments.pop(0, ""),
-        about=record.about,
-        move_comments=comments,
-        markup=markup,
-        variations=variations,
-    )
+        editor.comment(mistake.number, "\n".join([comment_on(mistake, end), *reasons.get(mistake.number, ())]))
+        if line := better_line(mistake):
+            editor.add_variation(mistake.number, line, _better(mistake, end))
+    return editor.text()
 
 
 def better_line(mistake: JudgedMove) -> list[Move]:

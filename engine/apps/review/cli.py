@@ -188,7 +188,7 @@ def write_review(folder: Path, review: Review) -> None:
     base.parent.mkdir(parents=True, exist_ok=True)
     files: dict[str, Any] = {
         ".html": report_page(review),
-        ".sgf": annotated_sgf(review.game, review.mistakes),
+        ".sgf": annotated_sgf(review.game, review.mistakes, review.reasons),
         ".json": json_text(summary(review), indent=1, ensure_ascii=False) + "\n",
     }
     for suffix, text in files.items():

@@ -71,13 +71,14 @@ class Position:
     """What the analysis of a position found. winrate, lead: Black's.
 
     best: the moves that the search prefers, the first choice and its mirror images; empty if nothing was searched.
-    pv: the vertices of the best variation.
+    pv: the vertices of the best variation. visits: of the search.
     """
 
     winrate: float
     lead: float
     best: tuple[int, ...] = ()
     pv: tuple[int, ...] = ()
+    visits: int = 0
 
 
 @dataclass(frozen=True)

@@ -177,10 +177,17 @@ def _card(review: Review, move: JudgedMove, game: Game) -> str:
     return (
         f'<section class="card mistake" id="move-{move.number}">{heading}'
         f"<p>{escape(text)} Better: <b>{better}</b>. <span class=soft>({move.phase.value})</span></p>"
+        f"{_why(review, move)}"
         f'<div class="boards"><figure>{as_played}<figcaption>Ring: {played}, as played. Blue: '
         f"{better}, better.</figcaption></figure><figure>{variation}<figcaption>{escape(shown)} "
         "Squares show the probable owners of points before the move.</figcaption></figure></div></section>"
     )
+
+
+def _why(review: Review, move: JudgedMove) -> str:
+    """Return the reasons for a mistake as a list, nothing if the facts show none."""
+    found = review.reasons.get(move.number, [])
+    return f'<ul class="why">{"".join(f"<li>{escape(each)}</li>" for each in found)}</ul>' if found else ""
 
 
 def _variation(game: Game, move: JudgedMove) -> tuple[Game, str]:

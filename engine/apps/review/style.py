@@ -27,6 +27,7 @@ tr.whole td{font-weight:600}
 .dot{width:12px;height:12px;border-radius:50%}
 .dash{width:22px;border-top:2px dashed #2f7fc4}
 .full{width:22px;border-top:3px solid #1d2733}
+.why{margin:.4rem 0;padding-left:1.2rem}
 .boards{display:grid;grid-template-columns:1fr 1fr;gap:16px;margin-top:10px}
 figure{margin:0}
 figure svg{display:block;width:100%;height:auto;border-radius:6px}

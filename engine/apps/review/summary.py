@@ -1,7 +1,7 @@
 """A reviewed game: its judged moves and statistics, and the JSON that programs read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.apps.review.analyzer import Analyzed
@@ -21,7 +21,11 @@ from engine.apps.review.judgement import (
     turning_point,
     worst,
 )
+from engine.apps.review.reasons import facts_of
 from engine.color import BLACK, WHITE, color_letter, color_name
+from engine.explain.as_json import move_object
+from engine.explain.facts import MoveFacts
+from engine.explain.words import reasons
 from engine.vertex import format_vertex
 
 _DECIMALS = 4
@@ -32,7 +36,8 @@ class Review:
     """A game and what its analysis says.
 
     network, effort: what analyzed it, in words. colors: the players that are reported on. limits: by color, for this
-    board. positions: before each move and at the end. moves: all moves of the game.
+    board. positions: before each move and at the end. moves: all moves of the game. facts: about the mistakes, by the
+    number of the move.
     """
 
     game: ReviewGame
@@ -43,6 +48,7 @@ class Review:
     limits: Mapping[int, Limits]
     positions: Sequence[Position]
     moves: Sequence[JudgedMove]
+    facts: Mapping[int, MoveFacts] = field(default_factory=dict)
 
     @property
     def own_moves(self) -> list[JudgedMove]:
@@ -53,6 +59,11 @@ class Review:
     def mistakes(self) -> list[JudgedMove]:
         """The moves of these players that are at least inaccuracies, in the order of the game."""
         return [move for move in self.own_moves if move.grade > Grade.FINE]
+
+    @property
+    def reasons(self) -> dict[int, list[str]]:
+        """One or two sentences for each mistake that say why it is one, by the number of the move."""
+        return {number: reasons(facts) for number, facts in self.facts.items()}
 
     def worst(self, most: int) -> list[JudgedMove]:
         """Return up to `most` of the mistakes, the largest loss first."""
@@ -84,7 +95,8 @@ def review_of(
     limits = {color: scaled(rank_limits(rank or game.rank[color]), *size) for color in (BLACK, WHITE)}
     positions = [analyzed.positions[turn] for turn in range(len(game.record.moves) + 1)]
     moves = judge(game.record.moves, positions, size, limits)
-    return Review(game, analyzed, made["network"], made["effort"], game.colors_of(player), limits, positions, moves)
+    review = Review(game, analyzed, made["network"], made["effort"], game.colors_of(player), limits, positions, moves)
+    return replace(review, facts=facts_of(game, analyzed, review.mistakes))
 
 
 def summary(review: Review) -> dict[str, Any]:
@@ -120,7 +132,9 @@ def summary(review: Review) -> dict[str, Any]:
 def _move(review: Review, move: JudgedMove) -> dict[str, Any]:
     size = review.game.record.width, review.game.record.height
     pv = [format_vertex(vertex, *size) for vertex in move.before.pv]
-    return _rounded(
+    facts = review.facts.get(move.number)
+    why = {} if facts is None else {"reasons": reasons(facts), "facts": move_object(facts)}
+    judged = _rounded(
         {
             "number": move.number,
             "color": color_letter(move.color),
@@ -138,6 +152,7 @@ def _move(review: Review, move: JudgedMove) -> dict[str, Any]:
             "lead_after": move.after.lead,
         }
     )
+    return judged | why
 
 
 def _rounded(values: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`keima review`: the files it writes, how it goes on, what it skips and refuses."""
 
+import html
 import io
 import json
 from collections import Counter
@@ -273,11 +274,29 @@ def test_a_record_without_moves_has_a_report(tmp_path: Path) -> None:
     assert "None by these limits" in (tmp_path / "out" / "game.html").read_text(encoding="utf-8")
 
 
-def test_stones_set_up_in_the_middle_start_the_annotated_record(tmp_path: Path) -> None:
-    run(tmp_path / "out", write(tmp_path / "in", game="(;SZ[9];B[ee];W[cc];AB[gg];B[dd];W[fd])"))
-    found = load_sgf(tmp_path / "out" / "game.sgf")
-    assert [move.color for move in found.moves] == [BLACK, WHITE]
+def test_stones_set_up_in_the_middle_stay_in_the_annotated_record(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", game="(;SZ[9]XX[unknown];B[ee];W[cc]TR[cc];AB[gg]LB[gg:A];B[dd];W[fd])")
+    run(tmp_path / "out", source, rank="9p")
+    original, found = load_sgf(source / "game.sgf"), load_sgf(tmp_path / "out" / "game.sgf")
+    assert (found.moves, found.setups, found.markup) == (original.moves, original.setups, original.markup)
+    assert "XX[unknown]" in (tmp_path / "out" / "game.sgf").read_text(encoding="utf-8")
     assert len(summary(tmp_path / "out")["moves"]) == 4
+
+
+def test_each_mistake_has_its_facts_and_the_reasons_stand_in_every_file(tmp_path: Path) -> None:
+    run(tmp_path / "out", write(tmp_path / "in", game=GAME), rank="9p")
+    moves = summary(tmp_path / "out")["moves"]
+    mistakes = [move for move in moves if move["class"] != "fine"]
+    assert mistakes
+    assert all(("facts" in move) == (move["class"] != "fine") for move in moves)
+    for move in mistakes:
+        assert move["facts"]["moveNumber"] == move["number"]
+        assert move["facts"]["pointsLost"] == pytest.approx(move["points_lost"], abs=1e-3)
+    reasons = [reason for move in mistakes for reason in move["reasons"]]
+    assert reasons
+    comments = "\n".join(load_sgf(tmp_path / "out" / "game.sgf").comments.values())
+    page = html.unescape((tmp_path / "out" / "game.html").read_text(encoding="utf-8"))
+    assert all(reason in comments and reason in page for reason in reasons)
 
 
 def test_the_command_reviews_a_file_with_the_shipped_9x9_network(tmp_path: Path) -> None:
