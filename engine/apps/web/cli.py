@@ -33,7 +33,10 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
     Ctrl-C ends the page and the engine.
     """
     if engine is None:
+        from engine.evaluators.option_files import require_networks
+
         require_options_of(ctx, "gtp", options)
+        require_networks(options)
         engine = joined([*installed_program(), "gtp", *options])
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
