@@ -98,7 +98,7 @@ load: $(VENV)/installed-dev ## 50 clients at once at `keima analysis --listen` a
 	@$(BIN)/python -m tests.load analysis $(ARGS) -- --visits 20
 	@$(BIN)/python -m tests.load gtp $(ARGS) -- --visits 20
 
-fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks, kernels and the page for MINUTES=5 (ARGS="--seed 7 gtp sgf")
+fuzz: $(VENV)/installed-dev ## feed hostile input to GTP, JSON, SGF, networks, kernels, the page and --listen for MINUTES=5 (ARGS="--seed 7 gtp sgf")
 	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
 stress: $(VENV)/installed-dev ## stop analysis and pondering at random moments (ARGS="--cycles 500", ENGINE="keima --net FILE")

@@ -11,7 +11,7 @@ from tests.fuzz.target import CORPUS, case, corpus, load_target, names
 from tests.fuzz.watch import Watch, save
 
 FAULTY = "tests.fuzz.faulty"
-CASES = {"gtp": 40, "json_queries": 40, "sgf": 40, "networks": 150, "http": 60, "kernels": 5}
+CASES = {"gtp": 40, "remote": 60, "json_queries": 40, "sgf": 40, "networks": 150, "http": 60, "kernels": 5}
 STUCK_SECONDS = 4.0
 
 

@@ -129,6 +129,7 @@ def test_ratings_are_above_gnugo_at_level_10() -> None:
 
 
 def test_the_table_shows_every_rank_of_a_size() -> None:
+    assert {9, 13, 19} <= LEVELS.keys()
     for size, ladder in LEVELS.items():
         answer = CliRunner().invoke(main, ["levels", "--size", str(size)])
         assert answer.exit_code == 0
