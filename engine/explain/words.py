@@ -89,15 +89,21 @@ def _weighed(facts: MoveFacts) -> Iterator[tuple[float, str]]:
     if taken:
         pv = _pv(facts.refutation, size)
         yield 2.0 * taken, f"{other} answers {pv} and captures {taken} {'stone' if taken == 1 else 'stones'}."
+    if facts.better is not None and facts.better.captured[opponent(own)]:
+        caught = facts.better.captured[opponent(own)]
+        yield 2.0 * caught, f"{_pv(facts.better, size)} would capture {caught} {'stone' if caught == 1 else 'stones'}."
     for atari in facts.left_in_atari:
-        if not atari.escapes or facts.refutation.moves[:1] == (atari.liberty,):
+        # A chain that could not escape was lost before the move.
+        if facts.refutation.moves[:1] == (atari.liberty,):
             yield 2.0 * len(atari.stones), f"It leaves {_stones(atari.stones, size)} in atari."
     for atari in facts.self_atari:
         yield 2.0 * len(atari.stones), f"It puts {player}'s own {_stones(atari.stones, size)} in atari."
     for change in facts.groups:
         # Good for the opponent: an own group became weaker, or an enemy group stronger.
         if (change.change < 0) == (change.color == own):
-            yield abs(change.points), f"{_group_change(change, size)}."
+            verb = "gets" if len(change.stones) == 1 else "get"
+            effect = f"{verb} {'safer' if change.change > 0 else 'weaker'}"
+            yield abs(change.points), f"{_group_change(change, size, effect)}."
     for ladder in facts.ladders_made:
         if ladder.color == own:
             yield 2.0 * len(ladder.chain), f"A ladder now captures {_stones(ladder.chain, size)}."
@@ -108,8 +114,9 @@ def _weighed(facts: MoveFacts) -> Iterator[tuple[float, str]]:
         lost = for_color(before - after, own)
         if lost >= _LEAST_REGION:
             # Half as telling as stones: a region's change follows from what happens to the stones in it.
-            yield lost / 2, f"{player} loses {lost:.1f} points in the {name} ({_lead(before)} to {_lead(after)})."
-    bad = [shape.name for shape in facts.shapes if shape.name in ("empty triangle", "eye-filling", "first line")]
+            place = f"{'on' if name.endswith('side') else 'in'} the {name}"
+            yield lost / 2, f"{player} loses {lost:.1f} points {place} ({_lead(before)} to {_lead(after)})."
+    bad = [shape.name for shape in facts.shapes if shape.name in ("empty triangle", "eye-filling")]
     if bad:
         yield _LEAST_REASON, f"Shape: {', '.join(bad)}."
 
@@ -162,10 +169,9 @@ def _shape_names(facts: MoveFacts) -> str:
     return ", ".join(texts)
 
 
-def _group_change(change: GroupChange, size: Size) -> str:
-    return (
-        f"{_player(change.color)}'s {_stones(change.stones, size)}: survival {change.before:.0%} to {change.after:.0%}"
-    )
+def _group_change(change: GroupChange, size: Size, effect: str = "") -> str:
+    stones = " ".join(filter(None, [f"{_player(change.color)}'s {_stones(change.stones, size)}", effect]))
+    return f"{stones}: survival {change.before:.0%} to {change.after:.0%}"
 
 
 def _atari(atari: Atari, size: Size) -> str:

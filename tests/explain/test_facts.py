@@ -282,7 +282,7 @@ def test_reasons_name_what_cost_the_most_first() -> None:
     before = measured(game, "D4", lead=5.0, B6=0.9, C6=0.9, F2=-0.9, F3=-0.9)
     after = measured(game, "B5", lead=-2.0, B6=-0.9, C6=-0.9, F2=-0.9, F3=-0.9)
     found = reasons(facts_of(game, BLACK, "G1", before=before, after=after))
-    assert found[0] == "Black's 2 stones at B6: survival 95% to 5%."
+    assert found[0] == "Black's 2 stones at B6 get weaker: survival 95% to 5%."
     assert len(found) == 2
 
 

@@ -25,8 +25,13 @@ def annotated_sgf(game: ReviewGame, mistakes: Sequence[JudgedMove], reasons: Map
 
 def better_line(mistake: JudgedMove) -> list[Move]:
     """Return the better variation as moves of alternating colors."""
-    colors = (mistake.color, opponent(mistake.color))
-    return [Move(colors[place % 2], vertex) for place, vertex in enumerate(mistake.before.pv)]
+    return alternating(mistake.color, mistake.before.pv)
+
+
+def alternating(first: int, vertices: Sequence[int]) -> list[Move]:
+    """Return vertices as moves of alternating colors."""
+    colors = (first, opponent(first))
+    return [Move(colors[place % 2], vertex) for place, vertex in enumerate(vertices)]
 
 
 def comment_on(mistake: JudgedMove, game: Game) -> str:

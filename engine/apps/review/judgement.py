@@ -17,6 +17,8 @@ _SIDE = 19
 """Side of the board that the limits are given for."""
 _OPENING_SHARE, _ENDGAME_SHARE = 0.14, 0.42
 """Ends of opening and middle game, as shares of the board's points: moves 50 and 151 on 19x19, 11 and 34 on 9x9."""
+_DECIDED = 0.98
+"""Win rate from which on a game counts as decided."""
 _RANK = re.compile(r"P?\s*([0-9]{1,2}|[初一二三四五六七八九十])\s*(PRO|P|DAN|D|KYU|K|段|단|级|級|급)(?![A-Z])")
 _CHINESE_NUMBERS = {"初": 1} | {digit: number for number, digit in enumerate("一二三四五六七八九十", 1)}
 
@@ -97,6 +99,12 @@ class JudgedMove:
     winrate_lost: float
     grade: Grade
     phase: Phase
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the same side was sure to win before and after the move."""
+        rates = self.before.winrate, self.after.winrate
+        return min(rates) > _DECIDED or max(rates) < 1 - _DECIDED
 
     @property
     def is_top(self) -> bool:
@@ -206,9 +214,12 @@ def tallies(moves: Sequence[JudgedMove], color: int) -> dict[Phase | None, Tally
 
 
 def worst(moves: Sequence[JudgedMove], most: int) -> list[JudgedMove]:
-    """Return up to `most` moves that are at least inaccuracies, the largest loss first."""
+    """Return up to `most` moves that are at least inaccuracies, the largest loss first.
+
+    Those of decided games come last: points that no longer change the result teach little.
+    """
     bad = [move for move in moves if move.grade > Grade.FINE]
-    return sorted(bad, key=lambda move: -move.points_lost)[:most]
+    return sorted(bad, key=lambda move: (move.is_decided, -move.points_lost))[:most]
 
 
 def largest_swing(moves: Sequence[JudgedMove]) -> JudgedMove | None:

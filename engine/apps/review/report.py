@@ -5,18 +5,17 @@ Everything from a record is escaped by `html.escape`.
 
 from collections.abc import Sequence
 from html import escape
-from itertools import islice
 from urllib.parse import quote
 
 from engine.apps.picture.svg import Mark, picture
-from engine.apps.review.annotate import better_line, name_of, sentence
+from engine.apps.review.annotate import alternating, better_line, name_of, sentence
 from engine.apps.review.graph import GRADE_PAINTS, score_graph
 from engine.apps.review.judgement import JudgedMove, Tally, lead_text, phase_ends, player_of
 from engine.apps.review.style import STYLE
 from engine.apps.review.summary import Review
-from engine.color import BLACK, WHITE, color_name
+from engine.color import BLACK, EMPTY, WHITE, color_name, opponent
 from engine.errors import IllegalMove
-from engine.game import Game
+from engine.game import Game, Move
 
 MOST_BOARDS = 10
 _MOST_PV = 10
@@ -164,10 +163,17 @@ def _positions_of(review: Review, turns: set[int]) -> dict[int, Game]:
 def _card(review: Review, move: JudgedMove, game: Game) -> str:
     better = name_of(move.before.pv[0], game) if move.before.pv else "no other move"
     played = name_of(move.vertex, game)
-    actual = game.copy()
-    actual.play(move.color, move.vertex, lenient=True)
-    as_played = picture(actual, marks=[Mark(vertex, is_best=True) for vertex in move.before.pv[:1]])
-    after, shown = _variation(game, move)
+    answer = [Move(move.color, move.vertex), *alternating(opponent(move.color), move.after.pv)]
+    actual, moves = _variation(game, answer[: _MOST_PV // 2])
+    empty = [vertex for vertex in move.before.pv[:1] if actual.color_at(vertex) == EMPTY]
+    as_played = picture(
+        actual,
+        numbered_from=1,
+        earlier=-len(game.moves),
+        marks=[Mark(vertex, is_best=True) for vertex in empty],
+        ownership=review.analyzed.owners(move.number),
+    )
+    after, shown = _variation(game, better_line(move))
     variation = picture(
         after, numbered_from=1, earlier=-len(game.moves), ownership=review.analyzed.owners(move.number - 1)
     )
@@ -178,9 +184,11 @@ def _card(review: Review, move: JudgedMove, game: Game) -> str:
         f'<section class="card mistake" id="move-{move.number}">{heading}'
         f"<p>{escape(text)} Better: <b>{better}</b>. <span class=soft>({move.phase.value})</span></p>"
         f"{_why(review, move)}"
-        f'<div class="boards"><figure>{as_played}<figcaption>Ring: {played}, as played. Blue: '
-        f"{better}, better.</figcaption></figure><figure>{variation}<figcaption>{escape(shown)} "
-        "Squares show the probable owners of points before the move.</figcaption></figure></div></section>"
+        f'<div class="boards"><figure>{as_played}<figcaption>1: {played}, as played, and the answer: '
+        f"{escape(moves)}.{f' Blue: {better}, better.' if empty else ''} Squares: probable owners of points after "
+        f"{played}.</figcaption></figure><figure>{variation}<figcaption>The better variation, "
+        f"{color_name(move.color)} first: {escape(shown)}. Squares: probable owners before the move."
+        "</figcaption></figure></div></section>"
     )
 
 
@@ -190,13 +198,13 @@ def _why(review: Review, move: JudgedMove) -> str:
     return f'<ul class="why">{"".join(f"<li>{escape(each)}</li>" for each in found)}</ul>' if found else ""
 
 
-def _variation(game: Game, move: JudgedMove) -> tuple[Game, str]:
-    """Return the game after the better variation, and the variation in words."""
+def _variation(game: Game, line: Sequence[Move]) -> tuple[Game, str]:
+    """Return the game after a variation, as far as it can be played, and the names of its moves."""
     after, names = game.copy(), []
-    for color, vertex in islice(better_line(move), _MOST_PV):
+    for color, vertex in line[:_MOST_PV]:
         try:
             after.play(color, vertex, lenient=True)
         except IllegalMove:
             break
         names.append(name_of(vertex, game))
-    return after, f"The better variation, {color_name(move.color)} first: {' '.join(names)}."
+    return after, " ".join(names)

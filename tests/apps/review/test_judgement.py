@@ -151,6 +151,14 @@ def test_no_moves_have_statistics_of_zero() -> None:
     assert largest_swing([]) is None
 
 
+def test_moves_of_decided_games_are_the_worst_only_after_all_others() -> None:
+    rates, leads = (0.99, 0.99, 0.6, 0.5), (40, 20, 15, 12)
+    positions = [Position(winrate=rate, lead=lead) for rate, lead in zip(rates, leads, strict=True)]
+    judged = judge([(BLACK, PLAYED)] * 3, positions, (19, 19), LIMITS_OF_BOTH)
+    assert [move.is_decided for move in judged] == [True, False, False]
+    assert [move.number for move in worst(judged, 10)] == [2, 3, 1]
+
+
 def test_the_worst_moves_come_first_and_moves_within_the_limits_are_none_of_them() -> None:
     moves = [(BLACK, PLAYED)] * 4
     judged = judge(moves, [position(lead) for lead in (0, -3, -4, -10, -10)], (19, 19), LIMITS_OF_BOTH)

@@ -210,6 +210,7 @@ def test_the_report_draws_two_boards_for_each_bad_move_and_needs_no_other_file(t
     text = (tmp_path / "out" / "game.html").read_text(encoding="utf-8")
     bad = [move for move in summary(tmp_path / "out")["moves"] if move["class"] != "fine"]
     assert text.count("<figure>") == 2 * min(10, len(bad)) > 0
+    assert text.count("as played, and the answer: ") == min(10, len(bad))
     assert 'class="graph"' in text
     assert "src=" not in text
     assert "Win rates and leads are Black&#x27;s" in text
