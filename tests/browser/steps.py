@@ -48,6 +48,11 @@ def see(page: Any, selector: str, text: str) -> None:
     import_module("playwright.sync_api").expect(page.locator(selector)).to_contain_text(text)
 
 
+def open_tab(page: Any, name: str) -> None:
+    """Open one of the tabs: analysis, record, game, settings."""
+    page.click(f"#tab-{name}")
+
+
 def point(page: Any, name: str) -> dict[str, float]:
     """Return where a point of the 9x9 board is on the screen, with coordinates shown."""
     box = page.locator("#overlay").bounding_box()

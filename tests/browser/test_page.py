@@ -8,16 +8,16 @@ import pytest
 from engine.apps.web.counting import counted
 from engine.programs.answers import Candidate
 from tests.browser.conftest import Served
-from tests.browser.steps import GAME, analyze, click, play, review, see, vertex
+from tests.browser.steps import GAME, analyze, click, open_tab, play, review, see, vertex
 
 pytestmark = pytest.mark.browser
 
 
 def test_the_rules_stand_beside_komi_and_a_record_without_rules_has_a_note(opened: Any, served: Served) -> None:
-    see(opened, "#player-white", "komi 7.5, chinese-kgs rules")
+    see(opened, "#player-white", "komi 7.5 · Chinese (KGS)")
     assert not opened.is_visible("#notice")
     served.session.open(b"(;SZ[9]KM[6.5];B[ee])")
-    see(opened, "#notice", "chinese-kgs rules are used")
+    see(opened, "#notice", "Chinese (KGS) rules are used")
     see(opened, "#player-white", "komi 6.5")
 
 
@@ -49,7 +49,9 @@ def test_all_numbers_are_those_of_one_color(opened: Any, served: Served) -> None
     see(opened, "#wins-head", "Black wins")
     see(opened, "#candidates tbody", "3.3 %")
     assert opened.inner_html("#marks").count(">3<") == 1
+    open_tab(opened, "settings")
     opened.select_option("#view", "mover")
+    open_tab(opened, "analysis")
     see(opened, "#estimate", "White wins 96.7 %, +12.0 points")
     see(opened, "#wins-head", "White wins")
     see(opened, "#candidates tbody", "96.7 %")

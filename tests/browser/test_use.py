@@ -8,7 +8,7 @@ from engine.apps.web.counting import counted
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.vertex import parse_vertex
 from tests.browser.conftest import Served
-from tests.browser.steps import GAME, analyze, click, play, point, review, see, vertex
+from tests.browser.steps import GAME, analyze, click, open_tab, play, point, review, see, vertex
 
 pytestmark = pytest.mark.browser
 
@@ -61,6 +61,7 @@ def test_rows_of_the_tables_are_chosen_from_the_keyboard(opened: Any, served: Se
 
 
 def test_a_move_is_confirmed_by_a_second_tap_where_that_is_asked_for(opened: Any, served: Served) -> None:
+    open_tab(opened, "settings")
     opened.check("#confirm")
     opened.evaluate("scrollTo(0, 0)")
     click(opened, "C3")
@@ -100,11 +101,11 @@ def test_coordinates_colors_and_keys_are_switched_and_kept(opened: Any, served: 
     labels.first.wait_for(state="hidden")
     opened.keyboard.press("d")
     dark = "getComputedStyle(document.body).backgroundColor"
-    assert opened.evaluate(dark) == "rgb(29, 27, 24)"
+    assert opened.evaluate(dark) == "rgb(25, 23, 20)"
     opened.reload()
     opened.wait_for_selector("#picture svg", state="attached")
     assert not labels.first.is_visible()
-    assert opened.evaluate(dark) == "rgb(29, 27, 24)"
+    assert opened.evaluate(dark) == "rgb(25, 23, 20)"
     # Without the coordinates the board is drawn larger; its points are still hit.
     box = opened.locator("#overlay").bounding_box()
     unit = box["width"] / 9.4

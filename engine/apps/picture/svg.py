@@ -16,14 +16,21 @@ UNIT = 40
 """Pixels between two lines. The point in column x and row y, both from 0 at the top left, has the coordinates
 UNIT * (x + 1.5) and UNIT * (y + 1.5)."""
 _EDGE = 1.5
-_WOOD, _LINE, _TEXT = "#e6bf73", "#5a4424", "#3d2e17"
+_LINE, _TEXT = "#5a4424", "#3d2e17"
 _STONES = {BLACK: ("url(#black)", "#ffffff"), WHITE: ("url(#white)", "#111111")}
 """Fill of a stone, and color of the text on it, by stone color."""
 _DEFINITIONS = (
-    '<defs><radialGradient id="black" cx="0.35" cy="0.3" r="0.75"><stop offset="0" stop-color="#6b6b6b"/>'
-    '<stop offset="1" stop-color="#0c0c0c"/></radialGradient><radialGradient id="white" cx="0.35" cy="0.3" r="0.8">'
-    '<stop offset="0" stop-color="#ffffff"/><stop offset="1" stop-color="#cfcac0"/></radialGradient></defs>'
+    '<defs><radialGradient id="black" cx="0.36" cy="0.3" r="0.7"><stop offset="0" stop-color="#75726e"/>'
+    '<stop offset="0.35" stop-color="#3a3835"/><stop offset="1" stop-color="#0d0c0b"/></radialGradient>'
+    '<radialGradient id="white" cx="0.38" cy="0.32" r="0.75"><stop offset="0.1" stop-color="#ffffff"/>'
+    '<stop offset="0.75" stop-color="#ebe7df"/><stop offset="1" stop-color="#bdb7ab"/></radialGradient>'
+    '<linearGradient id="wood" x2="1" y2="0.35"><stop offset="0" stop-color="#e9c27b"/>'
+    '<stop offset="0.5" stop-color="#e0b468"/><stop offset="1" stop-color="#e6bd75"/></linearGradient></defs>'
 )
+_GRAINS = 9
+"""Dark lines in the wood."""
+_SHADOW = (0.03, 0.06)
+"""Where the shadow of a stone lies, in units to the right and below."""
 _NOTE_LINE = 0.55
 """Height of a text line below the board, in units."""
 _NOTES_LETTERS = 5
@@ -74,7 +81,7 @@ def picture(
     size = f'width="{width * UNIT:g}" height="{height * UNIT:g}" viewBox="0 0 {width * UNIT:g} {height * UNIT:g}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" text-anchor="middle">'
-        f'{_DEFINITIONS}<rect width="100%" height="100%" fill="{_WOOD}"/>{"".join(drawing.elements)}</svg>\n'
+        f'{_DEFINITIONS}<rect width="100%" height="100%" fill="url(#wood)"/>{"".join(drawing.elements)}</svg>\n'
     )
 
 
@@ -108,6 +115,7 @@ class _Drawing:
         game = self._game
         left, top = _EDGE * UNIT, _EDGE * UNIT
         right, bottom = (width - _EDGE) * UNIT, (height - _EDGE) * UNIT
+        self._grain(width * UNIT, height * UNIT)
         lines = [f"M{left + column * UNIT:g} {top:g}V{bottom:g}" for column in range(game.width)]
         lines += [f"M{left:g} {top + row * UNIT:g}H{right:g}" for row in range(game.height)]
         self.elements.append(f'<path d="{"".join(lines)}" stroke="{_LINE}" stroke-linecap="square"/>')
@@ -120,6 +128,15 @@ class _Drawing:
         for row in range(game.height):
             for x in (near, width * UNIT - near):
                 self._text(x, top + row * UNIT, str(game.height - row), size, _TEXT)
+
+    def _grain(self, width: float, height: float) -> None:
+        """Draw the grain of the wood: a few pale curves from side to side."""
+        step, curves = height / _GRAINS, []
+        for line in range(_GRAINS):
+            bend = f"{width * (0.3 + 0.05 * line):.0f} {step * (line + 0.9 * (line % 3) - 0.4):.0f}"
+            curves.append(f"M0 {step * (line + 0.4):.0f}Q{bend} {width:g} {step * (line + 0.7):.0f}")
+        style = 'fill="none" stroke="#8a5a1c" stroke-width="5" opacity="0.05"'
+        self.elements.append(f'<path d="{"".join(curves)}" {style}/>')
 
     def ownership(self, ownership: Sequence[float]) -> None:
         """Draw squares in the owners' colors; their size grows with the certainty of the ownership."""
@@ -135,6 +152,7 @@ class _Drawing:
         """Draw stones, dead ones pale; the last move is marked unless moves are numbered."""
         game = self._game
         last = game.moves[-1].vertex if game.moves and not numbers else NO_POINT
+        self._shadows(dead)
         for vertex in points(game.width, game.height):
             color = game.color_at(vertex)
             if color == EMPTY:
@@ -147,6 +165,18 @@ class _Drawing:
                 self._text(*self._place(vertex), text, 0.5 if len(text) < 3 else 0.4, ink)
             elif vertex == last:
                 self._circle(vertex, 0.22, f'fill="none" stroke="{ink}" stroke-width="3"')
+
+    def _shadows(self, dead: set[int]) -> None:
+        """Draw the shadows of living stones as one path."""
+        game, radius = self._game, 0.47 * UNIT
+        discs = []
+        for vertex in points(game.width, game.height):
+            if game.color_at(vertex) != EMPTY and vertex not in dead:
+                x, y = (place + UNIT * offset for place, offset in zip(self._place(vertex), _SHADOW, strict=True))
+                arc = f"a{radius:g} {radius:g} 0 1 0"
+                discs.append(f"M{x - radius:g} {y:g}{arc} {2 * radius:g} 0{arc} {-2 * radius:g} 0")
+        if discs:
+            self.elements.append(f'<path d="{"".join(discs)}" opacity="0.35"/>')
 
     def mark(self, mark: Mark) -> None:
         """Draw a disc with lines of text. A mark of a pass is not drawn."""

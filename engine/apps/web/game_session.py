@@ -260,6 +260,7 @@ class GameSession:
                 variations=tree.variations(),
                 variation=tree.index,
                 may_undo=state.may_undo,
+                has_previous=state.has_previous,
                 notice=state.notice,
                 info=state.info,
                 session=self._name,

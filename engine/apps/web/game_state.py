@@ -4,18 +4,19 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from engine.apps.web.counting import toggled
 from engine.apps.web.game_clock import GameClock
 from engine.apps.web.records import GameFile, read_tree, write_tree
 from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
-from engine.apps.web.snapshot import Count, Limits, Shown, Switches
-from engine.apps.web.tree import GameTree
+from engine.apps.web.snapshot import NOTHING, Count, Limits, Notice, Shown, Switches
+from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE, color_letter, opponent
 from engine.errors import BadVertex, GoError
 from engine.game import Game, Move
-from engine.records.markup import LONGEST_LABEL, SYMBOLS
+from engine.records.markup import SYMBOLS
 from engine.rules import parse_rules
 from engine.settings.levels import FULL
 from engine.vertex import PASS, parse_vertex
@@ -26,16 +27,18 @@ _CHANGEABLE = ("black", "white", "seconds", "visits", "rank", "review_seconds")
 """Settings that may change during a game."""
 LONGEST_INFO = 200
 LONGEST_NOTE = 20_000
+LABELS = {"letter": tuple(ascii_uppercase), "number": tuple(str(number) for number in range(1, 1000))}
+"""Labels that pages write, by kind, in their order."""
 
 
 @dataclass
 class OpenGame:
-    """One game: its settings, its moves with variations, its file and its clocks. notice: how the record was read."""
+    """One game: its settings, its moves with variations, its file and its clocks."""
 
     settings: GameSettings
     tree: GameTree
     file: GameFile
-    notice: str = ""
+    notice: Notice = NOTHING
     clock: GameClock | None = None
 
 
@@ -80,7 +83,7 @@ class GameState:
         return self._open.tree.game
 
     @property
-    def notice(self) -> str:
+    def notice(self) -> Notice:
         """How the record was read."""
         return self._open.notice
 
@@ -100,7 +103,12 @@ class GameState:
     @property
     def may_undo(self) -> bool:
         """True if there is a move to take back, or a game before this one."""
-        return self.tree.end.number > 0 or self._previous is not None
+        return self.tree.end.number > 0 or self.has_previous
+
+    @property
+    def has_previous(self) -> bool:
+        """True if there is a game before this one."""
+        return self._previous is not None
 
     @property
     def following(self) -> tuple[Move, ...]:
@@ -116,12 +124,9 @@ class GameState:
         """Show the game and the variations of an SGF record. Raises BadSgf without having changed anything."""
         record, tree, left_out = read_tree(text, self._default_rules)
         tree.game_end.result = record.result or None
-        used = rules_name(tree.game.rules)
-        notices = [] if record.rules else [f"The record names no rules that Keima knows: {used} rules are used."]
-        if left_out:
-            notices.append(f"{left_out} variations are left out.")
+        notice = Notice("" if record.rules else rules_name(tree.game.rules), left_out)
         settings = recorded(record, tree.game, self.settings)
-        self._begin(OpenGame(settings, tree, GameFile(self._folder), " ".join(notices)))
+        self._begin(OpenGame(settings, tree, GameFile(self._folder), notice))
 
     def _new(self, fields: dict[str, Any]) -> None:
         settings = replace(read_settings(fields, self.settings), people={}, about=None)
@@ -129,13 +134,20 @@ class GameState:
 
     def _begin(self, opened: OpenGame) -> None:
         """Show a game; taking back at its start leads to the one before, unless that has no moves."""
-        if self._open.clock is not None:
-            self._open.clock.stop()
         if self.tree.root.children:
             self._previous = self._open
         self._show_game(opened)
 
+    def _back_to_previous(self, fields: dict[str, Any]) -> None:
+        """Show the game before this one, which becomes the one before if it has moves."""
+        if self._previous is None:
+            raise GoError("there is no game before this one")
+        opened, self._previous = self._previous, self._open if self.tree.root.children else None
+        self._show_game(opened)
+
     def _show_game(self, opened: OpenGame) -> None:
+        if self._open.clock is not None:
+            self._open.clock.stop()
         self._open = opened
         self._show_line()
         self.follow_clock()
@@ -181,8 +193,7 @@ class GameState:
         if not any(players[move.color] is PlayerKind.PERSON or not is_mixed for move in tree.moves):
             if self._previous is None:
                 raise GoError(f"there is no move {'of yours ' if tree.moves else ''}to take back")
-            opened, self._previous = self._previous, None
-            self._show_game(opened)
+            self._back_to_previous({})
             return
         while players[tree.take_back().color] is PlayerKind.ENGINE and is_mixed:
             pass
@@ -268,16 +279,21 @@ class GameState:
         return count
 
     def _edit(self, fields: dict[str, Any]) -> None:
-        """Change the comment of the position shown (`note`), or names, ranks and so on of the game (see INFO)."""
-        if unknown := set(fields) - {"note", *INFO}:
+        """Change the comment of a position (`note`), or names, ranks and so on of the game (see INFO).
+
+        variation, to: the line and the number of the position; without them it is the one shown.
+        """
+        if unknown := set(fields) - {"note", "variation", "to", *INFO}:
             raise GoError(f"expected note, {', '.join(INFO)}, got {', '.join(sorted(unknown))}")
+        node = self._node(fields)
+        fields = {name: text for name, text in fields.items() if name not in ("variation", "to")}
         for name, text in fields.items():
             longest = LONGEST_NOTE if name == "note" else LONGEST_INFO
             if not isinstance(text, str) or len(text) > longest:
                 raise GoError(f"{name}: expected a text of at most {longest} characters")
         given = {name: text.strip() for name, text in fields.items()}
         if (note := given.pop("note", None)) is not None:
-            self.tree.shown.note = note
+            node.note = note
         people = {color: given.pop(name) for color, name in ((BLACK, "PB"), (WHITE, "PW")) if name in given}
         if given or people:
             about = {key: text for key, text in (self.info | given).items() if key not in ("PB", "PW")}
@@ -285,25 +301,36 @@ class GameState:
             self._open.settings = settings
         self._save()
 
+    def _node(self, fields: dict[str, Any]) -> Node:
+        """Return the position that `variation` and `to` name, the one shown without them."""
+        if "variation" not in fields:
+            return self.tree.shown
+        line, number = self.tree.ends()[self._line_number(fields["variation"])].path(), fields.get("to")
+        if not isinstance(number, int) or not 0 <= number < len(line):
+            raise GoError(f"expected the number of a move, got {number!r}")
+        return line[number]
+
     def _mark(self, fields: dict[str, Any]) -> None:
         """Draw a symbol or a label at a point of the position shown, or erase it where it is drawn already.
 
-        symbol: one of TR, SQ, CR, MA. label: a short text.
+        mark: one of TR, SQ, CR, MA, or one of LABELS for the next letter or number that the position has not.
         """
-        vertex, node = self._vertex(fields, "at"), self.tree.shown
-        symbol, label = fields.get("symbol"), fields.get("label")
+        vertex, node, mark = self._vertex(fields, "at"), self.tree.shown, fields.get("mark")
         if vertex == PASS:
             raise BadVertex("expected a point, got pass")
-        if symbol in SYMBOLS and label is None:
-            drawn, text = node.symbols, str(symbol)
-        elif symbol is None and isinstance(label, str) and 0 < len(label.strip()) <= LONGEST_LABEL:
-            drawn, text = node.labels, label.strip()
+        if isinstance(mark, str) and mark in LABELS:
+            choices = LABELS[mark]
+            if node.labels.get(vertex) in choices:
+                del node.labels[vertex]
+            else:
+                used = set(node.labels.values())
+                node.labels[vertex] = next((each for each in choices if each not in used), choices[-1])
+        elif mark not in SYMBOLS:
+            raise GoError(f"expected {', '.join((*SYMBOLS, *LABELS))}, got {mark!r}")
+        elif node.symbols.get(vertex) == mark:
+            del node.symbols[vertex]
         else:
-            raise GoError(f"expected a symbol ({', '.join(SYMBOLS)}) or a label of 1 to {LONGEST_LABEL} characters")
-        if drawn.get(vertex) == text:
-            del drawn[vertex]
-        else:
-            drawn[vertex] = text
+            node.symbols[vertex] = mark
         self._save()
 
     # Changes of the game
@@ -386,4 +413,5 @@ COMMANDS: dict[str, Callable[[GameState, dict[str, Any]], None]] = {
     "accept": GameState._accept,
     "edit": GameState._edit,
     "mark": GameState._mark,
+    "previous": GameState._back_to_previous,
 }

@@ -28,12 +28,16 @@ from engine.support.serving import LOOPBACK, HostNames, LimitedThreads
 log = logging.getLogger(__name__)
 
 PAGE = Path(__file__).with_name("page")
-_SCRIPTS = ("board.js", "connection.js", "graphs.js", "page.js", "review.js", "shared.js", "tree.js")
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 _FILES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    **{f"/{name}": (name, "text/javascript; charset=utf-8") for name in _SCRIPTS},
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/": PAGE / "index.html",
+    **{f"/{path.name}": path for path in PAGE.iterdir() if path.suffix in _KINDS and path.name != "index.html"},
 }
 _LARGEST_BODY = 1 << 22
 _MOST_LENGTH_DIGITS = 10
@@ -151,8 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path is None:
             return
         if path in _FILES:
-            name, kind = _FILES[path]
-            self._send((PAGE / name).read_bytes(), kind)
+            self._send(_FILES[path].read_bytes(), _KINDS[_FILES[path].suffix])
         elif path == "/events":
             self._send_events()
         elif path == "/game.sgf":

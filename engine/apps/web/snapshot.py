@@ -141,6 +141,17 @@ class Variation:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """How a record was read. rules: those that are used because it names none. left_out: number of variations."""
+
+    rules: str = ""
+    left_out: int = 0
+
+
+NOTHING = Notice()
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """The state of a session at one moment, for pages.
 
@@ -151,7 +162,8 @@ class Snapshot:
     note, symbols, labels: the record's comment and markup of the position shown, see `Markup`.
     following: moves after the position shown, first that of the line, then those of variations.
     variations: all lines of play, first the game itself. variation: index of the one shown.
-    notice: how the record was read. info: names, ranks, event and so on, by SGF property.
+    may_undo, has_previous: whether a move can be taken back, and whether there is a game before this one.
+    info: names, ranks, event and so on, by SGF property.
     session: differs between sessions, so that a page notices a new one.
     """
 
@@ -176,7 +188,8 @@ class Snapshot:
     variations: tuple[Variation, ...] = (Variation(0, None),)
     variation: int = 0
     may_undo: bool = False
-    notice: str = ""
+    has_previous: bool = False
+    notice: Notice = NOTHING
     info: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
     clock: ClockReading | None = None

@@ -96,7 +96,8 @@ def _record(snapshot: Snapshot) -> dict[str, Any]:
         "note": snapshot.note,
         "variation": snapshot.variation,
         "may_undo": snapshot.may_undo,
-        "notice": snapshot.notice,
+        "has_previous": snapshot.has_previous,
+        "notice": asdict(snapshot.notice),
         "info": dict(snapshot.info),
     }
 
@@ -132,8 +133,8 @@ def _at_points(texts: Mapping[int, str], game: Game) -> dict[str, str]:
     return {format_vertex(vertex, game.width, game.height): text for vertex, text in texts.items()}
 
 
-def _named(move: Move, game: Game) -> str:
-    return f"{color_name(move.color).capitalize()} {format_vertex(move.vertex, game.width, game.height)}"
+def _named(move: Move, game: Game) -> dict[str, str]:
+    return {"color": color_name(move.color), "at": format_vertex(move.vertex, game.width, game.height)}
 
 
 def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
@@ -144,9 +145,7 @@ def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
     return [
         {
             "number": each.number,
-            "move": _named(each.move, game),
-            "color": color_name(each.move.color),
-            "at": format_vertex(each.move.vertex, game.width, game.height),
+            **_named(each.move, game),
             "winrate": each.winrate,
             "points": each.points,
             "size": int(each.grade),

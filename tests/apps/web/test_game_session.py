@@ -152,9 +152,9 @@ def test_a_record_without_rules_takes_those_of_the_server_and_the_page_says_so(
     at.open(f"(;SZ[5]{named};B[aa])".encode())
     now = snapshot(at)
     assert (now.settings.rules, now.game.rules) == (rules, parse_rules(rules))
-    assert ("japanese rules are used" in now.notice) is has_notice
+    assert now.notice.rules == ("japanese" if has_notice else "")
     at.command("new", {})
-    assert snapshot(at).notice == ""
+    assert snapshot(at).notice.rules == ""
 
 
 def test_steps_are_relative_so_that_two_at_once_are_two() -> None:

@@ -82,7 +82,7 @@ def test_a_record_of_more_variations_than_can_be_shown_says_how_many_are_left_ou
     monkeypatch.setattr("engine.apps.web.records.MOST_VARIATIONS", 2)
     at = session(PEOPLE)
     at.open(b"(;SZ[5]RU[AGA](;B[aa])(;B[bb])(;B[cc]))")
-    assert snapshot(at).notice == "1 variations are left out."
+    assert snapshot(at).notice.left_out == 1
     assert len(snapshot(at).variations) == 2
 
 
@@ -90,10 +90,10 @@ def test_comments_markup_and_names_are_changed_and_saved(tmp_path: Path) -> None
     at = session(PEOPLE, tmp_path)
     moves(at, "C3")
     at.command("edit", {"note": " a good move \n"})
-    at.command("mark", {"at": "C3", "symbol": "TR"})
-    at.command("mark", {"at": "D4", "label": "A"})
-    at.command("mark", {"at": "E5", "symbol": "MA"})
-    at.command("mark", {"at": "E5", "symbol": "MA"})
+    at.command("mark", {"at": "C3", "mark": "TR"})
+    at.command("mark", {"at": "D4", "mark": "letter"})
+    for mark in ("MA", "MA", "number", "number"):
+        at.command("mark", {"at": "E5", "mark": mark})
     at.command("edit", {"PB": "Ann", "PW": "Ben", "BR": "3k", "EV": "Club night"})
     now = snapshot(at)
     assert (now.note, now.symbols, now.labels) == ("a good move", {vertex("C3"): "TR"}, {vertex("D4"): "A"})
@@ -116,10 +116,10 @@ def test_comments_markup_and_names_are_changed_and_saved(tmp_path: Path) -> None
         ("edit", {"note": "x" * (LONGEST_NOTE + 1)}, "note: expected a text of at most"),
         ("edit", {"PB": 7}, "PB: expected a text"),
         ("edit", {"AB": "aa"}, "got AB"),
-        ("mark", {"at": "C3", "symbol": "XX"}, "expected a symbol"),
-        ("mark", {"at": "C3", "label": ""}, "or a label of 1 to 16 characters"),
-        ("mark", {"at": "C3", "label": "A", "symbol": "TR"}, "expected a symbol"),
-        ("mark", {"at": "pass", "label": "A"}, "expected a point, got pass"),
+        ("mark", {"at": "C3", "mark": "XX"}, "expected TR, SQ, CR, MA, letter, number, got 'XX'"),
+        ("mark", {"at": "C3", "mark": ["TR"]}, "expected TR"),
+        ("mark", {"at": "C3"}, "expected TR"),
+        ("mark", {"at": "pass", "mark": "letter"}, "expected a point, got pass"),
     ],
 )
 def test_what_cannot_be_written_is_refused(name: str, fields: dict[str, Any], message: str) -> None:
@@ -129,6 +129,13 @@ def test_what_cannot_be_written_is_refused(name: str, fields: dict[str, Any], me
     with pytest.raises(GoError, match=message):
         at.command(name, fields)
     assert at.record()[0] == before
+
+
+def test_labels_are_the_letters_and_numbers_that_the_position_has_not() -> None:
+    at = session(PEOPLE)
+    for point, kind in (("A1", "letter"), ("A2", "letter"), ("A3", "number"), ("A1", "letter"), ("A4", "letter")):
+        at.command("mark", {"at": point, "mark": kind})
+    assert snapshot(at).labels == {vertex("A2"): "B", vertex("A3"): "1", vertex("A4"): "A"}
 
 
 def test_dead_stones_stay_marked_while_other_positions_are_shown() -> None:
@@ -167,6 +174,27 @@ def test_a_new_game_begun_by_mistake_is_taken_back() -> None:
     at.command("undo", {})
     with pytest.raises(GoError, match="there is no move to take back"):
         at.command("undo", {})
+
+
+def test_the_game_before_an_opened_record_and_the_record_take_turns() -> None:
+    at = session(PEOPLE)
+    moves(at, "C3")
+    assert not snapshot(at).has_previous
+    at.open(TREE)
+    for width in (5, 9, 5):
+        at.command("previous", {})
+        assert snapshot(at).game.width == width
+
+
+def test_a_comment_belongs_to_the_position_where_the_writing_began() -> None:
+    at = session(PEOPLE)
+    at.open(TREE)
+    at.command("edit", {"note": "early", "variation": 2, "to": 3})
+    assert snapshot(at).note == ""
+    at.command("go", {"variation": 2, "to": 3})
+    assert snapshot(at).note == "early"
+    with pytest.raises(GoError, match="expected the number of a move, got 4"):
+        at.command("edit", {"note": "late", "variation": 2, "to": 4})
 
 
 def test_a_new_game_that_the_engine_began_is_taken_back() -> None:

@@ -76,7 +76,7 @@ _VALUES: tuple[Any, ...] = (
 )
 _FIELDS = (
     *("move", "to", "analysis", "territory", "black", "white", "seconds", "rank", "size", "width", "height", "komi"),
-    *("rules", "handicap", "numbers", "color", "x", "by", "variation", "at", "note", "symbol", "label", "PB", "EV"),
+    *("rules", "handicap", "numbers", "color", "x", "by", "variation", "at", "note", "mark", "PB", "EV"),
 )
 _HEAD = re.compile(rb"HTTP/1\.[01] (\d{3}) [^\r\n]*\r\n")
 _STATUS = {100, 200, 400, 403, 404, 405, 413, 414, 431, 501, 503, 505}

@@ -1,7 +1,10 @@
 // The board: what is drawn over the server's picture, and playing by mouse, touch and keyboard.
 
-import {announce, at, element, other, page, preference, seenLead, seenWinrate, send, signed} from "/shared.js";
+import {preference} from "/preferences.js";
+import {drawMarkup, markAt, markTool} from "/record.js";
 import {lesson} from "/review.js";
+import {announce, at, element, other, page, seenLead, seenWinrate, send, signed} from "/shared.js";
+import {t} from "/texts.js";
 
 const UNIT = 40;
 const EDGE = 1.5;
@@ -52,11 +55,12 @@ export function showBoard() {
   picture.removeAttribute("height");
   picture.setAttribute("viewBox", box);
   at("overlay").setAttribute("viewBox", box);
-  at("board").classList.toggle("may-play", state.may_play || state.is_proposed);
+  at("board").classList.toggle("may-play", state.may_play || state.is_proposed || markTool() !== "");
   at("board").classList.toggle("bare", preference("coordinates") !== "on");
   at("board").style.setProperty("--ratio", extent(state.width) / extent(state.height));
   drawMarks();
   drawFollowing();
+  drawMarkup(placeOf, stoneAt, UNIT);
   drawLesson();
 }
 
@@ -65,7 +69,7 @@ function drawFollowing() {
   const {following} = page.state;
   at("following").replaceChildren(...following.flatMap((move, index) => {
     const place = placeOf(move);
-    if (!place) return [];
+    if (!place || lesson()?.at === move) return [];
     const dashes = index ? {"stroke-dasharray": "5 4"} : {};
     return [element("circle", {cx: place[0], cy: place[1], r: 0.42 * UNIT, fill: "none", stroke: "#3d2e17", "stroke-width": 2, ...dashes})];
   }));
@@ -158,14 +162,15 @@ export function drawLesson() {
 
 function choose(move) {
   const {state} = page;
+  if (markTool()) return markAt(move);
   if (state.is_proposed) return stoneAt(move) && send("dead", {at: move});
-  if (!state.may_play) return announce(`${move}: it is not your turn`);
+  if (!state.may_play) return announce(t("not_your_turn", {move}));
   return send("play", {move});
 }
 
 // Returns whether a tap only shows what a second tap at the same point plays.
 function previews(move, isTouch) {
-  if (!page.state.may_play || stoneAt(move)) return false;
+  if (!page.state.may_play || stoneAt(move) || markTool()) return false;
   const candidate = page.state.candidates.find((each) => each.move === move);
   const isSecond = pending === move;
   if (isSecond || !(preference("confirm") === "on" || (isTouch && candidate))) return false;
@@ -190,10 +195,14 @@ function moveCursor(columns, rows) {
   drawCursor();
   const move = nameOf(...cursor);
   const candidate = page.state.candidates.findIndex((each) => each.move === move);
-  const advice = candidate < 0 ? "" : `, choice ${candidate + 1} of the engine`;
-  announce(`${move}, ${stoneAt(move) ?? "empty"}${advice}`);
+  const parts = [move, t({black: "black_stone", white: "white_stone"}[stoneAt(move)] ?? "empty")];
+  if (candidate >= 0) parts.push(t("choice", {number: candidate + 1}));
+  if (page.state.symbols[move]) parts.push(t(SYMBOLS[page.state.symbols[move]]));
+  if (page.state.labels[move]) parts.push(page.state.labels[move]);
+  announce(parts.join(", "));
 }
 
+const SYMBOLS = {TR: "triangle", SQ: "square", CR: "circle", MA: "cross"};
 const CURSOR_KEYS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 
 export function listenToBoard() {
@@ -208,7 +217,7 @@ export function listenToBoard() {
   board.addEventListener("pointermove", (event) => {
     const {state} = page;
     if (!state || event.pointerType !== "mouse" || pending) return;
-    const move = state.may_play ? pointUnder(event) : null;
+    const move = state.may_play && !markTool() ? pointUnder(event) : null;
     at("hover").replaceChildren(...(move && !stoneAt(move) ? stone(move, state.to_play, {opacity: 0.4}) : []));
   });
   board.addEventListener("pointerleave", () => !pending && at("hover").replaceChildren());

@@ -1,6 +1,7 @@
 // The connection to the server: events, and what happens while it is gone and when it comes back.
 
 import {announce, at, page, post, send} from "/shared.js";
+import {t} from "/texts.js";
 
 const RETRY_MILLISECONDS = 1000;
 const SAVE_MILLISECONDS = 300;
@@ -38,7 +39,7 @@ function setOffline(isOffline) {
   page.isOffline = isOffline;
   at("offline").hidden = !isOffline;
   at("page").inert = isOffline;
-  if (!isOffline) announce("connected again");
+  if (!isOffline) announce(t("connected"));
 }
 
 function receive(state, show) {
@@ -53,8 +54,9 @@ function receive(state, show) {
   if (kept) kept.shown = state.session === kept.session ? state.shown : kept.shown;
 }
 
+const KEPT = ["session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info"];
 const isSameGame = (one, two) =>
-  ["session", "moves", "last", "variation", "result"].every((name) => one[name] === two[name]) &&
+  KEPT.every((name) => JSON.stringify(one[name]) === JSON.stringify(two[name])) &&
   Object.keys(one.estimates).length === Object.keys(two.estimates).length;
 
 async function keep() {
@@ -70,5 +72,5 @@ async function restore({record, shown, players, variation}) {
   if (variation) await send("variation", {to: variation});
   await send("go", {to: shown});
   await send("configure", players);
-  announce("The server was started again; the game is back.");
+  announce(t("restored"));
 }

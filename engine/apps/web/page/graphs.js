@@ -1,7 +1,8 @@
 // Win rate and score lead over the moves.
 
-import {at, element, estimateText, page, send, setText} from "/shared.js";
 import {filteredMistakes} from "/review.js";
+import {at, element, estimateText, page, send, setText} from "/shared.js";
+import {t} from "/texts.js";
 
 const WIDTH = 400;
 const LEAST_MOVES = 20;
@@ -41,11 +42,11 @@ export function showEstimates() {
   const leads = known.filter(([, , lead]) => lead !== null);
   const most = Math.max(10, 10 * Math.ceil(Math.max(0, ...leads.map(([, , lead]) => Math.abs(lead))) / 10));
   drawGraph(at("score-graph"), leads.map(([px, , lead]) => [px, 50 - (50 * lead) / most]), 50);
-  setText(at("score-top"), `Black +${most}`);
-  setText(at("score-bottom"), `White +${most}`);
+  setText(at("score-top"), t("leads", {color: t("black"), lead: most}));
+  setText(at("score-bottom"), t("leads", {color: t("white"), lead: most}));
   const now = hovered === null ? state.estimates[state.shown] ?? state.estimates[state.shown - 1] : state.estimates[hovered];
-  const text = now ? estimateText(now) : hovered === null ? "" : "not analyzed";
-  setText(at("estimate"), hovered === null ? text : `After move ${hovered}: ${text}`);
+  const text = now ? estimateText(now) : hovered === null ? "" : t("not_analyzed");
+  setText(at("estimate"), hovered === null ? text : t("after_move", {number: hovered, text}));
 }
 
 function numberUnder(event) {

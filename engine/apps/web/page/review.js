@@ -1,6 +1,8 @@
 // The review: mistakes by color and size, walking from one to the next, and what was better.
 
-import {announce, at, fillRows, page, percent, prefer, preference, send, setText} from "/shared.js";
+import {prefer, preference} from "/preferences.js";
+import {announce, at, fillRows, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
+import {t} from "/texts.js";
 
 const AIM_MILLISECONDS = 500;
 const SIZES = ["", "inaccuracy", "mistake", "blunder"];
@@ -16,23 +18,23 @@ export function lesson() {
   return filteredMistakes().find(({number}) => number === page.state.shown + 1) ?? null;
 }
 
-const lossText = ({points, winrate}) => (points === null ? percent(winrate) : `${points.toFixed(1)} points, ${percent(winrate)}`);
-
 function lessonText(taught) {
   if (!taught) return "";
-  const better = taught.better.length ? ` Better: ${taught.better.join(" ")}` : "";
-  return `Move ${taught.number}, ${taught.move}: ${SIZES[taught.size]}, lost ${lossText(taught)}.${better}`;
+  const {number, size, points, winrate, better} = taught;
+  const values = {number, move: moveText(taught), size: t(SIZES[size]), chance: percent(winrate), points: points?.toFixed(1)};
+  const text = t(points === null ? "lesson" : "lesson_points", values);
+  return better.length ? `${text} ${t("better", {moves: better.map(pointText).join(" ")})}` : text;
 }
 
 function timeText(seconds) {
-  if (seconds < 90) return `${Math.ceil(seconds)} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  if (seconds < 90) return t("seconds", {count: Math.ceil(seconds)});
+  return seconds < 5400 ? t("minutes", {count: Math.round(seconds / 60)}) : t("hours", {count: (seconds / 3600).toFixed(1)});
 }
 
 export function reviewText() {
   const {reviewed, moves, review_seconds: seconds} = page.state;
   const left = moves + 1 - reviewed;
-  return `Reviewing: ${reviewed} of ${moves + 1} positions, ${timeText(left * seconds)} left`;
+  return t("reviewing", {done: reviewed, all: moves + 1, time: timeText(left * seconds)});
 }
 
 export function showReview() {
@@ -40,16 +42,16 @@ export function showReview() {
   if (state.shown === aimed) aimed = null;
   at("review-panel").hidden = !state.switches.review;
   for (const id of ["previous-mistake", "next-mistake"]) at(id).hidden = !state.switches.review;
-  if (document.activeElement !== at("review-seconds")) at("review-seconds").value = state.review_seconds;
+  setValue(at("review-seconds"), state.review_seconds);
   at("mistake-color").value = preference("color");
   at("mistake-size").value = preference("size");
   const list = filteredMistakes();
-  const cells = ({number, move, size, winrate, points}) => [
-    String(number), move, SIZES[size], points === null ? "" : points.toFixed(1), percent(winrate),
+  const cells = (mistake) => [
+    String(mistake.number), moveText(mistake), t(SIZES[mistake.size]), mistake.points?.toFixed(1) ?? "", percent(mistake.winrate),
   ];
   fillRows("mistakes", list, cells, ({number}) => ({number}));
   for (const row of at("mistakes").tBodies[0].rows) row.ariaCurrent = String(Number(row.dataset.number) === state.shown + 1);
-  setText(at("mistake-count"), list.length ? `${list.length} of ${state.mistakes.length} mistakes` : "no mistakes found yet");
+  setText(at("mistake-count"), list.length ? t("mistake_count", {shown: list.length, all: state.mistakes.length}) : t("no_mistakes"));
   setText(at("taught"), lessonText(lesson()));
 }
 
@@ -61,7 +63,7 @@ export async function goToMistake(direction) {
   const from = aimed ?? page.state.shown;
   const numbers = filteredMistakes().map(({number}) => number - 1).sort((a, b) => direction * (a - b));
   const to = numbers.find((number) => direction * (number - from) > 0);
-  if (to === undefined) return announce(direction > 0 ? "no later mistake" : "no earlier mistake");
+  if (to === undefined) return announce(t(direction > 0 ? "no_later" : "no_earlier"));
   aimed = to;
   if (!(await send("go", {to}))) aimed = null;
   return setTimeout(() => { if (aimed === to) aimed = null; }, AIM_MILLISECONDS);

@@ -1,9 +1,12 @@
-// What all parts of the page share: the server's last state, elements, commands, and the user's preferences.
+// What all parts of the page share: the server's last state, elements, commands, and numbers as they are shown.
+
+import {preference} from "/preferences.js";
+import {t} from "/texts.js";
 
 export const page = {state: null, isOffline: false};
 export const at = (id) => document.getElementById(id);
 export const other = {black: "white", white: "black"};
-export const capital = (color) => color[0].toUpperCase() + color.slice(1);
+export const COLORS = ["black", "white"];
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -19,6 +22,11 @@ export function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
+// Writes a value unless the person is changing it.
+export function setValue(place, value) {
+  if (document.activeElement !== place) place.value = value;
+}
+
 export function announce(text) {
   setText(at("announcement"), text);
 }
@@ -29,7 +37,15 @@ export function send(name, fields = {}) {
   return post(`/do/${name}`, JSON.stringify(fields));
 }
 
-export async function post(path, body) {
+// One after the other, so that a comment is written before the step that follows it.
+let last = Promise.resolve();
+
+export function post(path, body) {
+  last = last.then(() => postNow(path, body));
+  return last;
+}
+
+async function postNow(path, body) {
   if (page.isOffline) return false;
   showError(null);
   try {
@@ -47,25 +63,6 @@ export function showError(text) {
   at("error").hidden = !text;
 }
 
-// Preferences of this browser; a private window may have no storage.
-
-const DEFAULTS = {view: "black", coordinates: "on", confirm: "off", theme: "auto", color: "both", size: "1"};
-
-export function preference(name) {
-  try {
-    return localStorage.getItem(`keima-${name}`) ?? DEFAULTS[name];
-  } catch {
-    return DEFAULTS[name];
-  }
-}
-
-export function prefer(name, value) {
-  DEFAULTS[name] = value;
-  try {
-    localStorage.setItem(`keima-${name}`, value);
-  } catch { /* kept until the page is closed */ }
-}
-
 // Numbers: all of one moment are those of one color, Black or the side to move.
 
 export const viewColor = () => (preference("view") === "black" ? "black" : page.state.to_play);
@@ -80,9 +77,12 @@ export function signed(number) {
 
 // "White wins 96.7 %, +3.5 points" of an estimate, which is Black's.
 export function estimateText([winrate, lead]) {
-  const chance = `${capital(viewColor())} wins ${percent(seenWinrate(winrate, "black"))}`;
-  return lead === null ? chance : `${chance}, ${signed(seenLead(lead, "black"))} points`;
+  const values = {color: t(viewColor()), chance: percent(seenWinrate(winrate, "black"))};
+  return lead === null ? t("wins", values) : t("wins_by", {...values, lead: signed(seenLead(lead, "black"))});
 }
+
+export const pointText = (point) => (point === "pass" ? t("pass_move") : point);
+export const moveText = ({color, at: point}) => `${t(color)} ${pointText(point)}`;
 
 // Table rows that can be reached and chosen by the keyboard.
 export function fillRows(name, list, cellsOf, dataOf) {

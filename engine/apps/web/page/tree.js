@@ -1,6 +1,7 @@
 // The tree of variations: a row for each line, a column for each move. Only what is in view is drawn.
 
-import {at, element, page, send, setText} from "/shared.js";
+import {at, element, moveText, page, send, setText} from "/shared.js";
+import {t} from "/texts.js";
 
 const STEP = 24;
 const RADIUS = 9;
@@ -87,8 +88,9 @@ function lineText() {
   const {variations, variation} = page.state;
   if (variations.length === 1) return "";
   const {from, move} = variations[variation];
-  const name = variation ? `from move ${from + 1}: ${move ?? "taken back"}` : "the game";
-  return `Line ${variation + 1} of ${variations.length}, ${name}`;
+  const values = {line: variation + 1, lines: variations.length, number: from + 1};
+  if (!variation) return t("line_game", values);
+  return t("line", {...values, move: move ? moveText(move) : t("taken_back")});
 }
 
 function keepInView() {

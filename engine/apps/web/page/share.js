@@ -1,0 +1,114 @@
+// Opens records by file, drop, paste and link, and makes links that hold a whole record. A record only ever goes to the
+// server as text, which reads it within the limits of a file.
+
+import {announce, at, page, post, send, setText, showError} from "/shared.js";
+import {t} from "/texts.js";
+
+const LARGEST_RECORD = 1 << 22;
+const LONGEST_LINK = 100_000;
+const MARK = "#sgf=";
+
+async function open(record) {
+  if (record.size > LARGEST_RECORD) return showError(t("too_large"));
+  return post("/game.sgf", record);
+}
+
+const openText = (text) => open(new Blob([text]));
+
+function openTransfer(transfer) {
+  const [file] = transfer.files;
+  if (file) return open(file);
+  const text = transfer.getData("text/plain");
+  return text.includes("(") ? openText(text) : showError(t("no_record"));
+}
+
+// Links
+
+async function packed(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  let letters = "";
+  for (const byte of bytes) letters += String.fromCharCode(byte);
+  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+// A small link may hold a record of any size, so unpacking stops at the limit.
+async function unpacked(text) {
+  const letters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
+  const parts = [];
+  let size = 0;
+  for (;;) {
+    const {done, value} = await reader.read();
+    if (done) return new Blob(parts);
+    size += value.length;
+    if (size > LARGEST_RECORD) throw new RangeError("too large");
+    parts.push(value);
+  }
+}
+
+async function share() {
+  const answer = await fetch("/game.sgf");
+  const link = location.origin + location.pathname + MARK + (await packed(await answer.text()));
+  if (link.length > LONGEST_LINK) return showError(t("link_too_long"));
+  at("link-label").hidden = false;
+  at("link").value = link;
+  at("link").select();
+  try {
+    await navigator.clipboard.writeText(link);
+    return announce(t("link_copied"));
+  } catch {
+    return announce(t("link_ready"));
+  }
+}
+
+// Any site may link here, so a game in progress is left only if the person agrees.
+export async function openLink() {
+  const {hash} = location;
+  if (!hash.startsWith(MARK) || !page.state) return;
+  history.replaceState(null, "", location.pathname);
+  if (page.state.moves && !confirm(t("open_link"))) return;
+  try {
+    if (hash.length > LONGEST_LINK) throw new RangeError("too long");
+    await open(await unpacked(hash.slice(MARK.length)));
+  } catch {
+    showError(t("bad_link"));
+  }
+}
+
+export function showShare() {
+  at("previous").hidden = !page.state.has_previous;
+  setText(at("previous"), t("previous_game"));
+}
+
+const isWriting = (event) => event.target.matches?.("textarea, input:not([type=checkbox])");
+
+export function listenToSharing() {
+  at("open").addEventListener("change", () => {
+    const [file] = at("open").files;
+    if (file) open(file);
+    at("open").value = "";
+  });
+  at("paste").addEventListener("click", async () => {
+    try {
+      openText(await navigator.clipboard.readText());
+    } catch {
+      showError(t("paste_key"));
+    }
+  });
+  at("share").addEventListener("click", share);
+  at("previous").addEventListener("click", () => send("previous"));
+  addEventListener("paste", (event) => !isWriting(event) && !page.isOffline && openTransfer(event.clipboardData));
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    at("drop").hidden = false;
+  });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) at("drop").hidden = true; });
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    at("drop").hidden = true;
+    openTransfer(event.dataTransfer);
+  });
+  addEventListener("hashchange", openLink);
+}

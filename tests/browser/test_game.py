@@ -1,0 +1,132 @@
+"""New games: clocks, ranks, limits, rules; sounds and languages."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.apps.web.server import PAGE
+from engine.apps.web.settings import RULES
+from engine.apps.web.snapshot import Limits
+from tests.browser.conftest import Served
+from tests.browser.steps import click, open_tab, play, see
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_new_game_has_the_clock_that_was_chosen_and_it_counts(opened: Any, served: Served) -> None:
+    assert not opened.is_visible("#player-black time")
+    open_tab(opened, "game")
+    opened.fill("#size", "9")
+    opened.select_option("#clock-kind", "byoyomi")
+    opened.fill("#main-minutes", "0.5")
+    opened.fill("#periods", "3")
+    opened.fill("#period-seconds", "20")
+    opened.select_option("#you", "both")
+    opened.click("#panel-game .main")
+    see(opened, "#player-white time", "0:30")
+    play(served, "E5")
+    see(opened, "#player-white time", "0:29")
+    see(opened, "#player-black time", "0:30")
+    play(served, "C3")
+    see(opened, "#player-black time", "0:29")
+
+
+def test_a_player_whose_time_is_over_has_lost(opened: Any, served: Served) -> None:
+    served.session.command("new", {"clock": "byoyomi:0.5+2x0.5"})
+    play(served, "E5")
+    see(opened, "#player-white time", "\u00d7 2")
+    see(opened, "#status", "Result: B+T")
+    see(opened, "#player-white time", "0:0")
+
+
+def test_every_rule_set_can_be_chosen_by_its_name(opened: Any, served: Served) -> None:
+    open_tab(opened, "game")
+    values = opened.locator("#rules option").evaluate_all("options => options.map(each => each.value)")
+    assert tuple(values) == RULES
+    opened.select_option("#rules", "new-zealand")
+    opened.select_option("#you", "both")
+    opened.fill("#handicap", "3")
+    opened.click("#panel-game .main")
+    see(opened, "#player-white", "New Zealand")
+    see(opened, "#player-black", "3 stones")
+
+
+def test_each_rank_says_what_it_is(opened: Any, served: Served) -> None:
+    served.session.engine_started("Keima", has_ranks=True)
+    texts = json.loads((PAGE / "en.json").read_text(encoding="utf-8"))
+    open_tab(opened, "game")
+    for rank, key in (("15k", "weakest"), ("9k", "weak"), ("8k", "gnugo"), ("2k", "strong"), ("full", "full")):
+        opened.select_option("#new-rank", rank)
+        see(opened, "#new-rank-word", texts[f"rank_{key}"])
+    opened.select_option("#new-rank", "9k")
+    opened.select_option("#you", "black")
+    opened.fill("#size", "9")
+    opened.click("#panel-game .main")
+    see(opened, "#player-white", "Keima, 9k")
+    open_tab(opened, "settings")
+    see(opened, "#limits", "the few visits of its rank")
+
+
+def test_the_limits_of_a_move_are_shown_and_set(opened: Any, served: Served) -> None:
+    served.session.engine_started("Keima", limits=Limits(None, 400, can_set_visits=True))
+    open_tab(opened, "settings")
+    see(opened, "#limits", "at most 400 visits")
+    opened.fill("#seconds", "2.5")
+    opened.keyboard.press("Enter")
+    see(opened, "#limits", "at most 2.5 s, at most 400 visits")
+    opened.fill("#visits", "50")
+    opened.keyboard.press("Enter")
+    see(opened, "#limits", "at most 2.5 s, at most 50 visits")
+    served.session.command("new", {"clock": "absolute:600"})
+    see(opened, "#limits", "what its clock allows, at most 50 visits")
+    assert opened.is_disabled("#seconds")
+
+
+def test_a_game_begun_by_mistake_is_taken_back(opened: Any, served: Served) -> None:
+    play(served, "E5", "C3")
+    open_tab(opened, "game")
+    opened.click("#panel-game .main")
+    see(opened, "#number", "0 / 0")
+    opened.click("#undo")
+    see(opened, "#number", "2 / 2")
+
+
+def test_sounds_are_made_only_where_they_are_switched_on(browser: Any, served: Served) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script(
+        "window.sounds = 0; const start = AudioBufferSourceNode.prototype.start;"
+        "AudioBufferSourceNode.prototype.start = function (when) { window.sounds += 1; start.call(this, when); };"
+    )
+    page.goto(served.url)
+    page.wait_for_selector("#picture svg", state="attached")
+    click(page, "E5")
+    see(page, "#number", "1 / 1")
+    assert page.evaluate("window.sounds") == 0
+    page.keyboard.press("s")
+    click(page, "C3")
+    see(page, "#number", "2 / 2")
+    assert page.evaluate("window.sounds") == 1
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "word"),
+    [("en-US", "Take back"), ("zh-CN", "悔棋"), ("ja", "待った"), ("ko-KR", "무르기"), ("de", "Take back")],
+)
+def test_the_page_speaks_the_language_of_the_browser_or_the_one_chosen(
+    browser: Any, served: Served, language: str, word: str
+) -> None:
+    context = browser.new_context(locale=language)
+    page = context.new_page()
+    page.goto(served.url)
+    see(page, "#undo", word)
+    see(page, "#status", {"zh": "轮到黑", "ja": "黒番", "ko": "흑 차례"}.get(language[:2], "Black to play"))
+    open_tab(page, "settings")
+    page.select_option("#language", "ja")
+    see(page, "#undo", "待った")
+    page.reload()
+    see(page, "#status", "黒番")
+    assert page.get_attribute("html", "lang") == "ja"
+    context.close()
