@@ -27,6 +27,7 @@ _FLAGS = {
     "pvVisits": "pv_visits",
     "pvEdgeVisits": "pv_edge_visits",
     "noResultValue": "no_result",
+    "frame": "frame",
 }
 
 
@@ -36,7 +37,7 @@ class AnalyzeOptions:
 
     color: side to search for, None for the side to move. interval: seconds between lines, None for only the last line.
     min_moves, max_moves: least and most legal moves to report. avoided: see `engine.players.Avoided`. The flags are
-    KataGo's fields.
+    KataGo's fields, but for `frame`: analyze the board as a problem with stones around it.
     """
 
     is_kata: bool
@@ -53,6 +54,7 @@ class AnalyzeOptions:
     pv_visits: bool = False
     pv_edge_visits: bool = False
     no_result: bool = False
+    frame: bool = False
 
 
 def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) -> AnalyzeOptions:

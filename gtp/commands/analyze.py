@@ -8,6 +8,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from engine.errors import GoError
 from gtp.analysis import AnalyzeOptions, kata_line, lz_line, parse_options
 from gtp.args import expect, parse_color, parse_int
 from gtp.commands.move import decide, format_decision, play_decision
@@ -18,6 +19,7 @@ from gtp.protocol import Command
 from gtp.state import Emit, GtpState, Handler, Perspective, Stream
 
 if TYPE_CHECKING:
+    from engine.game import Game
     from engine.players import Decision, Player
     from engine.search.analysis import Analysis, Wanted
     from engine.search.search import Search
@@ -42,10 +44,10 @@ class Reporter:
         self._due = time.monotonic() + (options.interval or 0.0)
         self._search: Search | None = None
 
-    def ask_network(self, player: "Player") -> None:
+    def ask_network(self, player: "Player", game: "Game") -> None:
         """Query the network, before the search, for the root values that only it knows, if they are to be reported."""
         if self._options.root_info and player.network is not None:
-            raw = player.network.evaluate(self._state.game, self._color)
+            raw = player.network.evaluate(game, self._color)
             self._raw = (raw.value_error, raw.score_error, raw.variance_time)
 
     def watch(self, search: "Search", stats: "SearchStats") -> None:
@@ -101,14 +103,32 @@ def _analysis(is_kata: bool) -> Handler:
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
+        game = _framed(state, options) if options.frame else state.game
         state.player_loader.raise_if_failed()
-        return lambda emit: _analyze(state, command, options, emit)
+        return lambda emit: _analyze(state, command, options, game, emit)
 
     return handle
 
 
-def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: Emit) -> str:
+def _framed(state: GtpState, options: AnalyzeOptions) -> "Game":
+    """Return the board as a framed problem, and restrict the options to its region."""
+    from engine.apps.solve.framed import framed
+
+    if options.avoided:
+        raise GtpError("frame cannot be combined with avoid or allow")
+    options.color = state.game.to_play if options.color is None else options.color
+    try:
+        problem = framed(state.game, options.color)
+    except GoError as error:
+        raise GtpError(str(error)) from error
+    options.avoided = problem.avoided
+    return problem.game
+
+
+def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, game: "Game", emit: Emit) -> str:
     """Search until the next line of input. The tree is kept for the next search.
+
+    game: the session's, or its framed problem.
 
     The search may end earlier, when it cannot improve; the reply stays open until then all the same.
     """
@@ -123,15 +143,15 @@ def _analyze(state: GtpState, command: Command, options: AnalyzeOptions, emit: E
             return ""
         from engine.players import AnalysisRequest
 
-        color = state.game.to_play if options.color is None else options.color
+        color = game.to_play if options.color is None else options.color
         reporter = Reporter(state, options, color, emit)
-        reporter.ask_network(player)
+        reporter.ask_network(player, game)
         request = AnalysisRequest(
             avoided=options.avoided,
             wide_root_noise=state.config.analysis_noise,
             ignores_past=state.config.analysis_ignores_past,
         )
-        player.analyze(state.game, color, request, reporter.watch)
+        player.analyze(game, color, request, reporter.watch)
     # The reply stays open until the next line, even if the search cannot improve any further.
     state.interrupts.wait_until_requested(command.line, Signal.LINE)
     return ""
@@ -145,13 +165,15 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
+        if options.frame:
+            raise GtpError("frame is for kata-analyze, which plays no move")
         state.player_loader.raise_if_failed()
 
         def think(emit: Emit) -> str:
             color = state.game.to_play if options.color is None else options.color
             player = state.player_loader.get()
             reporter = Reporter(state, options, color, emit)
-            reporter.ask_network(player)
+            reporter.ask_network(player, state.game)
             with state.interrupts.searching(command.line, signal):
                 decision = decide(state, color, reporter.watch, options.avoided)
             if signal is Signal.LINE and state.interrupts.requested(command.line, signal):

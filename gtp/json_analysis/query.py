@@ -30,6 +30,7 @@ from gtp.state import MIN_SIZE, Perspective
 
 if TYPE_CHECKING:
     from engine.apps.analysis_server.task import Report, Task
+    from engine.apps.solve.framed import FramedGame
     from engine.game import Game
 
 _MOST_PRIORITY = 0x3FFFFFFFFFFFFFFF
@@ -78,6 +79,7 @@ KNOWN_FIELDS = frozenset(
         "priority",
         "allowMoves",
         "avoidMoves",
+        "frame",
     }
 )
 Warn = Callable[[str, str], None]
@@ -254,6 +256,9 @@ class _TaskMaker:
         }
         self._first, self._every = _report_times(given)
         self._avoided = _avoided(given, size)
+        self._is_framed = truth(given, "frame")
+        if self._is_framed and self._avoided:
+            raise QueryError("frame", "Cannot specify frame together with allowMoves or avoidMoves")
 
     def task(self, turn: int, game: "Game", color: int, priority: int) -> "Task":
         """Return the task of one turn."""
@@ -263,7 +268,11 @@ class _TaskMaker:
         from engine.search.analysis import Wanted
 
         settings, flags = self._settings, self._flags
-        asked = Asked(id=self._id, turn=turn, game=game, color=color, **flags)
+        avoided, added = self._avoided, None
+        if self._is_framed:
+            framed = _framed(game, color)
+            game, avoided, added = framed.game, framed.avoided, framed.added
+        asked = Asked(id=self._id, turn=turn, game=game, color=color, frame=added, **flags)
         wanted = Wanted(
             pv_length=settings.pv_length,
             ownership=flags["ownership"] or flags["ownership_stdev"],
@@ -280,11 +289,20 @@ class _TaskMaker:
             visits=settings.visits,
             seconds=settings.seconds,
             wanted=wanted,
-            avoided=self._avoided,
+            avoided=avoided,
             priority=priority,
             first_report=self._first,
             report_every=self._every,
         )
+
+
+def _framed(game: "Game", color: int) -> "FramedGame":
+    from engine.apps.solve.framed import framed
+
+    try:
+        return framed(game, color)
+    except GoError as error:
+        raise QueryError("frame", str(error)) from None
 
 
 def _report_times(given: Object) -> tuple[float | None, float | None]:

@@ -112,6 +112,34 @@ def test_the_request_has_color_avoided_moves_and_noise() -> None:
     assert narrow.avoided == {WHITE: {parse_vertex("a1", 9, 9): 3}}
 
 
+def test_a_frame_restricts_the_analysis_to_the_problem_and_leaves_the_board() -> None:
+    player = FakePlayer()
+    stones = b"play b A18\nplay w A17\nplay b B18\nplay w B17\nplay b C18\nplay w C17\n"
+    with session(player, SessionConfig(width=19, height=19)) as (pipe, sink, _):
+        pipe.send(stones + b"kata-analyze w frame true\n")
+        wait_until(lambda: player.analyzed)
+        pipe.send(b"list_stones black\n")
+        wait_until(lambda: sink.getvalue().endswith(b"= A18 B18 C18\n\n"))
+    [(color, request)] = player.analyzed
+    assert color == WHITE
+    for each in (BLACK, WHITE):
+        assert parse_vertex("T1", 19, 19) in request.avoided[each]
+        assert parse_vertex("D19", 19, 19) not in request.avoided[each]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("kata-analyze frame true", "no room for a frame"),
+        ("kata-analyze frame true avoid w a1 3", "frame cannot be combined with avoid or allow"),
+        ("kata-search_analyze b frame true", "frame is for kata-analyze"),
+        ("lz-analyze frame true", "syntax error"),
+    ],
+)
+def test_a_frame_that_cannot_be_is_an_error(command: str, message: str) -> None:
+    assert converse(f"{command}\n".encode()).startswith(f"? {message}".encode())
+
+
 def test_the_reply_stays_open_when_the_search_has_nothing_left_to_do() -> None:
     class Brief(FakePlayer):
         def analyze(self, *_: object) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.color import WHITE, for_color
+from engine.color import WHITE, color_letter, for_color
 from engine.support.json_text import json_text
 from engine.vertex import NO_POINT, format_vertex, points, policy_index
 
@@ -23,7 +23,10 @@ _NOT_LEGAL = -1.0
 
 @dataclass(frozen=True)
 class Asked:
-    """The form of the answers for one position. color: the side to move. The flags are KataGo's fields."""
+    """The form of the answers for one position. color: the side to move. The flags are KataGo's fields.
+
+    frame: (color, vertex) of the stones that frame a problem, None for a position as it was given.
+    """
 
     id: str
     turn: int
@@ -36,6 +39,7 @@ class Asked:
     policy: bool
     pv_visits: bool
     no_result: bool
+    frame: tuple[tuple[int, int], ...] | None = None
 
 
 def to_line(answer: Object) -> str:
@@ -48,6 +52,9 @@ def answer_to(asked: Asked, report: "Report", view: int) -> Object:
     answer: Object = {"id": asked.id, "turnNumber": asked.turn, "isDuringSearch": not report.is_final}
     if report.analysis is None:
         return answer | {"noResults": True}
+    if asked.frame is not None:
+        size = asked.game.width, asked.game.height
+        answer["frame"] = [[color_letter(color), format_vertex(vertex, *size)] for color, vertex in asked.frame]
     answer["moveInfos"] = [_move_info(asked, move) for move in report.analysis.moves]
     answer["rootInfo"] = _root_info(asked, report.analysis.root, report.root, view)
     if asked.policy and report.root is not None:

@@ -165,7 +165,7 @@ class Analyzer:
                     yield self._task(game, turn, position)
 
     def _task(self, game: ReviewGame, turn: int, position: Any) -> Task:
-        flags = dict.fromkeys(
+        flags: dict[str, Any] = dict.fromkeys(
             ("ownership_stdev", "moves_ownership", "moves_ownership_stdev", "policy", "pv_visits", "no_result"), False
         )
         copy = position.copy()  # the game goes on to the next turn

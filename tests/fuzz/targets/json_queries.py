@@ -27,7 +27,14 @@ _FIELDS = (
     *("initialPlayer", "analyzeTurns", "priorities", "rules", "whiteHandicapBonus", "overrideSettings", "priority"),
     *("analysisPVLen", "rootFpuReductionMax", "rootPolicyTemperature", "includeMovesOwnership", "includeOwnership"),
     *("includeOwnershipStdev", "includeMovesOwnershipStdev", "includePolicy", "includePVVisits"),
-    *("reportDuringSearchEvery", "firstReportDuringSearchAfter", "allowMoves", "avoidMoves", "includeNoResultValue"),
+    *(
+        "reportDuringSearchEvery",
+        "firstReportDuringSearchAfter",
+        "allowMoves",
+        "avoidMoves",
+        "includeNoResultValue",
+        "frame",
+    ),
 )
 _SETTINGS = (
     "wideRootNoise",
@@ -98,7 +105,7 @@ def _line(generator: random.Random, name: str) -> Any:
 def _value(generator: random.Random, field: str, names: list[str], count: int) -> Any:
     """Return a value that a field may have, or nearly."""
     point = generator.choice([*names, "pass", "Z99"])
-    if field.startswith("include"):
+    if field.startswith("include") or field == "frame":
         return generator.random() < 0.8
     if field in ("allowMoves", "avoidMoves"):
         return [
