@@ -126,7 +126,7 @@ def test_a_rank_changes_how_genmove_chooses_and_nothing_else(command: str) -> No
 @pytest.mark.parametrize("text", ["0k", "19x", "8", "30k"])
 def test_a_rank_that_there_is_not_is_refused(text: str) -> None:
     state = new_state(FakePlayer())
-    assert ask(state, f"keima-rank {text}").startswith(f"? rank '{text}': must be 18k or 17k or ")
+    assert ask(state, f"keima-rank {text}").startswith(f"? rank '{text}': must be 21k or 20k or ")
     assert state.config.rank == FULL
 
 
