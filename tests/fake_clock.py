@@ -1,6 +1,7 @@
 """A clock that only the test moves, and an evaluator whose work takes time on it."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -21,7 +22,7 @@ class TimedEvaluator:
     """Evaluates like `inner`, and lets `seconds` pass on the clock with each call."""
 
     def __init__(self, inner: Evaluator, clock: FakeClock, seconds: float) -> None:
-        self.attributes = inner.attributes
+        self.attributes = replace(inner.attributes, threads=0)
         self.calls = 0
         self._inner, self._clock, self._seconds = inner, clock, seconds
 

@@ -91,7 +91,9 @@ class NativeFake:
         with self._lock:
             if sum(int(counts[CALLS]) == self.fail_at for counts in self.counts if self.fail_at):
                 raise ArithmeticError("made to fail")
-            call(self._closure(positions, out, fails=False).address, count)
+            # A name for the closure: its arguments are freed with it.
+            closure = self._closure(positions, out, fails=False)
+            call(closure.address, count)
 
     @property
     def positions(self) -> int:

@@ -42,6 +42,7 @@ def encode_liberties(
         planes[i, ON_BOARD] = 1.0
         # The buffer still has the previous batch; every plane but the first is sparse.
         planes[i, OWN_1:] = 0.0
+        index = 0
         for row in range(height):
             for column in range(width):
                 vertex = point_at(row, column, width)
@@ -49,10 +50,11 @@ def encode_liberties(
                 if color != EMPTY:
                     first = OWN_1 if color == own else ENEMY_1
                     planes[i, first + min(board[LIBERTIES, board[HEAD, vertex]], 3) - 1, row, column] = 1.0
-                elif not legal[i, row * width + column]:
+                elif not legal[i, index]:
                     # An illegal point that the stones would allow can only be forbidden by repetition.
                     repeats = vertex == board[HEADER, KO_POINT] or is_legal(board, vertex, own, suicide)
                     planes[i, KO if repeats else SUICIDE, row, column] = 1.0
+                index += 1
         for age in range(2):
             move = moves[i, age]
             if move != NO_POINT and move != PASS:

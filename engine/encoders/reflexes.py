@@ -20,12 +20,14 @@ def encode_reflexes(
     """Write plane 11 of planes [B, 12, height, width] of rows 0..count-1."""
     height, width = planes.shape[2], planes.shape[3]
     for i in range(count):
+        index = 0
         for row in range(height):
             for column in range(width):
                 kind = NO_REFLEX
-                if legal[i, row * width + column]:
+                if legal[i, index]:
                     kind = reflex_at(boards[i], point_at(row, column, width), to_play[i])
                 planes[i, REFLEX, row, column] = 1.0 if NO_REFLEX < kind <= DOUBLE_ATARI else 0.0
+                index += 1
 
 
 def _write(positions: PositionBatch, count: int, planes: Inputs, globals_: Inputs, scratch: None) -> None:

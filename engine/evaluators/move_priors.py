@@ -150,19 +150,19 @@ def write_priors(
     """
     # The vital point of an eye space is found once for the board, not in `move_logit`, which is called for every point.
     width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    index, total = 0, 0.0
+    vital = nakade_point(board, last, eye_space) if last > PASS and board[COLOR, last] != EMPTY else NO_POINT
+    index, vital_index, total = 0, 0, 0.0
     for row in range(height):
         for column in range(width):
+            point = point_at(row, column, width)
+            if point == vital:
+                vital_index = index
             policy[index] = 0.0
             if legal[index]:
-                point = point_at(row, column, width)
                 policy[index] = np.exp(move_logit(board, point, color, last, previous, weights))
                 total += policy[index]
             index += 1
-    vital = nakade_point(board, last, eye_space) if last > PASS and board[COLOR, last] != EMPTY else NO_POINT
     if vital != NO_POINT:
-        row, column = row_column(vital, width)
-        vital_index = row * width + column
         gained = policy[vital_index] * (np.exp(weights[NAKADE]) - 1.0)
         policy[vital_index] += gained
         total += gained

@@ -5,6 +5,7 @@ which the search computes all-moves-as-first values.
 """
 
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,11 @@ from engine.board.kernels import copy_board, point_at
 from engine.board.layout import HEADER, HEIGHT, STRIDE, WIDTH, Board
 from engine.board.tactics import NAKADE_POINTS
 from engine.evaluation.evaluation import Evaluation, black_value, outcome_value
-from engine.evaluation.evaluator import Attributes
+from engine.evaluation.evaluator import Attributes, Program, Step
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.move_priors import PRIOR_WEIGHTS, write_priors
 from engine.evaluators.playout_kernels import PROBABILITIES, heavy_rollout, owner_sign, seed_generator
+from engine.native.closures import Closure, runs_closures
 from engine.native.jit import kernel
 
 _BATCH = 16
@@ -33,7 +35,6 @@ def evaluate_rows(
     white_bonus: NDArray[np.float32],
     seeds: NDArray[np.uint64],
     is_area: bool,
-    count: int,
     probabilities: NDArray[np.int64],
     weights: NDArray[np.float32],
     work: Board,
@@ -44,8 +45,9 @@ def evaluate_rows(
     score: NDArray[np.float32],
     ownership: NDArray[np.float32],
     first_play: NDArray[np.int8],
-) -> None:
-    """Evaluate rows 0..count-1 of a batch with one heavy playout each."""
+    count: int,
+) -> int:
+    """Evaluate rows 0..count-1 of a batch with one heavy playout each; return count."""
     stride, width, height = boards[0, HEADER, STRIDE], boards[0, HEADER, WIDTH], boards[0, HEADER, HEIGHT]
     for row in range(count):
         color = to_play[row]
@@ -64,6 +66,7 @@ def evaluate_rows(
         margin = points - white_bonus[row] - (0 if is_area else balance)
         score[row] = black_value(margin, color)
         value[row] = black_value(outcome_value(margin), color)
+    return count
 
 
 class _Worker:
@@ -74,6 +77,15 @@ class _Worker:
         self.board = np.zeros(shape, dtype=np.int16)
         self.generator = np.ones(1, dtype=np.uint64)
         self.eye_space = np.zeros(NAKADE_POINTS, dtype=np.int16)
+
+    def arguments(self, positions: PositionBatch, out: Evaluation) -> tuple[Any, ...]:
+        """Return the arguments of `evaluate_rows` except the number of rows."""
+        return (
+            *(positions.boards, positions.moves, positions.to_play, positions.legal, positions.white_bonus),
+            *(positions.seeds, positions.rules.is_area, PROBABILITIES, PRIOR_WEIGHTS),
+            *(self.board, self.generator, self.eye_space),
+            *(out.policy, out.value, out.score, out.ownership, out.first_play),
+        )
 
 
 class RolloutEvaluator:
@@ -94,8 +106,9 @@ class RolloutEvaluator:
             has_ownership=True,
             has_first_play=True,
             # Not one more than threads: a third call on two cores could only wait, and cost a quarter of the visits/s
-            # on 9x9. At least two, so that the tree is the same with one thread.
-            concurrent=max(2, threads),
+            # on 9x9.
+            concurrent=threads,
+            threads=threads if runs_closures() else 0,
         )
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
@@ -105,28 +118,16 @@ class RolloutEvaluator:
             shape = positions.boards.shape[1:]
             if worker is None or worker.shape != shape:
                 worker = _Worker(shape)
-            evaluate_rows(
-                positions.boards,
-                positions.moves,
-                positions.to_play,
-                positions.legal,
-                positions.white_bonus,
-                positions.seeds,
-                positions.rules.is_area,
-                count,
-                PROBABILITIES,
-                PRIOR_WEIGHTS,
-                worker.board,
-                worker.generator,
-                worker.eye_space,
-                out.policy,
-                out.value,
-                out.score,
-                out.ownership,
-                out.first_play,
-            )
+            arguments = (*worker.arguments(positions, out), count)
+            evaluate_rows(*arguments)
         finally:
             self._workers.put(worker)
+
+    def program(self, positions: PositionBatch, out: Evaluation) -> Program:
+        """Return a program that evaluates as `evaluate` does, in memory of its own."""
+        worker = _Worker(positions.boards.shape[1:])
+        closure = Closure(evaluate_rows, *worker.arguments(positions, out))
+        return Program((Step("evaluate", closure),), positions.capacity)
 
     def close(self) -> None:
         """Hold nothing that needs freeing."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.native.atomics import WAITING, has_python_waiting, pause, put_back, ticks, try_take, yield_core
 from engine.native.jit import has_private_means, kernel
 
-__all__ = ["acquire", "acquire_first", "holding", "new_lock", "pause", "release", "ticks"]
+__all__ = ["acquire", "acquire_first", "holding", "new_lock", "pause", "release", "ticks", "yield_core"]
 
 _SPINS = 200
 """Failed attempts to take a lock between two calls of `yield_core`: the owner may need this core to go on."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.native.closures import FAILED, invoke
 from engine.native.jit import kernel
-from engine.native.locks import acquire, pause, release, ticks
+from engine.native.locks import acquire, pause, release, ticks, yield_core
 from engine.native.records import each_at
 from engine.search.backup import Answers, back_up, reopen
 from engine.search.kernel_params import Params
@@ -269,6 +269,8 @@ def run_worker(
             # Without the lock, which the other workers need in order to get on.
             for _ in range(_PAUSES):
                 pause()
+            # On a busy machine the worker that is waited for may have no core.
+            yield_core()
         if rows > 0:
             answered = rows
             for step in range(EVALUATE, len(addresses)):

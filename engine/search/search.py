@@ -244,6 +244,10 @@ class Search:
         # Without measurements, so that a search with a seed is the same every time.
         is_fixed = max_visits is not None or self.params.batch_size > 0 or attributes.has_first_play
         fixed = load_of_visits(attributes, self.params, max_visits or 1) if is_fixed else None
+        if attributes.has_first_play and not is_in_turn and self.params.batch_size == 0:
+            # Without Python, playouts gain nothing from batches. A walk that meets a leaf under evaluation ends its
+            # batch, and the other workers wait, because they meet it, too.
+            fixed = Load(workers, 1 if driver.is_native else attributes.preferred_batch)
 
         def load() -> Load:
             found = fixed or driver.throughput.load(self._visits())

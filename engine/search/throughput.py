@@ -60,8 +60,10 @@ def load_of_visits(attributes: Attributes, params: SearchParams, visits: int) ->
     if params.batch_size > 0:
         return Load(workers, params.batch_size)
     if attributes.has_first_play:
-        # Playouts are so cheap and so noisy that choosing many positions at once loses nothing.
-        return Load(workers, attributes.preferred_batch)
+        # Playouts are so cheap and so noisy that choosing many positions at once loses nothing. One worker, so that the
+        # tree does not depend on the number of threads; a second one in turn would wait for it nearly always, because
+        # batches end where a walk meets a leaf under evaluation (with 7 rows on 9x9, with 5 on 19x19).
+        return Load(1, attributes.preferred_batch)
     if params.visits_in_flight > 0:
         wanted = params.visits_in_flight
         calls = max(each for each in range(1, workers + 1) if wanted % each == 0)

@@ -7,11 +7,13 @@ from engine.board.kernels import play
 from engine.board.layout import new_board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import program_of
 from engine.evaluators.playout_kernels import count_area, light_rollout, run_light_rollouts, seed_generator
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
 from engine.rules import CHINESE, JAPANESE
 from engine.vertex import parse_vertex, policy_index
+from tests.native_fakes import call, needs_closures
 from tests.oracle.naive_score import tromp_taylor_score
 from tests.positions import batch_of, game_from_diagram, game_of, random_game
 
@@ -94,6 +96,20 @@ def test_values_do_not_depend_on_the_number_of_threads() -> None:
     first, second = evaluated(games, 1), evaluated(games, 3)
     for name in ("policy", "value", "score", "ownership", "first_play"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+@needs_closures
+def test_a_program_evaluates_as_a_call() -> None:
+    games = [random_game(seed, 9, moves=20) for seed in range(6)]
+    positions, out = batch_of(games), Evaluation(6, 9, 9)
+    positions.rules = games[0].rules
+    positions.seeds[:] = np.arange(1, 7)
+    program = program_of(RolloutEvaluator(2), positions, out)
+    assert program is not None
+    assert [call(step.closure.address, 6) for step in program.steps] == [6]
+    expected = evaluated(games)
+    for name in ("policy", "value", "score", "ownership", "first_play"):
+        assert np.array_equal(getattr(out, name), getattr(expected, name))
 
 
 def test_first_plays_are_on_points_that_were_empty_or_captured() -> None:

@@ -73,6 +73,7 @@ OTHERWISE = {
         "tests/evaluators/test_kernel_backend.py",
         "a network: its backend is compared with naive_net",
     ),
+    "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),
     "ticks_now": ("engine/search/driver.py", "the CPU's clock"),
     "collect": ("tests/search/test_leaves.py", "walks: each leaf is compared with the game played out to it"),
     "collect_rows": (

@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_tree() -> None:
 
 
 def test_rollouts_do_not_depend_on_the_number_of_threads() -> None:
-    trees = [subtree(searched(Game(5), RolloutEvaluator(threads), 300, batch_size=16).tree) for threads in (1, 2, 3)]
+    trees = [subtree(searched(Game(5), RolloutEvaluator(threads), 300).tree) for threads in (1, 2, 3)]
     assert trees[0] == trees[1] == trees[2]
 
 

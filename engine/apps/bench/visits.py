@@ -59,7 +59,8 @@ class MeasuredSearch:
             spent["evaluate"] += spent["encode"]
         else:
             spent["encode"] = self._encoding
-        encodes = is_native or isinstance(self._evaluator, NetworkEvaluator)
+        plays_out = self._evaluator.attributes.has_first_play
+        encodes = not plays_out and (is_native or isinstance(self._evaluator, NetworkEvaluator))
         steps = ("select", *(("encode",) if encodes else ()), "evaluate", "backup")
         return {step: round(spent[step] / max(1e-9, spent["all"]), 3) for step in steps}
 
