@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.nets.spec import NetSpec, WeightsError
 from weights import katago, keras, leela, native
-from weights.token_reader import GZIP_MAGIC, unpacked_start
+from weights.token_reader import GZIP_MAGIC, is_cut, unpacked_start
 
 _SNIFFED = 4096
 
@@ -45,6 +45,10 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     for each in FORMATS:
         if (each.packed or not gzipped) and each.recognizes(unpacked):
             return each
+    if gzipped and len(start) < _SNIFFED and is_cut(start):
+        place = {"file": os.fspath(path), "layer": "start", "offset": len(start)}
+        found = {"expected": "the end of the gzip data", "got": "the end of the file"}
+        raise WeightsError("truncated", **place, **found, damaged=True)  # type: ignore[arg-type]
     known = " or ".join(each.name for each in FORMATS)
     shown = f"bytes {start[:12].hex(' ')}" if start else "an empty file"
     raise WeightsError("unknown network format", file=os.fspath(path), offset=0, expected=known, got=shown)

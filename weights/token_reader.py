@@ -293,6 +293,16 @@ def tokens_of(path: str | os.PathLike[str]) -> Iterator[TokenReader]:
         raise WeightsError(f"cannot be read: {error.strerror or error}", file=os.fspath(path)) from None
 
 
+def is_cut(start: bytes) -> bool:
+    """Return whether `start`, a whole gzipped file, ends before its data does, or is damaged."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacker.decompress(start)
+    except zlib.error:
+        return True
+    return not unpacker.eof
+
+
 def unpacked_start(start: bytes) -> bytes:
     """Return the unpacked beginning of a gzipped file, as far as possible; other data unchanged."""
     if not start.startswith(GZIP_MAGIC):

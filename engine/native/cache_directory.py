@@ -16,15 +16,12 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import numba
-
+from engine.native.frozen import FOLDER, LINKS_KERNELS, frozen_directory, is_frozen
 from engine.support.installation import is_private, user_cache
 
 _ROOT = Path(__file__).resolve().parents[1]
 _ENGINE = __name__.removesuffix(".native.cache_directory")
 """Package of the modules below `_ROOT`: `engine` in the repository, `keima.engine` in the wheel."""
-_FROZEN_CACHE = "kernels"
-"""Folder with the compiled kernels inside the frozen program."""
 _KEY_FILE = "KEY"
 """File in that folder with the hash of the sources that the kernels were compiled from."""
 _KEPT = 4
@@ -36,22 +33,13 @@ _IMPORT = re.compile(
 )
 
 
-def is_frozen() -> bool:
-    """Return whether this is the PyInstaller binary."""
-    return bool(getattr(sys, "frozen", False))
-
-
-def _frozen_directory() -> Path:
-    return Path(getattr(sys, "_MEIPASS", ".")) / _FROZEN_CACHE
-
-
 def source_key(root: Path = _ROOT) -> str:
     """Return a hash of the files with kernels below `root` and of all modules that they import.
 
     In the frozen program, which has no sources, return the hash that was stored when it was built.
     """
     if is_frozen():
-        return (_frozen_directory() / _KEY_FILE).read_text().strip()
+        return (frozen_directory() / _KEY_FILE).read_text().strip()
     found: dict[Path, bytes] = {}
     waiting = [path for path in root.rglob("*.py") if b"@kernel" in path.read_bytes()]
     while waiting:
@@ -85,7 +73,9 @@ def cache_directory() -> Path | None:
     None if there is no folder for it that others cannot change, or no home; then nothing is cached.
     """
     if is_frozen():
-        return _frozen_directory()
+        return frozen_directory()
+    import numba  # here, because the frozen program may have none
+
     parent = user_cache()
     version = f"numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
@@ -96,14 +86,20 @@ def cache_directory() -> Path | None:
 def frozen_files(build: Path) -> list[tuple[str, str]]:
     """Write the key into `build`; return compiled kernels and key as (file, folder) pairs for PyInstaller.
 
-    Raises FileNotFoundError if the kernels of these sources were not compiled.
+    The kernels are linked there where the program shall have no numba. Raises FileNotFoundError if the kernels of these
+    sources were not compiled.
     """
     directory = cache_directory()
     if directory is None or not directory.is_dir():
         raise FileNotFoundError(f"there are no compiled kernels of these sources in {directory}")
     key_file = build / _KEY_FILE
     key_file.write_text(KEY)
-    return [(str(directory), _FROZEN_CACHE), (str(key_file), _FROZEN_CACHE)]
+    kernels = [directory]
+    if LINKS_KERNELS:
+        from engine.native.linking import link
+
+        kernels = link(directory, build / "linked")
+    return [(str(path), FOLDER) for path in (*kernels, key_file)]
 
 
 def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:

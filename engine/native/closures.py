@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.native.calls import FAILED, arguments_of, call_address, cells
 from engine.native.instructions import typeof, types
 from engine.native.jit import code_address, has_private_means, kernel
+from engine.native.kinds import kind_of, type_name
 from engine.native.processor import IS_X86
 
 __all__ = ["FAILED", "Closure", "Fixed", "invoke", "runs_closures"]
@@ -29,16 +30,8 @@ class Fixed:
     """A number, an array or a tuple of these, written to memory for closures. Keeps its arrays alive."""
 
     def __init__(self, value: Any) -> None:
-        self.value, self.kind = value, _kind_of(value)
+        self.value, self.kind = value, kind_of(value)
         self.cells = np.array(list(cells(value)), dtype=np.int64)
-
-
-def _kind_of(value: Any) -> Any:
-    """Return a key that determines numba's type of a value; asking numba for the type itself takes longer."""
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
-    return (type(value), *map(_kind_of, value)) if isinstance(value, tuple) else type(value)
 
 
 class Closure:
@@ -53,11 +46,13 @@ class Closure:
         self._frame = np.array([each.cells.ctypes.data for each in self._fixed], dtype=np.int64)
         kinds = function, *(each.kind for each in self._fixed)
         if kinds not in _ENTRIES:
-            _ENTRIES[kinds] = _entry(function, tuple(typeof(each.value) for each in self._fixed))
+            _ENTRIES[kinds] = _entry(function, [each.value for each in self._fixed])
         code, _ = _ENTRIES[kinds]
         self.address = np.array([code, self._frame.ctypes.data], dtype=np.int64)
 
 
+CLOSURE = "-"
+"""Separates the name of a kernel from the hash of the fixed types in the name of a closure's entry."""
 _function: Any = None
 _arguments: Any = None
 """Placeholders: `_entry` copies `_template` with other values for these two names."""
@@ -71,14 +66,14 @@ _ENTRIES: dict[Any, tuple[int, object]] = {}
 """Address of the entry code, and its owner, by kernel and types of the fixed arguments."""
 
 
-def _entry(function: Any, kinds: tuple[Any, ...]) -> tuple[int, object]:
+def _entry(function: Any, values: list[Any]) -> tuple[int, object]:
     """Compile code that reads arguments of these types from a frame and calls a kernel; return address and owner."""
-    kind = hashlib.sha256(repr(kinds).encode()).hexdigest()[:16]
+    kind = hashlib.sha256(",".join(map(type_name, values)).encode()).hexdigest()[:16]
     python = function.py_func
-    names = {"_function": function, "_arguments": arguments_of(kinds)}
+    names = {"_function": function, "_arguments": arguments_of(tuple(map(typeof, values)))}
     # The name of its file in the cache, so it must differ for each kernel and each combination of types.
     entry = FunctionType(_template.__code__, names, python.__name__)
-    entry.__module__, entry.__qualname__ = python.__module__, f"{python.__qualname__}-{kind}"
+    entry.__module__, entry.__qualname__ = python.__module__, f"{python.__qualname__}{CLOSURE}{kind}"
     return code_address(entry, types.int64, types.int64)
 
 

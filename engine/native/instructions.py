@@ -1,11 +1,19 @@
-"""Names of numba and llvmlite for functions written as LLVM instructions, and two things that llvmlite lacks."""
+"""Names of numba and llvmlite for functions written as LLVM instructions, and two things that llvmlite lacks.
 
-from typing import Any
+Placeholders where kernels are linked and nothing is compiled.
+"""
 
-from llvmlite import ir
-from numba import typeof, types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from typing import TYPE_CHECKING, Any
+
+from engine.native.frozen import is_linked
+
+if TYPE_CHECKING or not is_linked():
+    from llvmlite import ir
+    from numba import typeof, types
+    from numba.core import cgutils
+    from numba.extending import intrinsic, overload
+else:
+    from engine.native.placeholders import cgutils, intrinsic, ir, overload, typeof, types
 
 __all__ = ["Bfloat16", "cgutils", "compile_for", "intrinsic", "ir", "overload", "typeof", "types"]
 

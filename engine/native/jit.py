@@ -1,37 +1,41 @@
 """The `kernel` decorator: compiles a function on flat arrays to machine code that runs without Python's global lock.
 
 Kernels are compiled with private parts of numba if these work with the installed version, which saves compile time and
-is needed for closures; otherwise by plain `numba.njit`.
+is needed for closures; otherwise by plain `numba.njit`. The frozen program may have them linked, and no numba.
 """
 
 import logging
-import tempfile
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar
 
-import numba
-
-from engine.native.cache_directory import cache_directory, is_frozen
-from engine.native.progress import say
-from engine.support.installation import make_private
+from engine.native.frozen import is_linked
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
-_PLAIN = "plain"
-"""Folder inside the cache directory for kernels compiled by plain `numba.njit`."""
 
 
 def compiles() -> bool:
-    """Return whether kernels are compiled; with NUMBA_DISABLE_JIT=1 they run as plain Python."""
+    """Return whether kernels are machine code; with NUMBA_DISABLE_JIT=1 they run as plain Python."""
+    if is_linked():
+        return True
+    import numba
+
     return not numba.config.DISABLE_JIT
 
 
 def _private_compiler() -> Any:
     """Return the module that uses numba's private parts, or None if these do not work or nothing is compiled."""
+    if is_linked():
+        from engine.native import linked
+
+        return linked
     if not compiles():
         return None
+    import numba
+
+    from engine.native.progress import say
+
     try:
         from engine.native import dispatcher
         from engine.native.self_check import check
@@ -51,7 +55,7 @@ _PRIVATE = _private_compiler()
 
 
 def has_private_means() -> bool:
-    """Return whether kernels are compiled with numba's private parts, which closures and intrinsics need."""
+    """Return whether kernels can run closures and intrinsics: they are linked, or compiled with private parts."""
     return _PRIVATE is not None
 
 
@@ -63,30 +67,11 @@ def kernel(function: F) -> F:
     """
     # No reference counting: it took half of a search's own time where structures of many arrays are passed on. No entry
     # for Python in inner kernels: entries took a tenth of all compile time.
-    return (_PRIVATE.compile_kernel if _PRIVATE else _compile_plainly)(function)
+    if _PRIVATE:
+        return _PRIVATE.compile_kernel(function)  # type: ignore[no-any-return]
+    from engine.native.plain import compile_kernel
 
-
-def _compile_plainly(function: F) -> F:
-    """Compile a function with `numba.njit` alone; its cache is inside Keima's directory, so it is never stale."""
-    is_cached = _has_plain_cache()
-    return numba.njit(nogil=True, error_model="numpy", cache=is_cached)(function)  # type: ignore[no-any-return]
-
-
-@cache
-def _has_plain_cache() -> bool:
-    """Set numba's cache directory; return whether it is writable."""
-    directory = cache_directory()
-    if directory is None or is_frozen():
-        return False
-    try:
-        make_private(directory)
-        (directory / _PLAIN).mkdir(exist_ok=True)
-        tempfile.TemporaryFile(dir=directory / _PLAIN).close()
-    except OSError as error:
-        _log.warning("compiled kernels cannot be written to %s: %s", directory, error.strerror)
-        return False
-    numba.config.CACHE_DIR = str(directory / _PLAIN)
-    return True
+    return compile_kernel(function)  # type: ignore[no-any-return]
 
 
 def code_address(function: Callable[..., Any], *given: Any) -> tuple[int, object]:

@@ -16,12 +16,13 @@ from typing import Any
 
 import numba
 
-from engine.native.cache_directory import KEY, cache_directory, is_frozen, note_use
+from engine.native.cache_directory import KEY, cache_directory, note_use
+from engine.native.frozen import is_frozen
 from engine.native.numba_internals import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from engine.support.installation import is_trusted, make_private
 
 _log = logging.getLogger(__name__)
-_CHECKSUM_BYTES = 32
+CHECKSUM_BYTES = 32
 
 
 class _DamagedFile(Exception):
@@ -91,7 +92,7 @@ class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         with Path(self._data_path(name)).open("rb") as file:
             if not is_trusted(os.fstat(file.fileno())):
                 raise _DamagedFile("a file belongs to another user")
-            found, content = file.read(_CHECKSUM_BYTES), file.read()
+            found, content = file.read(CHECKSUM_BYTES), file.read()
         # blake2b of all 185 files (15 MB) takes 11 ms.
         if found != _checksum(name, content):
             raise _DamagedFile("a checksum is wrong")
@@ -102,7 +103,7 @@ class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 def _checksum(name: str, content: bytes) -> bytes:
-    digest = hashlib.blake2b(f"{KEY} {numba.__version__} {name} ".encode(), digest_size=_CHECKSUM_BYTES)
+    digest = hashlib.blake2b(f"{KEY} {numba.__version__} {name} ".encode(), digest_size=CHECKSUM_BYTES)
     digest.update(content)
     return digest.digest()
 

@@ -4,6 +4,7 @@ It is imported only by code that runs after the self-check (`engine.native.self_
 plain compilation, not to a failure. docs/kernels.md lists the use of each name.
 """
 
+from numba import _helperlib
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.registry import CPUDispatcher
 
@@ -19,4 +20,10 @@ __all__ = [
     "FunctionCache",
     "IndexDataCacheFile",
     "_CacheLocator",
+    "helper_library",
 ]
+
+
+def helper_library() -> str:
+    """Return the file of the functions in C that kernels called from Python use."""
+    return str(_helperlib.__file__)

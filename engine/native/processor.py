@@ -5,9 +5,11 @@ compiled kernels in the binary serves every recent computer.
 """
 
 import os
+from functools import cache
+from pathlib import Path
 from platform import machine
 
-from llvmlite import binding
+from engine.native.frozen import LEVELS, is_linked
 
 IS_X86 = machine().lower() in ("x86_64", "amd64")
 BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
@@ -15,6 +17,15 @@ BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
 TILES = "amx-bf16"
 """The instruction set that multiplies matrices of bf16 (AMX)."""
 _REPORTED = ("avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "avx512bf16", "amx-tile", "amx-bf16", "neon", "sve")
+_LLVM_NAMES = {
+    "abm": "lzcnt",
+    "avx512_vnni": "avx512vnni",
+    "avx512_bf16": "avx512bf16",
+    "avx_vnni": "avxvnni",
+    "amx_tile": "amx-tile",
+    "amx_bf16": "amx-bf16",
+}
+"""Names of instruction sets that Linux writes in another way."""
 _V3_NEEDS = ("avx2", "bmi2", "fma", "lzcnt", "movbe")
 _V3_FEATURES = (
     "+64bit,+avx,+avx2,+bmi,+bmi2,+cmov,+crc32,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,"
@@ -27,15 +38,33 @@ def choose_processor() -> None:
 
     Must be called before numba is imported.
     """
-    if "NUMBA_CPU_NAME" in os.environ:
-        return
-    features = binding.get_host_cpu_features()
-    if all(features.get(name) for name in _V3_NEEDS):
-        os.environ["NUMBA_CPU_NAME"] = "x86-64-v3"
+    if not is_linked() and "NUMBA_CPU_NAME" not in os.environ and has_level(LEVELS[0]):
+        os.environ["NUMBA_CPU_NAME"] = LEVELS[0]
         os.environ["NUMBA_CPU_FEATURES"] = _V3_FEATURES
 
 
 def instruction_sets() -> list[str]:
     """Return those instruction sets of the processor that matter for the speed of networks."""
-    features = binding.get_host_cpu_features()
-    return [name for name in _REPORTED if features.get(name)]
+    return [name for name in _REPORTED if name in _features()]
+
+
+def has_level(level: str) -> bool:
+    """Return whether the processor has the instruction sets of one of `LEVELS`."""
+    return level != LEVELS[0] or _features().issuperset(_V3_NEEDS)
+
+
+@cache
+def _features() -> frozenset[str]:
+    """Return the processor's instruction sets by the names that LLVM has for them."""
+    if is_linked():
+        return _features_by_system()
+    from llvmlite import binding  # here, because the frozen program may have none
+
+    return frozenset(name for name, is_there in binding.get_host_cpu_features().items() if is_there)
+
+
+def _features_by_system() -> frozenset[str]:
+    """Return the instruction sets that Linux lists."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), [])
+    return frozenset(_LLVM_NAMES.get(flag, flag) for flag in flags)

@@ -8,7 +8,8 @@ from typing import Any
 
 from numba.core import event
 
-from engine.native.cache_directory import cache_directory, is_frozen, remove_old_caches
+from engine.native.cache_directory import cache_directory, remove_old_caches
+from engine.native.frozen import is_frozen
 
 _log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.native.cache_directory import frozen_files, remove_old_caches, source_key
+from engine.native.frozen import LEVELS, LINKS_KERNELS, library_name
 from engine.native.jit import kernel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,7 +214,9 @@ def test_the_binary_ships_the_kernels_and_the_key_of_their_sources(
     with pytest.raises(FileNotFoundError, match="no compiled kernels of these sources"):
         frozen_files(tmp_path)
     run_one_kernel(tmp_path, KEIMA_CACHE=str(tmp_path), NUMBA_BOUNDSCHECK=None)
-    (kernels, folder), (key, beside) = frozen_files(tmp_path)
-    assert list(Path(kernels).glob("one_kernel.add*.nbc"))
-    assert Path(key).read_text() == source_key()
-    assert folder == beside == "kernels"
+    files = {Path(path).name: folder for path, folder in frozen_files(tmp_path)}
+    assert set(files.values()) == {"kernels"}
+    assert (tmp_path / "KEY").read_text() == source_key()
+    [directory] = tmp_path.glob("kernels-*")
+    libraries = {library_name(level) for level in LEVELS} | {"_helperlib.so"}
+    assert set(files) == {"KEY", *(libraries if LINKS_KERNELS else [directory.name])}

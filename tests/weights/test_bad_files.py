@@ -115,6 +115,18 @@ def test_an_incomplete_file_is_called_that_with_its_length(kind: str, tmp_path: 
         assert str(caught.value).startswith(f"{path}: damaged or incomplete ({length:,} bytes): "), length
 
 
+def test_a_packed_file_cut_in_its_first_bytes_is_called_incomplete(tmp_path: Path) -> None:
+    path, packed = tmp_path / "net.bin.gz", gzip.compress(FILES["text"], mtime=0)
+    for length in (3, 10, 11, 15, 20, 40):
+        path.write_bytes(packed[:length])
+        assert str(refusal(path)).startswith(f"{path}: damaged or incomplete ({length} bytes): "), length
+
+
+def test_packed_text_that_is_no_network_is_of_an_unknown_format(tmp_path: Path) -> None:
+    (tmp_path / "net.gz").write_bytes(gzip.compress(b"a letter, not a network"))
+    assert "unknown network format" in str(refusal(tmp_path / "net.gz"))
+
+
 def test_a_whole_file_that_cannot_be_used_is_not_called_damaged(tmp_path: Path) -> None:
     (tmp_path / "net").write_bytes(TEXT.replace(b"made-net 15", b"made-net 99"))
     assert not refusal(tmp_path / "net").damaged

@@ -27,11 +27,15 @@ from engine.vertex import MAX_SIZE
 
 @dataclass(frozen=True)
 class NamedEvaluator:
-    """An evaluator, the name under which its results are stored, and the range of board sides that it supports."""
+    """An evaluator, the name under which its results are stored, and the range of board sides that it supports.
+
+    tree_mib: what --max-memory leaves for the search tree, None without that option.
+    """
 
     name: str
     evaluator: Evaluator
     board_sizes: tuple[int, int] = (1, MAX_SIZE)
+    tree_mib: int | None = None
 
 
 def cli_solve(
@@ -55,6 +59,8 @@ def cli_solve(
     problems = read_problems(settings.file)
     opened = open_evaluator()
     settings = replace(settings, network=opened.name)
+    if opened.tree_mib is not None:
+        params = replace(params, max_memory_mib=opened.tree_mib)
     interrupted = False
     with closing(opened.evaluator), claimed(out):
         chosen = chosen_problems(_supported(problems, opened.board_sizes, errors), settings)

@@ -154,7 +154,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play"),
+        ("gtp", "play", "solve"),
         integer("max_memory", _MEMORY.format("the tree"), least=1, unit="MiB", default_text="512 for the tree alone"),
     ),
     *under(

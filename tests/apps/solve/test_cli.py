@@ -3,6 +3,7 @@
 import builtins
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,15 @@ from engine.apps.solve.cli import NamedEvaluator, chosen_problems, cli_solve
 from engine.apps.solve.problems import read_problems
 from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Solver
+from engine.encoders import ENCODERS
 from engine.errors import GoError
+from engine.nets.random import random_spec
 from engine.search.params import SearchParams
 from engine.support.stopping import INTERRUPTED
 from tests.apps.solve.problems import CAPTURE, RACE, capture_file, entry, write
 from tests.search.fakes import FakeEvaluator
 from tests.terminal import Terminal
+from weights import native
 
 PARAMS = SearchParams(max_memory_mib=16)
 
@@ -201,3 +205,13 @@ def test_play_outs_solve_from_the_command_line(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     assert found["all"]["solved"]["400"][0] == 1.0
     assert found["settings"]["network"] == "play-outs"
+
+
+def test_max_memory_limits_network_cache_and_tree(tmp_path: Path) -> None:
+    network = tmp_path / "net.safetensors"
+    native.write(random_spec(1, 4, ENCODERS["liberties"], 1), network)
+    options = (str(capture_file(tmp_path)), "--visits", "2", "--net", str(network), "--json", "--max-memory")
+    refused = invoke(*options, "1")
+    assert refused.exit_code == 1
+    [least] = re.findall(r"--max-memory 1 is too small: at least (\d+)", refused.output)
+    assert invoke(*options, least).exit_code == 0

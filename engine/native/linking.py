@@ -1,0 +1,102 @@
+"""Links the files of the kernel cache into shared libraries, for a program that has no numba and no LLVM.
+
+Run at build time, on Linux with x86-64. A cached kernel holds its LLVM code besides the machine code. The LLVM code is
+compiled again as position-independent code for each of `LEVELS` (numba's own machine code has absolute addresses), and
+the system's C compiler links all kernels of a level. `engine.native.linked` loads them.
+"""
+
+import pickle
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding
+from numba.np.numpy_support import as_dtype
+
+from engine.native.closures import CLOSURE
+from engine.native.frozen import LEVELS, library_name
+from engine.native.instructions import types
+from engine.native.kernel_cache import CHECKSUM_BYTES
+from engine.native.kinds import array_name, dtype_name, symbol, tuple_name
+from engine.native.linked import ENVIRONMENT, HELPER_MODULE, HELPERS, POINTER, UNPICKLE
+from engine.native.numba_internals import helper_library
+
+
+def name_of_type(kind: Any) -> str:
+    """Return the name of a type of numba, as `engine.native.kinds.type_name` returns it for a value of this type."""
+    if isinstance(kind, types.Array):
+        return array_name(as_dtype(kind.dtype), kind.ndim, kind.layout, is_writable=kind.mutable)
+    if isinstance(kind, types.BaseTuple):
+        return tuple_name(getattr(kind, "instance_class", tuple), map(name_of_type, kind.types))
+    return "none" if isinstance(kind, types.NoneType) else dtype_name(as_dtype(kind))
+
+
+def link(cache: Path, folder: Path) -> list[Path]:
+    """Link the kernels in a directory of the cache for each of `LEVELS`; return the files that the program needs.
+
+    folder: is created, with the libraries and numba's helpers. Raises subprocess.CalledProcessError if linking fails.
+    """
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    modules = [_trampolines(), *filter(None, map(_module, sorted(cache.glob("*.nbc"))))]
+    for level in LEVELS:
+        machine = binding.Target.from_default_triple().create_target_machine(
+            cpu=level, opt=3, reloc="pic", codemodel="small"
+        )
+        objects = []
+        for number, module in enumerate(modules):
+            objects.append(folder / f"{number}.o")
+            objects[-1].write_bytes(machine.emit_object(module))
+        # No symbol but our own is visible, so that nothing of the library is bound to a function of the same name
+        # elsewhere; sections without a use are dropped.
+        exported = folder / "exported"
+        exported.write_text(f"{{ global: keima_*; {POINTER}*; {ENVIRONMENT}*; local: *; }};\n")
+        options = [f"-Wl,--version-script={exported}", "-Wl,-Bsymbolic,--gc-sections,--strip-all,-z,noexecstack"]
+        output = folder / library_name(level)
+        listed = folder / "objects"
+        listed.write_text("\n".join(map(str, objects)))
+        subprocess.run(["cc", "-shared", *options, "-o", output, f"@{listed}", "-lm"], check=True)
+        for path in (*objects, exported, listed):
+            path.unlink()
+    shutil.copy(helper_library(), folder / f"{HELPER_MODULE}.so")
+    return sorted(folder.iterdir())
+
+
+def _module(file: Path) -> Any:
+    """Return the LLVM module of a cached kernel, with one visible function and the environment that this one tests.
+
+    None for a kernel that only kernels call: their modules contain its code.
+    """
+    library, descriptor, _, signature, *_ = pickle.loads(file.read_bytes()[CHECKSUM_BYTES:])
+    is_closure = CLOSURE in descriptor.qualname
+    if not is_closure and (descriptor.qualname.startswith("_") or "<locals>" in descriptor.qualname):
+        return None
+    module = binding.parse_bitcode(library[2][1])
+    defined = {each.name: each for each in (*module.functions, *module.global_variables) if not each.is_declaration}
+    entry = defined[descriptor.llvm_func_name if is_closure else descriptor.llvm_cpython_wrapper_name]
+    name = symbol(descriptor.modname, descriptor.qualname, map(name_of_type, signature.args))
+    # Numba's names have a number that differs from process to process, so two kernels can have different functions of
+    # the same name: only what is renamed here may be visible.
+    for each in defined.values():
+        each.linkage = "internal"
+    for each, visible in ((entry, name), (defined.get(descriptor.env_name), f"{ENVIRONMENT}{name}")):
+        if each is not None:
+            each.linkage, each.name = "external", visible
+    return module
+
+
+def _trampolines() -> Any:
+    """Return a module with numba's helpers, each a jump to the address in a variable."""
+    return binding.parse_assembly("\n".join(_lines_of_trampolines()))
+
+
+def _lines_of_trampolines() -> Iterator[str]:
+    for name in (*HELPERS, UNPICKLE):
+        yield f"@{POINTER}{name} = global ptr null"
+        for line in (f".globl numba_{name}", f"numba_{name}: jmp *{POINTER}{name}(%rip)"):
+            yield f'module asm "{line}"'
