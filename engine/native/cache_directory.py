@@ -16,14 +16,12 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from engine.native.frozen import FOLDER, LINKS_KERNELS, frozen_directory, is_frozen
+from engine.native.frozen import KEY_FILE, frozen_directory, is_frozen
 from engine.support.installation import is_private, user_cache
 
 _ROOT = Path(__file__).resolve().parents[1]
 _ENGINE = __name__.removesuffix(".native.cache_directory")
 """Package of the modules below `_ROOT`: `engine` in the repository, `keima.engine` in the wheel."""
-_KEY_FILE = "KEY"
-"""File in that folder with the hash of the sources that the kernels were compiled from."""
 _KEPT = 4
 """Number of cache directories to keep, by last use: enough to switch between a few versions without compiling."""
 _OWN = re.compile(r"kernels-[0-9a-f]{16}-numba.*")
@@ -39,7 +37,7 @@ def source_key(root: Path = _ROOT) -> str:
     In the frozen program, which has no sources, return the hash that was stored when it was built.
     """
     if is_frozen():
-        return (frozen_directory() / _KEY_FILE).read_text().strip()
+        return (frozen_directory() / KEY_FILE).read_text().strip()
     found: dict[Path, bytes] = {}
     waiting = [path for path in root.rglob("*.py") if b"@kernel" in path.read_bytes()]
     while waiting:
@@ -81,25 +79,6 @@ def cache_directory() -> Path | None:
     checks = "-checked" if numba.config.BOUNDSCHECK else ""
     directory = parent and parent / f"kernels-{KEY}-{version}{checks}"
     return directory if directory and is_private(directory) else None
-
-
-def frozen_files(build: Path) -> list[tuple[str, str]]:
-    """Write the key into `build`; return compiled kernels and key as (file, folder) pairs for PyInstaller.
-
-    The kernels are linked there where the program shall have no numba. Raises FileNotFoundError if the kernels of these
-    sources were not compiled.
-    """
-    directory = cache_directory()
-    if directory is None or not directory.is_dir():
-        raise FileNotFoundError(f"there are no compiled kernels of these sources in {directory}")
-    key_file = build / _KEY_FILE
-    key_file.write_text(KEY)
-    kernels = [directory]
-    if LINKS_KERNELS:
-        from engine.native.linking import link
-
-        kernels = link(directory, build / "linked")
-    return [(str(path), FOLDER) for path in (*kernels, key_file)]
 
 
 def remove_old_caches(directory: Path, kept: int = _KEPT) -> None:

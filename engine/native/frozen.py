@@ -12,6 +12,8 @@ LINKS_KERNELS = sys.platform == "linux" and machine() == "x86_64"
 """Whether a program that is built here has its kernels linked."""
 FOLDER = "kernels"
 """Folder with the kernels inside the frozen program."""
+KEY_FILE = "KEY"
+"""File in that folder with the hash of the sources that the kernels were compiled from."""
 LEVELS = ("x86-64-v3", "x86-64-v2")
 """Processors that kernels are linked for, the best first. The second is the least that NumPy runs on."""
 

@@ -1,8 +1,8 @@
-"""Links the files of the kernel cache into shared libraries, for a program that has no numba and no LLVM.
+"""The kernels of the frozen program: linked into shared libraries, where it then needs no numba and no LLVM.
 
-Run at build time, on Linux with x86-64. A cached kernel holds its LLVM code besides the machine code. The LLVM code is
-compiled again as position-independent code for each of `LEVELS` (numba's own machine code has absolute addresses), and
-the system's C compiler links all kernels of a level. `engine.native.linked` loads them.
+Run at build time. Kernels are linked on Linux with x86-64. A cached kernel holds its LLVM code besides the machine
+code. The LLVM code is compiled again as position-independent code for each of `LEVELS` (numba's own machine code has
+absolute addresses), and the system's C compiler links all kernels of a level. `engine.native.linked` loads them.
 """
 
 import pickle
@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import binding
-from numba.np.numpy_support import as_dtype
 
+from engine.native.cache_directory import KEY, cache_directory
 from engine.native.closures import CLOSURE
-from engine.native.frozen import LEVELS, library_name
+from engine.native.frozen import FOLDER, KEY_FILE, LEVELS, LINKS_KERNELS, library_name
 from engine.native.instructions import types
 from engine.native.kernel_cache import CHECKSUM_BYTES
 from engine.native.kinds import array_name, dtype_name, symbol, tuple_name
 from engine.native.linked import ENVIRONMENT, HELPER_MODULE, HELPERS, POINTER, UNPICKLE
-from engine.native.numba_internals import helper_library
+from engine.native.numba_internals import as_dtype, helper_library
 
 
 def name_of_type(kind: Any) -> str:
@@ -31,6 +31,21 @@ def name_of_type(kind: Any) -> str:
     if isinstance(kind, types.BaseTuple):
         return tuple_name(getattr(kind, "instance_class", tuple), map(name_of_type, kind.types))
     return "none" if isinstance(kind, types.NoneType) else dtype_name(as_dtype(kind))
+
+
+def frozen_files(build: Path) -> list[tuple[str, str]]:
+    """Write the key into `build`; return compiled kernels and key as (file, folder) pairs for PyInstaller.
+
+    The kernels are linked there where the program shall have no numba. Raises FileNotFoundError if the kernels of these
+    sources were not compiled.
+    """
+    directory = cache_directory()
+    if directory is None or not directory.is_dir():
+        raise FileNotFoundError(f"there are no compiled kernels of these sources in {directory}")
+    key_file = build / KEY_FILE
+    key_file.write_text(KEY)
+    kernels = link(directory, build / "linked") if LINKS_KERNELS else [directory]
+    return [(str(path), FOLDER) for path in (*kernels, key_file)]
 
 
 def link(cache: Path, folder: Path) -> list[Path]:

@@ -7,6 +7,7 @@ plain compilation, not to a failure. docs/kernels.md lists the use of each name.
 from numba import _helperlib
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.registry import CPUDispatcher
+from numba.np.numpy_support import as_dtype
 
 PRIVATE_OPTIONS = {"no_cfunc_wrapper": True, "_nrt": False}
 """Undocumented options of `numba.njit`: no entry for C, no reference counting."""
@@ -20,6 +21,7 @@ __all__ = [
     "FunctionCache",
     "IndexDataCacheFile",
     "_CacheLocator",
+    "as_dtype",
     "helper_library",
 ]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.native.cache_directory import frozen_files, remove_old_caches, source_key
+from engine.native.cache_directory import remove_old_caches, source_key
 from engine.native.frozen import LEVELS, LINKS_KERNELS, library_name
 from engine.native.jit import kernel
+from engine.native.linking import frozen_files
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE_KERNEL = """
