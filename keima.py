@@ -25,6 +25,7 @@ from engine.settings.searching import (
     read_configs,
     read_settings,
     refuse_unused,
+    refuse_without_human,
     search_params,
 )
 from engine.support.logs import start_logging
@@ -176,17 +177,16 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 
     Raises GoError or WeightsError, one line, where the network cannot be used.
     """
-    from engine.evaluators.factory import Computing, open_evaluator, tree_memory
+    from engine.evaluators.factory import open_networks
     from engine.players import ReflexPlayer, SearchPlayer
     from engine.support.memory import return_large_blocks
 
     return_large_blocks()
     kind = ReflexPlayer if options["reflexes"] else SearchPlayer
-    memory = options.get("max_memory")
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"], memory)
-    if memory is not None:
-        params = replace(params, max_memory_mib=tree_memory(memory, network))
-    player = kind(evaluator, params, network=network)
+    opened = open_networks(options, params.human_profile)
+    if opened.tree_mib is not None:
+        params = replace(params, max_memory_mib=opened.tree_mib)
+    player = kind(opened.evaluator, params, network=opened.network, human=opened.human)
     player.warm_up(width, height)
     return player
 
@@ -194,13 +194,16 @@ def make_player(params: "SearchParams", options: dict[str, Any], width: int, hei
 def player_params(options: dict[str, Any]) -> "SearchParams":
     """Return the search parameters that a player's options ask for."""
     refuse_unused(options)
-    return search_params(
+    params = search_params(
         options["net"],
         options["config"],
         options["settings"],
         seed=options["seed"],
         max_memory_mib=options["max_memory"],
+        human_profile=options["profile"],
     )
+    refuse_without_human(params, options)
+    return params
 
 
 def print_licenses(ctx: click.Context, param: click.Parameter, value: bool) -> None:

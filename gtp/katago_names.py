@@ -11,14 +11,12 @@ _MACHINE = (
     "Keima chooses threads, batches, caches and precision for the machine; see --threads, --max-memory, --backend"
 )
 _SEED = "random numbers depend on --seed alone"
-_HUMAN = "a human network is imitated as the playing network, with --net FILE --human-profile PROFILE"
 _TIME = "Keima plans the time of a move by its own rules; see engine/clock.py"
 _PASSING = "Keima judges life and death before it passes"
 _GAME = "the controller sets the game: board, komi, rules and handicap"
 _AVOIDING = "Keima avoids no patterns of earlier games"
 _NO_PART = "Keima's search has no such part"
 _FIXED = "this part of Keima's search is always as in KataGo's default"
-_BY_OTHER = "another parameter turns this off"
 
 _BY_REASON: dict[str, str] = {
     _LOGS: """
@@ -31,39 +29,21 @@ _BY_REASON: dict[str, str] = {
         numEigenThreadsPerModel numNNServerThreadsPerModel numSearchThreads numSearchThreadsPerAnalysisThread
         requireMaxBoardSize subtreeValueBiasTableNumShards""",
     _SEED: "forDeterministicTesting nnForcedSymmetry nnRandSeed searchRandSeed",
-    _HUMAN: """
-        humanSLChosenMoveIgnorePass humanSLChosenMovePiklLambda humanSLChosenMoveProp humanSLCpuctExploration
-        humanSLCpuctPermanent humanSLOppExploreProbWeightful humanSLOppExploreProbWeightless
-        humanSLPlaExploreProbWeightful humanSLPlaExploreProbWeightless humanSLProfile humanSLRootExploreProbWeightful
-        humanSLRootExploreProbWeightless""",
     _TIME: """
-        delayMoveMax delayMoveScale endgameTurnTimeDecay futileVisitsThreshold maxPlayouts maxPlayoutsPondering
-        midgameTimeFactor midgameTurnPeakTime obviousMovesPolicyEntropyTolerance
-        obviousMovesPolicySurpriseTolerance obviousMovesTimeFactor overallocateTimeFactor searchFactorAfterOnePass
-        searchFactorAfterTwoPass searchFactorWhenWinning searchFactorWhenWinningThreshold
-        treeReuseCarryOverTimeFactor""",
+        futileVisitsThreshold obviousMovesPolicyEntropyTolerance obviousMovesPolicySurpriseTolerance
+        obviousMovesTimeFactor searchFactorWhenWinning searchFactorWhenWinningThreshold treeReuseCarryOverTimeFactor""",
     _PASSING: """
-        alwaysComputePassAliveUnderSuicideRules cleanupBeforePass conservativePass enableMorePassingHacks
-        enablePassingHacks fillDameBeforePass friendlyPass preventCleanupPhase rootEndingBonusPoints
-        rootPruneUselessMoves""",
+        alwaysComputePassAliveUnderSuicideRules cleanupBeforePass enableMorePassingHacks enablePassingHacks
+        fillDameBeforePass friendlyPass preventCleanupPhase rootEndingBonusPoints rootPruneUselessMoves""",
     _GAME: "assumeMultipleStartingBlackMovesAreHandicap ignoreGTPAndForceKomi resignMinMovesPerBoardArea",
     _AVOIDING: """
         autoAvoidRepeatDir autoAvoidRepeatLambda autoAvoidRepeatMaxPoses autoAvoidRepeatMaxTurnNumber
         autoAvoidRepeatMinTurnNumber autoAvoidRepeatSaveChunkSize autoAvoidRepeatUtility avoidMYTDaggerHack
-        avoidRepeatedPatternUtility avoidSgfPatternAllowedNames avoidSgfPatternDirs avoidSgfPatternLambda
-        avoidSgfPatternMaxFiles avoidSgfPatternMinTurnNumber avoidSgfPatternUtility avoidSgf2PatternAllowedNames
-        avoidSgf2PatternDirs avoidSgf2PatternLambda avoidSgf2PatternMaxFiles avoidSgf2PatternMinTurnNumber
-        avoidSgf2PatternUtility""",
-    _FIXED: """
-        drawEquivalentWinsForWhite dynamicScoreCenterZeroWeight fpuLossProp fpuParentWeight
-        fpuParentWeightByVisitedPolicy graphSearchCatchUpLeakProb graphSearchCatchUpProp graphSearchRepBound
-        nnPolicyTemperature noResultUtilityForWhite noisePruningCap rootFpuLossProp rootPolicyTemperatureEarly
-        subtreeValueBiasFreeProp uncertaintyExponent useNonBuggyLcb winLossUtilityFactor""",
-    _BY_OTHER: "rootNoiseEnabled useLcbForSelection useNoisePruning useUncertainty",
-    _NO_PART: """
-        antiMirror dynamicPlayoutDoublingAdvantageCapPerOppLead evalCacheMinVisits
-        genmoveAntiMirror ignoreAllHistory playoutDoublingAdvantagePla
-        rootDesiredPerChildVisitsCoeff useEvalCache""",
+        avoidSgfPatternAllowedNames avoidSgfPatternDirs avoidSgfPatternLambda avoidSgfPatternMaxFiles
+        avoidSgfPatternMinTurnNumber avoidSgfPatternUtility avoidSgf2PatternAllowedNames avoidSgf2PatternDirs
+        avoidSgf2PatternLambda avoidSgf2PatternMaxFiles avoidSgf2PatternMinTurnNumber avoidSgf2PatternUtility""",
+    _FIXED: "drawEquivalentWinsForWhite graphSearchCatchUpProp graphSearchRepBound",
+    _NO_PART: "antiMirror evalCacheMinVisits genmoveAntiMirror useEvalCache",
 }
 NO_EFFECT: dict[str, str] = {name: reason for reason, names in _BY_REASON.items() for name in names.split()}
 """Name -> why it has no effect."""

@@ -15,7 +15,10 @@ _MOST_MOVES = 12
 
 
 class Observer:
-    """Observes one search for a move of `color` and passes every call on to `also`."""
+    """Observes one search for a move of `color` and passes every call on to `also`.
+
+    search: the last one that was observed, None before.
+    """
 
     def __init__(self, state: GtpState, color: int, also: "Watch | None") -> None:
         self._state = state
@@ -23,12 +26,12 @@ class Observer:
         self._color = color
         self._also = also
         self._graphics = LiveGraphics(color, state.width, state.height) if state.config.live_graphics else None
-        self._search: Search | None = None
+        self.search: Search | None = None
         self._stats: SearchStats | None = None
 
     def watch(self, search: "Search", stats: "SearchStats") -> None:
         """Record the search; called by the player between batches."""
-        self._search, self._stats = search, stats
+        self.search, self._stats = search, stats
         self._state.searched = search
         if self._graphics is not None:
             self._graphics.show(search, stats)
@@ -45,10 +48,10 @@ class Observer:
         from engine.search.analysis import Wanted, snapshot
 
         wanted = Wanted(max_moves=_MOST_MOVES, pv_length=self._pv_length)
-        seen = None if self._search is None else snapshot(self._search, wanted, self._color)
+        seen = None if self.search is None else snapshot(self.search, wanted, self._color)
         # A pass at the end of a game, or a reflex, is chosen without any search.
         if seen is None or not seen.moves:
             seen = analysis_of_decision(decision, self._color, self._color)
         stats = self._stats
         playouts, seconds = (stats.playouts, stats.elapsed) if stats else (0, 0.0)
-        return LastSearch(self._color, decision, seen, playouts, seconds, self._search)
+        return LastSearch(self._color, decision, seen, playouts, seconds, self.search)

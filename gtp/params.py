@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.search.params import SEARCH_SETTINGS
+from engine.errors import GoError
+from engine.search.params import SEARCH_SETTINGS, SearchParams
 from engine.settings.setting import BadValue, Setting
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import GTP
@@ -47,6 +48,8 @@ class Param:
             return self.to_field(self.setting.read(text))
         except BadValue as error:
             raise GtpError(f"{name} {text!r}: must be {error.must_be}") from None
+        except GoError as error:
+            raise GtpError(f"{name}: {error}") from None
 
 
 _AS_TEXT = {"allowResignation", "analysisIgnorePreRootHistory", "analysisWideRootNoise", "ponderingEnabled"}
@@ -71,7 +74,7 @@ def _as_katago_has_it(param: Param) -> Param:
                 to_field=lambda value: None if value >= _NO_VISITS else value,
                 to_json=lambda value: _NO_VISITS if value is None else value,
             )
-        case "ponder_visits":
+        case "ponder_visits" | "max_playouts" | "ponder_playouts":
             return replace(
                 param,
                 setting=row._replace(least=1, most=_NO_VISITS),
@@ -105,3 +108,21 @@ def _as_katago_has_it(param: Param) -> Param:
 
 PARAMS: dict[str, Param] = _params()
 """Name -> what it stands for."""
+_OF_HUMAN = {name: each for name, each in PARAMS.items() if name.startswith("humanSL")}
+
+
+def refuse_human_params(old: SearchParams, new: SearchParams, *, has_human: bool, has_profile: bool) -> None:
+    """Raise GtpError, with KataGo's words, for changed parameters of a human network that is not there.
+
+    has_human: whether there is one beside the playing network. has_profile: whether any network imitates people.
+    """
+    for name, param in _OF_HUMAN.items():
+        if getattr(new, param.field) == getattr(old, param.field):
+            continue
+        if name != "humanSLProfile" and not has_human:
+            raise GtpError(
+                f"Provided parameter {name} but no human model was specified "
+                "(e.g -human-model b18c384nbt-humanv0.bin.gz)"
+            )
+        if name == "humanSLProfile" and not has_profile and new.human_profile:
+            raise GtpError("humanSLProfile is specified as config param but no model uses it")

@@ -31,6 +31,7 @@ class PlayerLoader:
         self._error: Exception | None = None
         self._wanted = threading.Event()
         self._settled = threading.Event()
+        self._left = threading.Event()
         # A daemon: imports and compilations cannot be stopped, and must not keep the process alive.
         self._thread = threading.Thread(target=self._load, name="player-loader", daemon=True)
         self._started = False
@@ -91,6 +92,10 @@ class PlayerLoader:
         """Return the player if it is loaded, else None."""
         return self._player
 
+    def pause(self, seconds: float) -> None:
+        """Wait for some seconds, or until the session ends."""
+        self._left.wait(seconds)
+
     def stop(self) -> None:
         """Make a running search return at once. Thread-safe."""
         player = self._player
@@ -102,6 +107,7 @@ class PlayerLoader:
         self.cancelled = True
         self._wanted.set()
         self._settled.set()
+        self._left.set()
         self.stop()
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ LAYERS = [
     {"engine.errors"},
     {"engine.support", "weights.shipped"},
     {"engine.native"},
-    {"engine.color", "engine.vertex", "engine.rules", "engine.clock", "engine.board.facts"},
+    {"engine.color", "engine.vertex", "engine.rules", "engine.clock", "engine.board.facts", "engine.human_profiles"},
     {"engine.settings.levels", "engine.settings.setting"},
     {"engine.board", "engine.symmetry", "engine.handicap"},
     {"engine.nets.spec", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads"},

@@ -25,6 +25,8 @@ class Evaluation:
     ownership: [B, area] float32 in [-1, 1], 1 where the side to move will own the point.
     first_play: [B, n] int8 by vertex, color that first played there in the one sampled continuation of
         the position; EMPTY where nobody did (rollouts only).
+    human_policy: [B, area + 1] float32, like policy, of a human network beside the evaluator's own; without `has_human`
+        it has no rows.
     details: [B, DETAILS] float32, the columns below, each also an attribute that is a view of [B] (networks only).
         no_result: probability in [0, 1] of a game without a result.
         score_mean, score_stdev: of the final margin under self-play, 0 if there is no result; points.
@@ -34,13 +36,14 @@ class Evaluation:
             -1 where unknown.
     """
 
-    def __init__(self, capacity: int, width: int, height: int) -> None:
+    def __init__(self, capacity: int, width: int, height: int, *, has_human: bool = False) -> None:
         area = width * height
         self.policy = np.zeros((capacity, area + 1), dtype=np.float32)
         self.value = np.zeros(capacity, dtype=np.float32)
         self.score = np.zeros(capacity, dtype=np.float32)
         self.ownership = np.zeros((capacity, area), dtype=np.float32)
         self.first_play = np.zeros((capacity, array_length(width, height)), dtype=np.int8)
+        self.human_policy = np.zeros((capacity if has_human else 0, area + 1), dtype=np.float32)
         self.details = np.zeros((capacity, DETAILS), dtype=np.float32)
         self.no_result = self.details[:, NO_RESULT]
         self.score_mean = self.details[:, SCORE_MEAN]

@@ -18,6 +18,7 @@ class Attributes:
     concurrent: calls in flight, each from its own thread, from which on more hardly raise throughput; more are allowed.
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether `PositionBatch.symmetry` changes the evaluation of a position.
+    needs_profile: whether positions need `metadata`: a network that imitates people.
     threads: number of caller's threads that should run programs at the same time, see `program_of`; 0 if the evaluator
         has no programs.
     """
@@ -32,6 +33,7 @@ class Attributes:
     has_symmetries: bool = False
     concurrent: int = 1
     threads: int = 0
+    needs_profile: bool = False
 
 
 class Evaluator(Protocol):

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
@@ -13,7 +13,7 @@ from engine.evaluators.backends import AUTO, network_evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.finding import find_network
 from engine.evaluators.human_profile import HumanProfileEvaluator
-from engine.evaluators.memory import CACHE_MIB, shares_of
+from engine.evaluators.memory import CACHE_MIB, HUMAN_CACHE_MIB, shares_of
 from engine.evaluators.network import NetworkEvaluator
 from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.evaluators.rollout import RolloutEvaluator
@@ -38,28 +38,63 @@ class Computing:
         return cls(options["backend"], options["precision"], options["threads"])
 
 
+class Opened(NamedTuple):
+    """The networks of a session.
+
+    evaluator: of the playing network with its cache, or playouts. network: it, or None for playouts. human: the human
+    network beside it, whose evaluator has a cache, or None. tree_mib: memory limit of the search tree, None for none.
+    """
+
+    evaluator: Evaluator
+    network: RawNetwork | None
+    human: RawNetwork | None = None
+    tree_mib: int | None = None
+
+
+def open_networks(options: Mapping[str, Any], profile: str = "") -> Opened:
+    """Open the networks that --net, --human-model, --human-profile and the options of the machine ask for.
+
+    profile: KataGo's `humanSLProfile`; --human-profile counts more. Takes seconds.
+    Raises GoError or WeightsError, one line, if a network cannot be used.
+    """
+    computing, memory = Computing.of(options), options.get("max_memory")
+    human = None if options.get("human_model") is None else open_human(options["human_model"], computing)
+    asked = options["profile"] if human is None else None
+    file = network_named(options["net"])
+    if file is None:
+        return Opened(open_rollouts(computing.threads), None, human, memory)
+    network = open_network(file, computing, asked, options["profile"] or profile or None)
+    if profile and human is None and not network.facts.imitates:
+        _LOG.warning("humanSLProfile has no effect: no network imitates people (see --human-model)")
+    if memory is None:
+        return Opened(CachedEvaluator(network.evaluator, CACHE_MIB), network, human)
+    shares = shares_of(memory, network.facts.model_bytes + (0 if human is None else human.facts.model_bytes))
+    tree = shares.tree if human is None else max(1, shares.tree - HUMAN_CACHE_MIB)
+    return Opened(CachedEvaluator(network.evaluator, shares.cache), network, human, tree)
+
+
+def open_human(path: str, computing: Computing) -> RawNetwork:
+    """Load the human network beside a playing one; searches and queries give it the profile."""
+    file = find_network(path)
+    spec = load(file)
+    if not spec.metadata:
+        _LOG.warning("%s does not vary with the players' ranks: is it the right file for --human-model?", file)
+    opened = raw_network(file, spec, make_evaluator(spec, computing), None)
+    return RawNetwork(CachedEvaluator(opened.evaluator, HUMAN_CACHE_MIB), opened.facts, opened.prepare)
+
+
 def open_evaluator(
-    net: str | None, computing: Computing, profile: str | None = None, memory_mib: int | None = None
+    net: str | None, computing: Computing, profile: str | None = None
 ) -> tuple[Evaluator, RawNetwork | None]:
     """Return the evaluator for `--net`, and its network, or None for playouts. Takes seconds.
 
-    net: the value of `--net`. memory_mib: of `--max-memory`; None does not limit the network and the cache.
-    Raises GoError or WeightsError, one line, if the network cannot be used.
+    net: the value of `--net`. Raises GoError or WeightsError, one line, if the network cannot be used.
     """
     file = network_named(net)
     if file is None:
         return open_rollouts(computing.threads), None
     network = open_network(file, computing, profile)
-    limit = None if memory_mib is None else shares_of(memory_mib, network.facts.model_bytes).cache
-    return CachedEvaluator(network.evaluator, CACHE_MIB if limit is None else limit), network
-
-
-def tree_memory(memory_mib: int, network: RawNetwork | None) -> int:
-    """Return what the search tree may take of `--max-memory`, in MiB: what network and cache leave.
-
-    Raises GoError if that is too little.
-    """
-    return memory_mib if network is None else shares_of(memory_mib, network.facts.model_bytes).tree
+    return CachedEvaluator(network.evaluator, CACHE_MIB), network
 
 
 def open_rollouts(threads: int | None) -> RolloutEvaluator:
@@ -67,14 +102,19 @@ def open_rollouts(threads: int | None) -> RolloutEvaluator:
     return RolloutEvaluator(threads or os.cpu_count() or 1)
 
 
-def open_network(path: str | os.PathLike[str], computing: Computing, profile: str | None = None) -> RawNetwork:
+def open_network(
+    path: str | os.PathLike[str], computing: Computing, profile: str | None = None, default: str | None = None
+) -> RawNetwork:
     """Load the network of a file, of the newest file of a directory, or a shipped one by name.
 
-    profile: the players that a human network imitates, see `engine.encoders.human`.
+    profile: the players that a human network imitates, see `engine.human_profiles`; an error for any other network.
+    default: the same, but other networks ignore it.
     Raises GoError or WeightsError; the message is one line and names the file.
     """
     file = find_network(path)
     spec = load(file)
+    if profile is None and spec.metadata:
+        profile = default
     check_profile(spec, profile)
     return raw_network(file, spec, make_evaluator(spec, computing), profile)
 

@@ -1,6 +1,7 @@
 """A wrapper for networks that imitate people: it adds the profile of the players to imitate."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +13,21 @@ from engine.evaluation.positions import PositionBatch
 
 
 class HumanProfileEvaluator:
-    """Evaluates positions as played by the people of a profile, see `engine.encoders.human`.
+    """Evaluates positions that have no metadata as played by the people of a profile, see `engine.human_profiles`.
 
     Raises GoError on an unknown profile.
     """
 
     def __init__(self, inner: Evaluator, profile: str) -> None:
-        self.attributes = inner.attributes
+        self.attributes = replace(inner.attributes, needs_profile=False)
         self._inner, self._profile = inner, profile
         self._metadata: dict[tuple[int, int], NDArray[np.float32]] = {}
         human_metadata(profile, 19, 19)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Write the evaluation of rows 0..count-1; metadata of the positions are ignored."""
-        self._inner.evaluate(self._with_metadata(positions), count, out)
+        """Write the evaluation of rows 0..count-1."""
+        known = positions if positions.metadata is not None else self._with_metadata(positions)
+        self._inner.evaluate(known, count, out)
 
     def _with_metadata(self, positions: PositionBatch) -> PositionBatch:
         """Return a view of the positions with the metadata of the profile."""

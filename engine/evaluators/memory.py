@@ -14,6 +14,8 @@ OTHER_BOARDS = 140 * 2**20
 """Bytes for the models of board sizes that are not in use."""
 CACHE_MIB = 64
 """MiB of cached evaluations, if there is memory for them."""
+HUMAN_CACHE_MIB = 16
+"""MiB of the cached evaluations of a human network, which evaluates roots and, if asked to, trees."""
 _CACHE_SHARE = 4
 """The cache takes at most the fourth part of what the network leaves."""
 _LEAST_MIB = 16

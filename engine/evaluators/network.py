@@ -187,6 +187,7 @@ class NetworkEvaluator:
             has_symmetries=True,
             concurrent=backend.parallel + 1,
             threads=threads,
+            needs_profile=spec.metadata > 0,
         )
         self.encode_seconds = 0.0
         self._board: _Board | None = None

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.color import for_color
 from engine.encoders.game_positions import write_position
+from engine.encoders.human import human_metadata
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
@@ -85,13 +86,26 @@ class RawNetwork:
         if self._prepare is not None and self.knows(width, height):
             self._prepare(width, height)
 
-    def evaluate(self, game: Game, color: int, symmetry: int = 0, optimism: float = ROOT_OPTIMISM) -> RawEvaluation:
+    def evaluate(
+        self,
+        game: Game,
+        color: int,
+        symmetry: int = 0,
+        optimism: float = ROOT_OPTIMISM,
+        *,
+        profile: str = "",
+        doubling: float = 0.0,
+    ) -> RawEvaluation:
         """Evaluate the present position with `color` to play.
 
-        symmetry: 0..7, how the board is turned for the network; the result is turned back. Raises WeightsError if the
-        network does not support the board.
+        symmetry: 0..7, how the board is turned for the network; the result is turned back. profile: the players that a
+        human network imitates, if not those that it was opened with. doubling: advantage in playouts of `color`, see
+        `SearchParams.playout_doubling_advantage`. Raises WeightsError if the network does not support the board.
         """
         positions = PositionBatch(1, game.width, game.height)
+        positions.playout_doubling = for_color(doubling, color)
+        if profile:
+            positions.metadata = human_metadata(profile, game.width, game.height)
         write_position(game, color, positions, 0)
         positions.symmetry[0], positions.optimism[0] = symmetry, optimism
         out = Evaluation(1, game.width, game.height)

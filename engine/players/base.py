@@ -97,11 +97,12 @@ class Player(Protocol):
     """Chooses moves and judges finished games. `stop` is thread-safe.
 
     network: the network that evaluates positions, for direct queries between searches; None for a player without one.
-    params: of the player's search.
+    human: a human network beside it. params: of the player's search.
     """
 
     name: str
     network: RawNetwork | None
+    human: RawNetwork | None
     params: SearchParams
 
     def genmove(

@@ -163,9 +163,11 @@ def _judging(params: SearchParams) -> SearchParams:
     return replace(
         params,
         max_memory_mib=_MEMORY_MIB,
-        noise_fraction=0.0,
+        adds_noise=False,
         wide_root_noise=0.0,
         playout_doubling_advantage=0.0,
+        repeated_shape_penalty=0.0,
+        max_playouts=0,
         prunes_symmetric_moves=False,
     )
 

@@ -13,7 +13,9 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.raw import RawNetwork
 from engine.game import Game
+from engine.players.advantage import DynamicAdvantage
 from engine.players.base import AnalysisRequest, Avoided, Decision, Limits, Watch, all_but
+from engine.players.effort import fewer_playouts, fitted
 from engine.players.judge import Judge, Judgement, counts_as_it_stands, dead_chains, enclosed_chains, seki_chains
 from engine.players.moves import chains, safe_vertices
 from engine.players.passing import (
@@ -76,8 +78,9 @@ _SPEED_SECONDS = 0.1
 class SearchPlayer:
     """Plays by tree search with an evaluator.
 
-    network: the one inside `evaluator`, if any. shared: the searches of all players that have the evaluator, which
-    then stays open, with its cache, when one of them is closed; None if no other player has it.
+    network: the one inside `evaluator`, if any. human: a human network beside it, whose part `HumanParams` describe.
+    shared: the searches of all players that have the evaluator, which then stays open, with its cache, when one of them
+    is closed; None if no other player has it.
     """
 
     def __init__(
@@ -87,16 +90,18 @@ class SearchPlayer:
         name: str = "Keima",
         network: RawNetwork | None = None,
         shared: RunningSearches | None = None,
+        human: RawNetwork | None = None,
     ) -> None:
         self.name = name
-        self.network = network
-        self.params = params
+        self.network, self.human = network, human
+        self.params = self._last_params = params
         self.evaluator = evaluator
         self._owns_evaluator, self._running = shared is None, shared or RunningSearches()
         self._stop = threading.Event()
-        self.search = Search(evaluator, params, self._running)
+        self.search = Search(evaluator, params, self._running, None if human is None else human.evaluator)
         self.judge = Judge(evaluator, params, self._stop)
         self._resigner = Resigner()
+        self._advantage = DynamicAdvantage()
         self._speed = 0.0
         self._ownership_visits = _ROLLOUT_VISITS if evaluator.attributes.has_first_play else _OWNERSHIP_VISITS
 
@@ -108,6 +113,18 @@ class SearchPlayer:
         Searching and judging together keep to the seconds of the limits. With moves to avoid, the search alone decides.
         """
         self._stop.clear()
+        limits = fitted(limits, game, self.params)
+        self.search.params = self._last_params = self._advantage.params_of_move(
+            fewer_playouts(self.params, game), game, color
+        )
+        try:
+            return self._genmove(game, color, limits, watch, avoided)
+        finally:
+            self.search.params = self.params
+
+    def _genmove(
+        self, game: Game, color: int, limits: Limits, watch: Watch | None, avoided: Avoided | None
+    ) -> Decision:
         timer = Timer(limits, self._speed)
         if limits.level is not None:
             self.search.forget()  # the kept tree would show more than the visits of the level
@@ -136,11 +153,11 @@ class SearchPlayer:
     def _weakened(self, level: Level | None) -> Iterator[None]:
         """Search with the parameters of a level while the block runs."""
         if level is not None:
-            self.search.params = params_at_level(self.params, level)
+            self.search.params = params_at_level(self._last_params, level)
         try:
             yield
         finally:
-            self.search.params = self.params
+            self.search.params = self._last_params
 
     def _judge_first(self, game: Game, color: int, timer: Timer) -> Judgement | None:
         """Judge life and death before the search if its result may depend on it, whoever moves next."""
@@ -249,13 +266,15 @@ class SearchPlayer:
         """Return the chosen move with the values of the position after it, or of the root if that was not searched."""
         search = self.search
         temperature = temperature_at(self.params, game.move_number, game.width * game.height)
-        vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator)
+        human = search.human_evaluation
+        vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator, human)
         if level is not None and level.temperature > 0.0:
             vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator)
         # The values after the move include the search below it alone; the root's are an average over all moves.
         node = after_move(search.tree, vertex)
         if node == NO_NODE:
             node = ROOT
+        self._advantage.record(game, float(search.tree.nodes[ROOT]["value"]))
         figures = search.tree.nodes[node]
         winrate = (1 + for_color(float(figures["value"]), color)) / 2
         return Decision(vertex, False, winrate, for_color(float(figures["lead"]), color), stats.visits)
@@ -298,8 +317,12 @@ class SearchPlayer:
         if game.is_over:
             return
         limits = Limits(self.params.ponder_visits or None, self.params.ponder_seconds or None)
-        self._begin(game, game.to_play, self._dead(game, game.to_play))
-        self._run(limits, None)
+        self.search.params = replace(self._last_params, max_playouts=self.params.ponder_playouts)
+        try:
+            self._begin(game, game.to_play, self._dead(game, game.to_play))
+            self._run(limits, None)
+        finally:
+            self.search.params = self.params
 
     def _dead(self, game: Game, color: int) -> list[int]:
         """Return the dead stones for a search that must begin at once."""
@@ -354,8 +377,9 @@ class SearchPlayer:
 
     def prepare(self, width: int, height: int) -> None:
         """Compile the network for boards of this size, in the background."""
-        if self.network is not None:
-            self.network.prepare(width, height)
+        for network in (self.network, self.human):
+            if network is not None:
+                network.prepare(width, height)
 
     def stop(self) -> None:
         """Stop a running search; `genmove` returns its best move so far."""
@@ -363,8 +387,7 @@ class SearchPlayer:
 
     def set_params(self, params: SearchParams) -> None:
         """Use other parameters from the next search on; the tree is dropped."""
-        self.params = params
-        self.search.params = params
+        self.params = self.search.params = self._last_params = params
         self.search.forget()
         self.judge.set_params(params)
 
@@ -372,14 +395,16 @@ class SearchPlayer:
         """Drop the tree, the judgement and cached evaluations."""
         self.search.forget()
         self.judge.forget()
-        if self._owns_evaluator and isinstance(self.evaluator, CachedEvaluator):
-            self.evaluator.clear()
+        for evaluator in (self.evaluator, self.human and self.human.evaluator):
+            if self._owns_evaluator and isinstance(evaluator, CachedEvaluator):
+                evaluator.clear()
 
     def new_game(self) -> None:
         """Drop the tree and the record of hopeless turns."""
         self.search.forget()
         self.judge.forget()
         self._resigner.new_game()
+        self._advantage.new_game()
         self._speed = 0.0
 
     def restart(self) -> None:
@@ -394,6 +419,8 @@ class SearchPlayer:
         self.judge.close()
         if self._owns_evaluator:
             self.evaluator.close()
+            if self.human is not None:
+                self.human.evaluator.close()
 
 
 def _begun_game(width: int, height: int) -> Game:

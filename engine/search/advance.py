@@ -19,7 +19,7 @@ from engine.native.records import each_at
 from engine.search.backup import Answers, back_up, reopen
 from engine.search.kernel_params import Params
 from engine.search.position import Batch, Scratch
-from engine.search.tree import IS_FULL, ROOT, playouts_without_evaluation
+from engine.search.tree import IS_FULL, playouts_without_evaluation, visits_made
 from engine.search.walk import collect
 
 GOING, REACHED, STUCK, FULL = range(4)
@@ -108,7 +108,7 @@ def collect_rows(
         tree, root, numbers = each_at(trees, number), each_at(roots, number), params[number]
         worker.status[place] = REACHED
         ended = 0
-        while tree.nodes[ROOT].visits + numbers.in_flight < numbers.visits:
+        while visits_made(tree) + numbers.in_flight < numbers.visits:
             # Near the end of a game nearly all playouts end with it, and a batch might never get a leaf.
             if ended > _MOST_ENDED:
                 worker.status[place] = GOING
@@ -116,7 +116,7 @@ def collect_rows(
             if tree.counters[IS_FULL]:
                 worker.status[place] = FULL
                 break
-            wanted = min(leaves, numbers.visits - tree.nodes[ROOT].visits - numbers.in_flight)
+            wanted = min(leaves, numbers.visits - visits_made(tree) - numbers.in_flight)
             before = playouts_without_evaluation(tree.counters)
             batch = each_at(worker.batch, slice(own.rows, None))
             rows = collect(tree, root, scratch, batch, Params(numbers, score_table), wanted)

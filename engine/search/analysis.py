@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from engine.board.layout import COLOR, HEADER, HEIGHT, WIDTH
 from engine.color import for_color
-from engine.evaluation.evaluation import black_value
+from engine.evaluation.evaluation import Evaluation, black_value
 from engine.native.jit import kernel
 from engine.search.kernel_params import utility_radius
 from engine.search.move_choice import MoveTable, move_table
@@ -23,18 +23,19 @@ from engine.search.root import root_priors
 from engine.search.tree import NO_LINK, ROOT, Tree
 from engine.search.tree_ownership import tree_ownership
 from engine.symmetry import applicable, map_planes, map_vertex, vertex_table
-from engine.vertex import NO_POINT
+from engine.vertex import NO_POINT, policy_index
 
 Ownership = NDArray[np.float64]
 
 
 class Searched(Protocol):
-    """The parts of a search that an analysis reads. mirrored: root moves not searched, with the moves they mirror."""
+    """The parts of a search that an analysis reads, see `engine.search.search.Search`."""
 
     tree: Tree
     root: Root
     params: SearchParams
     mirrored: dict[int, int]
+    human_evaluation: Evaluation | None
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ class MoveInfo:
     visits: of the position after it, by all paths. edge_visits: by this move only. winrate: in [0, 1]. lcb: its lower
     bound for the side to move, which may be outside [0, 1]. utility, utility_lcb: the quantity that the search
     maximizes. lead: points that would make the game even. score_mean, score_stdev: of the final score, in points.
-    weight: of its playouts. edge_weight: of those by this move. play_selection: weight that moves are ordered by.
-    order: 0 for the best. pv: vertices, this move first. pv_visits, pv_edge_visits: visits after each move of pv.
-    is_symmetry_of: the move that was searched, whose mirror image this is; NO_POINT for a move that was searched
-    itself.
-    ownership, ownership_stdev: [area] in policy order, 1 where the color will own the point; None unless wanted.
+    weight: of its playouts. edge_weight: of those by this move. human_prior: the human network's, None without one.
+    play_selection: weight that moves are ordered by. order: 0 for the best. pv: vertices, this move first. pv_visits,
+    pv_edge_visits: visits after each move of pv. is_symmetry_of: the move that was searched, whose mirror image this
+    is; NO_POINT for a move that was searched itself. ownership, ownership_stdev: [area] in policy order, 1 where the
+    color will own the point; None unless wanted.
     """
 
     vertex: int
@@ -89,6 +90,7 @@ class MoveInfo:
     ownership_stdev: Ownership | None = None
     edge_weight: float = 0.0
     play_selection: float = 0.0
+    human_prior: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,19 +121,28 @@ def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
     tree = search.tree
     if tree.nodes[ROOT]["visits"] == 0:
         return None
-    table = move_table(tree, search.root, search.params)
+    table = move_table(tree, search.root, search.params, search.human_evaluation)
     order = np.lexsort((-table.prior, -table.visits, -table.play_weight))
-    visited = [int(edge) for edge in order if table.visits[edge] > 0 and _may_play(search.root, table.vertex[edge])]
+    visited = [int(edge) for edge in order if table.is_known[edge] and _may_play(search.root, table.vertex[edge])]
     images = _mirror_images(search)
     moves: list[MoveInfo] = []
     for edge in visited[: wanted.max_moves]:
         move = _visited_move(search, table, edge, wanted, color)
         turned = (_turned(move, vertex, turn, _size(search.root)) for vertex, turn in images.get(move.vertex, ()))
         for each in (move, *turned):
-            moves.append(replace(each, order=len(moves)))
+            moves.append(_with_human_prior(replace(each, order=len(moves)), search))
     if len(moves) < wanted.min_moves:
-        moves += _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
+        fresh = _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
+        moves += [_with_human_prior(move, search) for move in fresh]
     return Analysis(_root_info(tree, wanted, color), tuple(moves[: wanted.max_moves]))
+
+
+def _with_human_prior(move: MoveInfo, search: Searched) -> MoveInfo:
+    """Return a move with its prior by the human network, if there is one."""
+    if search.human_evaluation is None:
+        return move
+    index = policy_index(move.vertex, *_size(search.root))
+    return replace(move, human_prior=float(search.human_evaluation.policy[0, index]))
 
 
 def _size(root: Root) -> tuple[int, int]:
@@ -263,7 +274,7 @@ def _unvisited_moves(search: Searched, table: MoveTable, places: range, wanted: 
     fresh = [
         int(edge)
         for edge in np.argsort(-priors, kind="stable")
-        if (edge >= len(table.visits) or table.visits[edge] == 0) and _may_play(search.root, vertices[edge])
+        if (edge >= len(table.visits) or not table.is_known[edge]) and _may_play(search.root, vertices[edge])
     ]
     radius = 2.0 * utility_radius(search.params)
     utility, winrate = for_color(float(node["utility"]), color), _winrate(node, color)
@@ -309,7 +320,7 @@ def _score_stdev(node: np.void) -> float:
 
 def _winrate_radius(radius: float, params: SearchParams) -> float:
     """Convert a radius of utility to one of winrate, as if utility were winrate only (KataGo's rule for `lcb`)."""
-    return radius / (2.0 * utility_radius(params))
+    return radius * params.win_loss_factor / (2.0 * utility_radius(params) + 1e-20)
 
 
 def _ownership(tree: Tree, node: int, wanted: bool, color: int) -> tuple[Ownership | None, Ownership | None]:

@@ -18,23 +18,29 @@ from engine.evaluation.evaluation import (
     outcome_value,
 )
 from engine.native.jit import kernel
-from engine.search.expansion import expand
+from engine.search.expansion import expand, temper, write_human_priors
 from engine.search.kernel_params import Params
 from engine.search.position import Batch, Scratch
-from engine.search.tree import NEW, OWNERSHIP_SCALE, Tree
+from engine.search.tree import NEW, OWNERSHIP_SCALE, WEIGHTLESS_PLAYOUTS, Tree
 from engine.search.values import playout_weight, recompute, set_own_value
 from engine.vertex import PASS
 
 
 @kernel
-def _count_visit(tree: Tree, path: NDArray[np.int32], links: NDArray[np.int32], length: int) -> None:
-    """Turn the pending visits of a walk into finished ones, except at its last node, whose visit is already counted."""
+def _count_visit(tree: Tree, path: NDArray[np.int32], links: NDArray[np.int32], length: int, counted: int) -> None:
+    """Turn the pending visits of a walk into finished ones, except at its last node, whose visit is already counted.
+
+    counted: the depth from which on the walk counts; the nodes above get no visit.
+    """
     tree.nodes[path[length]].pending -= 1
     for i in range(length):
         node = tree.nodes[path[i]]
-        tree.links[links[i]].visits += 1
-        node.visits += 1
         node.pending -= 1
+        if i >= counted:
+            tree.links[links[i]].visits += 1
+            node.visits += 1
+    if counted > 0:
+        tree.counters[WEIGHTLESS_PLAYOUTS] += 1
 
 
 @kernel
@@ -44,11 +50,15 @@ def finish_walk(
     path: NDArray[np.int32],
     links: NDArray[np.int32],
     length: int,
+    counted: int,
     work: NDArray[np.float64],
 ) -> None:
-    """Count a visit for every node above the end of a walk and recompute them; the last node is already up to date."""
-    _count_visit(tree, path, links, length)
-    for i in range(length - 1, -1, -1):
+    """Count a visit for every node above the end of a walk and recompute them; the last node is already up to date.
+
+    counted: see `_count_visit`.
+    """
+    _count_visit(tree, path, links, length, counted)
+    for i in range(length - 1, counted - 1, -1):
         recompute(params, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
 
 
@@ -58,14 +68,15 @@ def _recompute_above(tree: Tree, params: Params, batch: Batch, rows: int, work: 
     # Once for a batch and not once for each walk, because the upper nodes are on all walks: at batch 8 on 9x9 a backup
     # takes 6.2 us a visit instead of 9.3. A node has one depth on every path,
     # because its key includes the number of moves, so going by depth updates children before their parents.
-    nodes, length, deepest = batch.nodes, batch.length, 0
+    nodes, length, counted, deepest = batch.nodes, batch.length, batch.counted, 0
     for row in range(rows):
         deepest = max(deepest, length[row])
     for depth in range(deepest - 1, -1, -1):
         for row in range(rows):
-            is_met = depth >= length[row]
+            is_met = depth >= length[row] or depth < counted[row]
             for earlier in range(row):
-                is_met = is_met or (depth < length[earlier] and nodes[earlier, depth] == nodes[row, depth])
+                is_above = counted[earlier] <= depth < length[earlier]
+                is_met = is_met or (is_above and nodes[earlier, depth] == nodes[row, depth])
             if not is_met:
                 number = nodes[row, depth]
                 recompute(params, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
@@ -125,6 +136,7 @@ class Answers(NamedTuple):
     ownership: NDArray[np.float32]
     first_play: NDArray[np.int8]
     details: NDArray[np.float32]
+    human_policy: NDArray[np.float32]
     has_details: bool
 
 
@@ -170,14 +182,22 @@ def back_up(
     Adds to `scratch.ownership_sum`: Black-positive sums over all evaluations; the last entry is their number.
     """
     has_rave, width = tree.rave_visits.shape[0] > 0, scratch.board[HEADER, WIDTH]
+    has_human = tree.human_prior.shape[0] > 0 and answers.human_policy.shape[0] > 0
+    temperature = params.numbers.policy_temperature
     amaf, moves, ownership_sum = scratch.amaf, scratch.path_vertex, scratch.ownership_sum
     for row in range(rows):
         path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
         leaf = path[length]
         color = tree.nodes[leaf].to_play
+        if temperature != 1.0:
+            temper(answers.policy[row], temperature)
         expand(tree, leaf, batch.legal[row], answers.policy[row], width, scratch.sorting)
+        if has_human:
+            if temperature != 1.0:
+                temper(answers.human_policy[row], temperature)
+            write_human_priors(tree, leaf, answers.human_policy[row], width)
         _take_answer(tree, params, answers, row, leaf)
-        _count_visit(tree, path, links, length)
+        _count_visit(tree, path, links, length, batch.counted[row])
         for index in range(ownership_sum.shape[0] - 1):
             ownership_sum[index] += black_value(answers.ownership[row, index], color)
         ownership_sum[ownership_sum.shape[0] - 1] += 1.0

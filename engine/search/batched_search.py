@@ -32,7 +32,15 @@ from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch, refill
 from engine.search.pruning import make_room, prune
 from engine.search.reuse import node_after
-from engine.search.root import drop_root_moves, root_position, root_priors, set_root_priors, shaped_priors
+from engine.search.root import (
+    drop_root_moves,
+    root_position,
+    root_priors,
+    root_temperature,
+    set_root_priors,
+    shaped_priors,
+    shapes_priors,
+)
 from engine.search.tree import (
     EXPANDED,
     NO_NODE,
@@ -158,7 +166,7 @@ class BatchedSearch:
         node = node_after(each, game.moves[last[1] :], color)
         if node in (NO_NODE, ROOT) or int(np.count_nonzero(root.legal)) != int(each.nodes[node]["edges"]):
             return False
-        prune(each, node)
+        prune(each, node, freed_share=self._params[tree].subtree_value_bias_free_share)
         return True
 
     def forget(self, tree: int) -> None:
@@ -192,9 +200,14 @@ class BatchedSearch:
         """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
         each, params, generator = self.trees[tree], self._params[tree], self._random[tree]
         self._write_params(tree, float(each.nodes[ROOT]["score"]))
-        if params.noise_fraction > 0 or params.root_policy_temperature != 1.0:
+        temperature = root_temperature(params, self.roots[tree].number, self._area)
+        if shapes_priors(params, temperature):
             assert generator is not None
-            set_root_priors(each, shaped_priors(root_priors(each), params, generator))
+            set_root_priors(each, shaped_priors(root_priors(each), params, temperature, generator))
+
+    def make_room(self, tree: int) -> None:
+        """Drop the least visited nodes of a full tree."""
+        make_room(self.trees[tree], self._params[tree].subtree_value_bias_free_share)
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Evaluate a batch, and measure the time."""
@@ -295,7 +308,7 @@ def _collect(group: Group, worker: Worker, collect: Step) -> int:
         status = dict(zip(waiting, arrays.status[:count].tolist(), strict=True))
         for tree in waiting:
             if status[tree] == FULL:
-                make_room(search.trees[tree])
+                search.make_room(tree)
             elif status[tree] != GOING:
                 search.is_searching[tree] = False
                 group.on_end(tree)

@@ -195,7 +195,7 @@ class Driver(WorkerThreads):
                 return True
             # Only here, where no evaluation is in flight: pruning renumbers the nodes.
             if self._tree.counters[IS_FULL]:
-                make_room(self._tree)
+                make_room(self._tree, float(self._params[0]["subtree_value_bias_free_share"]))
             idle = 0 if self._progress() > before else idle + 1
         return False
 

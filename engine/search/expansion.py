@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.kernels import point_at
+from engine.board.kernels import point_at, row_column
 from engine.native.jit import kernel
 from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
 from engine.vertex import PASS
@@ -83,3 +83,30 @@ def expand(
         tree.rave_visits[node, :count] = 0.0
         tree.rave_value[node, :count] = 0.0
     tree.nodes[node].stage = EXPANDED
+
+
+@kernel
+def write_human_priors(tree: Tree, node: int, policy: NDArray[np.float32], width: int) -> None:
+    """Write the priors of a human network for the edges of an expanded node. policy: [area + 1], pass last."""
+    codes, vertices = tree.human_prior[node], tree.edge_vertex[node]
+    for edge in range(tree.nodes[node].edges):
+        index = policy.shape[0] - 1
+        if vertices[edge] != PASS:
+            row, column = row_column(vertices[edge], width)
+            index = row * width + column
+        codes[edge] = int(np.sqrt(min(max(policy[index], 0.0), 1.0)) * PRIOR_SCALE)
+    tree.nodes[node].has_human = 1
+
+
+@kernel
+def temper(policy: NDArray[np.float32], temperature: float) -> None:
+    """Replace a policy by its power 1 / temperature, with sum 1."""
+    largest, total = 0.0, 0.0
+    for index in range(policy.shape[0]):
+        largest = max(largest, policy[index])
+    for index in range(policy.shape[0]):
+        if policy[index] > 0.0:
+            policy[index] = (policy[index] / largest) ** (1.0 / temperature)
+            total += policy[index]
+    for index in range(policy.shape[0]):
+        policy[index] /= total

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.stoppers import SearchStats
-from engine.search.tree import NO_LINK, ROOT, Tree, decoded_prior
+from engine.search.tree import NO_LINK, ROOT, Tree, decoded_prior, visits_made
 from engine.vertex import NO_POINT
 
 _COUNTS = _BEST_VISITS, _SECOND_VISITS, _VERTEX, _VISITS, _MOVES = range(5)
@@ -35,7 +35,7 @@ def read_figures(tree: Tree, counts: NDArray[np.int64], values: NDArray[np.float
             counts[_SECOND_VISITS], values[_SECOND_VALUE] = each.visits, utility
         edge += 1
         link = each.next
-    counts[_VISITS] = root.visits
+    counts[_VISITS] = visits_made(tree)
     counts[_MOVES] = root.edges
     values[_ROOT_VALUE] = sign * root.utility
 

@@ -12,6 +12,11 @@ from engine.search.params import SearchParams
 _FLOATS = (
     *("c_puct", "c_puct_log", "c_puct_base", "stdev_prior", "stdev_prior_weight", "stdev_scale"),
     *("fpu_reduction", "root_fpu_reduction", "fpu_policy_power", "virtual_loss", "wide_root_noise", "rave_bias"),
+    *("fpu_loss_share", "root_fpu_loss_share", "fpu_by_visited_policy", "fpu_parent_weight", "win_loss_factor"),
+    *("no_result_utility", "noise_prune_cap", "uncertainty_exponent", "catch_up_leak", "policy_temperature"),
+    *("subtree_value_bias_free_share", "ignores_all_past", "conservative_pass"),
+    *("human_c_puct", "human_c_puct_permanent", "human_root_weightless", "human_root_weightful"),
+    *("human_own_weightless", "human_own_weightful", "human_opponent_weightless", "human_opponent_weightful"),
     *("rave_prior", "forced_playouts", "static_score_factor", "dynamic_score_factor", "dynamic_score_scale"),
     *("value_weight_exponent", "noise_prune_scale", "subtree_value_bias_factor", "subtree_value_bias_exponent"),
     *("uncertainty_coefficient", "uncertainty_max_weight", "policy_optimism", "root_policy_optimism"),
@@ -32,6 +37,7 @@ KERNEL_PARAMS = np.dtype(
         ("in_flight", np.int64),
         ("seed", np.int64),
         ("shares_nodes", np.int64),
+        ("is_weightless", np.int64),
         ("symmetries", np.int64),
         ("symmetry_seed", np.uint64),
         ("generator", np.uint64),
@@ -48,6 +54,7 @@ terminal_weight: weight of a finished game. doubt: points by which the score of 
 visits: number of root visits at which the search ends, those of earlier searches included. in_flight: leaves under
     evaluation. evaluated: leaves of this search; with seed it determines the seed of each leaf, for evaluators that
     draw random numbers.
+is_weightless: written by `choose_edge`: whether its choice must not count for the value of the node.
 symmetries: number of symmetries of the board, one of which each leaf is evaluated under; 1 for none. symmetry_seed:
     determines the symmetry, with the hash of the position. generator: state of the walks' random numbers, never 0.
 """
@@ -57,7 +64,6 @@ NO_LIMIT = 1 << 62
 TABLE_MEANS, TABLE_DEVIATIONS = 513, 97
 STEPS = 8.0
 """Entries of the table of expected score values for each unit of mean and of deviation."""
-_CENTER_PULL = 0.8
 
 
 class Params(NamedTuple):
@@ -88,7 +94,7 @@ SCORE_TABLE = score_table()
 
 def utility_radius(params: SearchParams) -> float:
     """Return the largest possible utility."""
-    return 1.0 + params.static_score_factor + params.dynamic_score_factor
+    return params.win_loss_factor + params.static_score_factor + params.dynamic_score_factor
 
 
 def new_records(count: int) -> NDArray[np.void]:
@@ -109,10 +115,12 @@ def write_params(
         record[name] = getattr(params, name)
     size = math.sqrt(area)
     record["utility_radius"], record["root_of_area"] = utility_radius(params), size
-    record["score_center"] = score_center(expected_score, size, params.dynamic_score_scale)
+    record["score_center"] = score_center(expected_score, size, params)
     record["shares_nodes"] = params.shares_nodes
-    if not has_details:
+    if not (has_details and params.uses_uncertainty):
         record["uncertainty_coefficient"] = 0.0
+    if not params.prunes_noise:
+        record["noise_prune_scale"] = 0.0
     is_weighted = record["uncertainty_coefficient"] > 0.0
     record["terminal_weight"] = params.uncertainty_max_weight if is_weighted else 1.0
 
@@ -124,7 +132,7 @@ def params_of(params: SearchParams, area: int = 1, expected_score: float = 0.0, 
     return Params(records[0], SCORE_TABLE)
 
 
-def score_center(expected: float, root_of_area: float, scale: float) -> float:
+def score_center(expected: float, root_of_area: float, params: SearchParams) -> float:
     """Return the center of the dynamic score utility for a root with this expected score (KataGo)."""
-    cap = root_of_area * scale
-    return min(max(expected * _CENTER_PULL, expected - cap), expected + cap)
+    cap = root_of_area * params.dynamic_score_scale
+    return min(max(expected * (1.0 - params.dynamic_score_zero_weight), expected - cap), expected + cap)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.layout import HEADER, HEIGHT, WIDTH
 from engine.color import for_color
+from engine.evaluation.evaluation import Evaluation
+from engine.search.human import policy_of, with_human_share
 from engine.search.kernel_params import params_of, utility_radius
 from engine.search.params import SearchParams
 from engine.search.position import Root
@@ -25,21 +28,23 @@ _MOST_THINNED = 1 / 64
 """Share of the largest weight that may at most be subtracted from weights or pruned."""
 _LEAST_TEMPERATURE = 1e-4
 _LEAST_SHARE = 1e-50
-_FULL_SIDE = 19
+_BELOW_ALL = 100.0
+"""Subtracted from the priors of moves without a value, so that they are below all values."""
 
 
 @dataclass(frozen=True)
 class MoveTable:
     """Statistics of the root's visited moves, in the order of its links; utilities are those of the side to move.
 
-    visits: along the root's link. weight: of these playouts. utility: mean. lcb: lower confidence bound of the utility.
-    radius: distance of the bound from the mean. play_weight: the largest is chosen; 0 for moves that must not be
-    played.
+    is_known: whether the position after the move was evaluated, be it by weightless playouts. visits: along the root's
+    link. weight: of these playouts. utility: mean. lcb: lower confidence bound of the utility. radius: distance of the
+    bound from the mean. play_weight: the largest is chosen; 0 for moves that must not be played.
     """
 
     vertex: NDArray[np.int64]
     child: NDArray[np.int64]
     visits: NDArray[np.int64]
+    is_known: NDArray[np.bool_]
     weight: Floats
     utility: Floats
     prior: Floats
@@ -48,8 +53,8 @@ class MoveTable:
     play_weight: Floats
 
 
-def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
-    """Return the statistics of all visited root moves."""
+def move_table(tree: Tree, root: Root, params: SearchParams, human: Evaluation | None = None) -> MoveTable:
+    """Return the statistics of all visited root moves. human: the root's evaluation by the human network."""
     links = links_of(tree, ROOT)
     count = len(links)
     each = tree.links[links]
@@ -64,9 +69,18 @@ def move_table(tree: Tree, root: Root, params: SearchParams) -> MoveTable:
     lcb, radius = _confidence_bounds(weight, weight_sq, utility, nodes["utility_sq"], params)
     allowed = root.avoid[root.color, vertex] <= 0
     play = np.where(allowed & (visits > 0), weight, 0.0)
+    is_known = nodes["visits"] > 0
     if play.any():
         play = _weights_to_play(tree, params, play, visits, utility, prior, lcb, radius)
-    return MoveTable(vertex, child, visits, weight, utility, prior, lcb, radius, play)
+        if human is not None and params.human_move_share > 0.0:
+            policy = np.where(allowed, policy_of(human, vertex, *_size(root)), 0.0)
+            play = with_human_share(vertex, play, np.where(is_known, utility, np.nan), policy, params)
+    return MoveTable(vertex, child, visits, is_known, weight, utility, prior, lcb, radius, play)
+
+
+def _size(root: Root) -> tuple[int, int]:
+    """Return (width, height)."""
+    return int(root.board[HEADER, WIDTH]), int(root.board[HEADER, HEIGHT])
 
 
 def _confidence_bounds(
@@ -110,12 +124,14 @@ def _weights_to_play(
     deserved = np.where(gap > 0, scale * prior / np.where(gap > 0, gap, 1.0) - 1.0, math.inf)
     reduced = np.ceil(np.minimum(play, np.maximum(deserved, 0.0)))
     reduced[best] = best_weight
-    if params.lcb_stdevs <= 0:
+    if params.lcb_stdevs <= 0 or not params.uses_lcb:
         return reduced
     candidates = np.flatnonzero((reduced > 0) & (reduced >= params.lcb_least_share * best_weight))
     if len(candidates) == 0:
         return reduced
     chosen = int(candidates[np.argmax(lcb[candidates])])
+    if chosen == 0 and not params.bounds_first_move:
+        return reduced
     excess = lcb[chosen] - lcb
     factor = np.where(excess > 0, (radius + excess) / (radius + _MOST_FACTOR * excess), 0.0)
     bounds = factor**2 * reduced
@@ -125,23 +141,37 @@ def _weights_to_play(
 
 
 def choose_vertex(
-    tree: Tree, root: Root, params: SearchParams, temperature: float, generator: np.random.Generator
+    tree: Tree,
+    root: Root,
+    params: SearchParams,
+    temperature: float,
+    generator: np.random.Generator,
+    human: Evaluation | None = None,
 ) -> int:
     """Return the move to play; PASS if none may be played. Before the first visit, priors choose.
 
     Temperature 0 chooses the largest `play_weight` (ties by value); a higher one draws a move with probability
-    proportional to weight ** (1 / temperature), see `_chances`.
+    proportional to weight ** (1 / temperature), see `_chances`. human: the root's evaluation by the human network,
+    which has the share `human_move_share` in the weights.
     """
     table = move_table(tree, root, params)
+    count, vertices = len(table.vertex), tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
+    allowed, utilities = root.avoid[root.color, vertices] <= 0, np.full(len(vertices), np.nan)
+    utilities[:count] = np.where(table.is_known, table.utility, np.nan)
+    weights = np.zeros(len(vertices))
     if table.play_weight.any():
-        vertices, weights, ties = table.vertex, _thinned(table.play_weight, params), table.utility
+        weights[:count] = _thinned(table.play_weight, params)
     else:
-        vertices = tree.edge_vertex[ROOT, : tree.nodes[ROOT]["edges"]].astype(np.int64)
-        weights = np.where(root.avoid[root.color, vertices] <= 0, root_priors(tree), 0.0)
-        ties = weights
+        # After weightless playouts alone, as after none, priors choose; but only among the moves that were searched.
+        weights = np.where(allowed & ~np.isnan(utilities), root_priors(tree), 0.0)
+        weights = weights if weights.any() else np.where(allowed, root_priors(tree), 0.0)
+    if human is not None and params.human_move_share > 0.0 and weights.any():
+        policy = np.where(allowed, policy_of(human, vertices, *_size(root)), 0.0)
+        weights = with_human_share(vertices, weights, utilities, policy, params)
     if not weights.any():
         return PASS
     if temperature <= _LEAST_TEMPERATURE and params.temperature_only_below >= 1.0:
+        ties = np.where(np.isnan(utilities), root_priors(tree) - _BELOW_ALL, utilities)
         return int(vertices[np.lexsort((ties, weights))[-1]])
     return int(generator.choice(vertices, p=_chances(weights, temperature, params.temperature_only_below)))
 
@@ -172,5 +202,4 @@ def temperature_at(params: SearchParams, move_number: int, area: int) -> float:
 
     move_number: moves of the game so far. area: number of points of the board.
     """
-    halflives = move_number / params.temperature_halflife * _FULL_SIDE / math.sqrt(area)
-    return float(params.temperature + (params.early_temperature - params.temperature) * 0.5**halflives)
+    return params.at_move(params.early_temperature, params.temperature, move_number, area)

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.errors import GoError
+from engine.search.human_params import HumanParams
+from engine.search.play_params import PlayParams
 from engine.settings.setting import BadValue, number, settings_of, truth
 
 
 @dataclass(frozen=True)
-class SearchParams:
+class SearchParams(HumanParams, PlayParams):
     """The parameters of a search, each with its default, help, range and KataGo's name.
 
     Ranges are KataGo's, extended by values that turn something off. PUCT: Silver et al., "Mastering the game of Go
@@ -49,6 +51,22 @@ class SearchParams:
         katago="fpuReductionMax",
     )
     root_fpu_reduction: float = number(0.1, "The same at the root.", 0.0, 2.0, katago="rootFpuReductionMax")
+    fpu_loss_share: float = number(
+        0.0, "Share of a certain loss in the utility of an unvisited move.", 0.0, 1.0, katago="fpuLossProp"
+    )
+    root_fpu_loss_share: float = number(0.0, "The same at the root.", 0.0, 1.0, katago="rootFpuLossProp")
+    fpu_by_visited_policy: bool = truth(
+        True,
+        "Mix the parent's own evaluation into that utility the less, the more of its prior was visited.",
+        katago="fpuParentWeightByVisitedPolicy",
+    )
+    fpu_parent_weight: float = number(
+        0.0,
+        "Share of the parent's own evaluation in that utility, if it does not depend on the visited prior.",
+        0.0,
+        1.0,
+        katago="fpuParentWeight",
+    )
     fpu_policy_power: float = number(
         2.0,
         "The parent's own evaluation has the share 1 - (visited prior) ** power of that; 0 uses its mean alone.",
@@ -59,6 +77,10 @@ class SearchParams:
     virtual_loss: float = number(
         1.0, "Number of losses that a pending visit counts as.", 0.01, 1000.0, katago="numVirtualLossesPerThread"
     )
+    win_loss_factor: float = number(1.0, "Utility of winning the game.", 0.0, 1.0, katago="winLossUtilityFactor")
+    no_result_utility: float = number(
+        0.0, "Utility for White of a game without a result.", -1.0, 1.0, katago="noResultUtilityForWhite"
+    )
     static_score_factor: float = number(
         0.1, "Utility of points, measured around an even game.", 0.0, 1.0, katago="staticScoreUtilityFactor"
     )
@@ -68,6 +90,13 @@ class SearchParams:
     dynamic_score_scale: float = number(
         0.75, "Width of the score utility around the present score.", 0.2, 5.0, katago="dynamicScoreCenterScale"
     )
+    dynamic_score_zero_weight: float = number(
+        0.2,
+        "Share by which the present score is moved toward an even game there.",
+        0.0,
+        1.0,
+        katago="dynamicScoreCenterZeroWeight",
+    )
     value_weight_exponent: float = number(
         0.25,
         "How strongly good children outweigh bad ones in the parent's value; 0 weighs them by visits alone.",
@@ -75,12 +104,18 @@ class SearchParams:
         1.0,
         katago="valueWeightExponent",
     )
+    prunes_noise: bool = truth(
+        True, "Reduce the weight of visits that priors and values do not explain.", katago="useNoisePruning"
+    )
     noise_prune_scale: float = number(
         0.15,
         "Utility by which a child must be worse before its excess visits lose most of their weight; 0 turns it off.",
         0.0,
         10.0,
         katago="noisePruneUtilityScale",
+    )
+    noise_prune_cap: float = number(
+        1e50, "Largest weight that a child may lose by that.", 0.0, 1e50, katago="noisePruningCap"
     )
     subtree_value_bias_factor: float = number(
         0.45,
@@ -96,6 +131,12 @@ class SearchParams:
         1.0,
         katago="subtreeValueBiasWeightExponent",
     )
+    subtree_value_bias_free_share: float = number(
+        0.8, "Share of its errors that is forgotten with a dropped node.", 0.0, 1.0, katago="subtreeValueBiasFreeProp"
+    )
+    uses_uncertainty: bool = truth(
+        True, "Weigh evaluations by their expected error, if the network has one.", katago="useUncertainty"
+    )
     uncertainty_coefficient: float = number(
         0.25,
         "An evaluation's weight is this divided by its expected error, if the network has one; 0 turns it off.",
@@ -103,23 +144,29 @@ class SearchParams:
         1.0,
         katago="uncertaintyCoeff",
     )
+    uncertainty_exponent: float = number(
+        1.0, "Exponent of the expected error in that weight.", 0.0, 2.0, katago="uncertaintyExponent"
+    )
     uncertainty_max_weight: float = number(
         8.0, "Largest weight of an evaluation by its expected error.", 1.0, 100.0, katago="uncertaintyMaxWeight"
     )
     shares_nodes: bool = truth(
         True, "Share one node for a position that is reached by several orders of moves.", katago="useGraphSearch"
     )
+    catch_up_leak: float = number(
+        0.0,
+        "Chance to search deeper where another order of moves has already made the visits.",
+        0.0,
+        1.0,
+        katago="graphSearchCatchUpLeakProb",
+    )
+    policy_temperature: float = number(
+        1.0, "Temperature of all priors of the network.", 0.01, 5.0, katago="nnPolicyTemperature"
+    )
     policy_optimism: float = number(
         1.0, "Weight of the optimistic policy of networks that have one.", 0.0, 1.0, katago="policyOptimism"
     )
     root_policy_optimism: float = number(0.2, "The same at the root.", 0.0, 1.0, katago="rootPolicyOptimism")
-    playout_doubling_advantage: float = number(
-        0.0,
-        "Own playouts over the opponent's, as a logarithm to base 2, for networks trained with this input.",
-        -3.0,
-        3.0,
-        katago="playoutDoublingAdvantage",
-    )
     rave_bias: float = number(
         0.0,
         "Squared bias of all-moves-as-first values, for evaluators that report them: a higher one trusts them for "
@@ -130,8 +177,9 @@ class SearchParams:
     rave_prior: float = number(
         30.0, "Weight in visits of the first-play urgency against the all-moves-as-first value.", 0.0, 1e6
     )
+    adds_noise: bool = truth(False, "Mix Dirichlet noise into the root's priors.", katago="rootNoiseEnabled")
     noise_fraction: float = number(
-        0.0, "Share of Dirichlet noise in the root's priors.", 0.0, 1.0, katago="rootDirichletNoiseWeight"
+        0.25, "Share of that noise in the priors.", 0.0, 1.0, katago="rootDirichletNoiseWeight"
     )
     noise_concentration: float = number(
         10.83,
@@ -149,67 +197,20 @@ class SearchParams:
     )
     forced_playouts: float = number(
         0.0,
-        "Minimum of a visited root move: the square root of this * prior * all visits (KataGo's "
-        "rootDesiredPerChildVisitsCoeff); 0 turns it off.",
+        "Minimum of a visited root move: the square root of this * prior * all visits; 0 turns it off.",
         0.0,
         100.0,
+        katago="rootDesiredPerChildVisitsCoeff",
     )
     root_policy_temperature: float = number(
         1.0, "Temperature of the root's priors.", 0.01, 100.0, katago="rootPolicyTemperature"
     )
-    temperature: float = number(
+    early_root_policy_temperature: float = number(
         0.0,
-        "Temperature for drawing the move to play by weight late in the game; 0 plays the best move.",
+        "The same at the start of the game, with the half-life of the choice of moves; 0 for no difference.",
         0.0,
         100.0,
-        katago="chosenMoveTemperature",
-    )
-    early_temperature: float = number(
-        0.0, "The same at the start of the game.", 0.0, 100.0, katago="chosenMoveTemperatureEarly"
-    )
-    temperature_halflife: float = number(
-        19.0,
-        "Moves on 19x19 in which half of the difference between both is lost; in proportion to the side on others.",
-        0.1,
-        100000.0,
-        unit="moves",
-        katago="chosenMoveTemperatureHalflife",
-    )
-    temperature_only_below: float = number(
-        1.0,
-        "Share of the weight above which the temperature does not change how likely moves are.",
-        0.0,
-        1.0,
-        katago="chosenMoveTemperatureOnlyBelowProb",
-    )
-    choice_subtract: float = number(
-        0.0,
-        "Weight to subtract from each move before one is chosen, at most 1/64 of the largest.",
-        0.0,
-        1e10,
-        katago="chosenMoveSubtract",
-    )
-    choice_prune: float = number(
-        0.0,
-        "Weight below which no move is chosen, at most 1/64 of the largest.",
-        0.0,
-        1e10,
-        katago="chosenMovePrune",
-    )
-    lcb_stdevs: float = number(
-        5.0,
-        "Choose the move with the best lower confidence bound, this many standard errors below the mean; 0 chooses the "
-        "most visited move.",
-        0.0,
-        12.0,
-        katago="lcbStdevs",
-    )
-    lcb_least_share: float = number(
-        0.15,
-        "Minimum share of the most visited move's weight for a move to be chosen by its bound.",
-        0.0,
-        1.0,
-        katago="minVisitPropForLCB",
+        katago="rootPolicyTemperatureEarly",
     )
     root_symmetries: int = number(
         1,
@@ -222,6 +223,9 @@ class SearchParams:
     ignores_past: bool = truth(
         False, "Hide the moves before the searched position from the evaluator.", katago="ignorePreRootHistory"
     )
+    ignores_all_past: bool = truth(
+        False, "Hide the moves before every position from the evaluator.", katago="ignoreAllHistory"
+    )
     prunes_symmetric_moves: bool = truth(
         True, "Search only one of several root moves that mirror each other.", katago="rootSymmetryPruning"
     )
@@ -233,36 +237,6 @@ class SearchParams:
         65536,
     )
     max_memory_mib: int = number(512, "Memory limit of the search tree.", 1, 1 << 30, unit="MiB")
-    stops_early: bool = truth(True, "End a move of fixed time early once no other move can overtake the best.")
-    allow_resignation: bool = truth(True, "Allow the engine to resign.", katago="allowResignation")
-    resign_threshold: float = number(
-        0.05, "Winrate below which the engine considers resigning; 0 never resigns.", 0.0, 1.0, katago="resignThreshold"
-    )
-    resign_turns: int = number(
-        3, "Consecutive own turns that must be below that winrate.", 1, 100, katago="resignConsecTurns"
-    )
-    resign_min_lead: float = number(
-        0.0, "Minimum lead of the opponent to resign.", 0.0, 1000.0, unit="points", katago="resignMinScoreDifference"
-    )
-    ponder_seconds: float = number(
-        60.0,
-        "Limit of a search in the opponent's time; 0 for none.",
-        0.0,
-        1e20,
-        unit="seconds",
-        katago="maxTimePondering",
-    )
-    ponder_visits: int = number(
-        0,
-        "Limit of a search in the opponent's time; 0 for none.",
-        0,
-        1 << 50,
-        unit="visits",
-        katago="maxVisitsPondering",
-    )
-    judge_visits: int = number(
-        3000, "Visits of each of the two searches that judge dead stones without a network.", 1, 1_000_000_000
-    )
     seed: int = number(1, "Seed of all random numbers of a search; 0 draws a new one each time.", 0, (1 << 63) - 1)
 
 

@@ -56,6 +56,8 @@ class Root(NamedTuple):
     dead: [n] int8, color of stones at the root that count as dead at the end of the game.
     region: [n], where stones may be played anywhere in the tree. avoid: [3, n], by color and vertex the depth below
         which a move must not be played; avoid_depth: its maximum.
+    shapes: set of keys, like `superko`, of the shapes that `color` must not repeat, see `engine.search.shapes`.
+        shape_bonus: added to the utility of a position after one of them, Black-positive.
     number: moves of the game before the root. color: to play at the root.
     cautious: the game must be won both with and without the dead stones, because they are not agreed on yet; under
         territory rules they are always removed.
@@ -76,6 +78,7 @@ class Root(NamedTuple):
     legal: NDArray[np.bool_]  # [area + 1] at the root
     region: NDArray[np.bool_]  # [n]
     avoid: NDArray[np.int16]  # [3, n]
+    shapes: NDArray[np.uint64]
     avoid_depth: int
     number: int
     dead: NDArray[np.int8]  # [n]
@@ -94,6 +97,7 @@ class Root(NamedTuple):
     tax: int  # 0 none, 1 seki, 2 all
     color: int
     cautious: bool
+    shape_bonus: float
 
 
 class Scratch(NamedTuple):
@@ -143,7 +147,10 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
 
 
 class Batch(NamedTuple):
-    """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length] and the links between them."""
+    """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length] and the links between them.
+
+    counted: the depth from which on a walk counts for its nodes: 0, or one more than that of a weightless choice.
+    """
 
     boards: NDArray[np.int16]
     colors: NDArray[np.int8]
@@ -162,6 +169,7 @@ class Batch(NamedTuple):
     nodes: NDArray[np.int32]  # [B, MAX_DEPTH]
     links: NDArray[np.int32]  # [B, MAX_DEPTH]
     length: NDArray[np.int32]  # [B]
+    counted: NDArray[np.int32]  # [B]
 
 
 @kernel
@@ -171,7 +179,8 @@ def _set_entry(key: np.uint64) -> np.uint64:
 
 
 @kernel
-def _in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
+def in_set(table: NDArray[np.uint64], key: np.uint64) -> bool:
+    """Return whether an open-addressed set has a key."""
     entry, mask = _set_entry(key), table.shape[0] - 1
     place = np.int64(entry & np.uint64(mask))
     while table[place] != np.uint64(0):
@@ -216,7 +225,7 @@ def _repeats(root: Root, scratch: Scratch, depth: int, remembered: int, vertex: 
     key = hash_after(scratch.board, vertex, color)
     if root.situational and color == BLACK:
         key ^= WHITE_KEY
-    if remembered == 0 and _in_set(root.superko, key):
+    if remembered == 0 and in_set(root.superko, key):
         return True
     for i in range(max(remembered - 1, 0), depth):
         if scratch.path_key[i] == key:
@@ -277,7 +286,7 @@ def stone_bonus(color: int, counts_moves: bool, handicap: int, less: int) -> flo
 def pass_repeats(root: Root, scratch: Scratch, depth: int, remembered: int, color: int) -> bool:
     """Return whether the side to move has passed in the same situation before. remembered: see `write_legal`."""
     present = position_hash(scratch.board)
-    if _in_set(root.passes_before, present ^ WHITE_KEY if color == WHITE else present):
+    if in_set(root.passes_before, present ^ WHITE_KEY if color == WHITE else present):
         return True
     for earlier in range(depth - 2, remembered - 1, -2):
         before = root.hashes[0] if earlier == 0 else scratch.path_hash[earlier]
@@ -296,7 +305,7 @@ def occurs_thrice(root: Root, scratch: Scratch, depth: int, start: int, color: i
     seen = 0
     if start == 0:
         key = present ^ WHITE_KEY if color == WHITE else present
-        seen = 2 if _in_set(root.seen_twice, key) else int(_in_set(root.seen, key))
+        seen = 2 if in_set(root.seen_twice, key) else int(in_set(root.seen, key))
     for earlier in range(depth - 2, max(start, 1) - 1, -2):
         seen += scratch.path_hash[earlier] == present
     return seen >= 2

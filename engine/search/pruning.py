@@ -14,8 +14,6 @@ from engine.search.tree import BIAS_ENTRIES, IS_FULL, LINKS, NO_LINK, NO_NODE, N
 
 _KEPT_SHARE = 0.6
 """Largest share of a full tree's nodes that is kept."""
-_FREED_BIAS = 0.8
-"""Share of its errors that is removed from the bias table with a dropped node (KataGo's subtreeValueBiasFreeProp)."""
 
 
 @kernel
@@ -64,11 +62,12 @@ def _fold(tree: Tree, number: int) -> None:
 
 
 @kernel
-def _free_bias(tree: Tree, number: int) -> None:
+def _free_bias(tree: Tree, number: int, share: float) -> None:
+    """Remove this share of a node's errors from the bias table."""
     node = tree.nodes[number]
     if node.bias_slot != NO_SLOT:
-        tree.bias_sums[node.bias_slot, 0] -= _FREED_BIAS * node.bias_delta
-        tree.bias_sums[node.bias_slot, 1] -= _FREED_BIAS * node.bias_weight
+        tree.bias_sums[node.bias_slot, 0] -= share * node.bias_delta
+        tree.bias_sums[node.bias_slot, 1] -= share * node.bias_weight
 
 
 @kernel
@@ -78,6 +77,9 @@ def _move_node(tree: Tree, source: int, target: int) -> None:
     for edge in range(edges):
         tree.edge_vertex[target, edge] = tree.edge_vertex[source, edge]
         tree.edge_prior[target, edge] = tree.edge_prior[source, edge]
+    if tree.human_prior.shape[0] > 0:
+        for edge in range(edges):
+            tree.human_prior[target, edge] = tree.human_prior[source, edge]
     if tree.rave_visits.shape[0] > 0:
         for edge in range(edges):
             tree.rave_visits[target, edge] = tree.rave_visits[source, edge]
@@ -124,20 +126,22 @@ def keep_subtree(
     tree: Tree,
     root: int,
     least_visits: int,
+    freed_share: float,
     renamed: NDArray[np.int32],
     stack: NDArray[np.int32],
     names: NDArray[np.int32],
 ) -> None:
     """Make a node the root, fold nodes with fewer visits, and drop all nodes that are no longer under the root.
 
-    renamed, stack: [N] int32, names: [L] int32, working memory. No evaluation may be in flight.
+    freed_share: of the errors of dropped nodes, is removed from the bias table. renamed, stack: [N] int32, names: [L]
+    int32, working memory. No evaluation may be in flight.
     """
     size = tree.counters[SIZE]
     mark_subtree(tree, root, least_visits, renamed, stack)
     count = 1
     for number in range(size):
         if renamed[number] == NO_NODE:
-            _free_bias(tree, number)
+            _free_bias(tree, number, freed_share)
         elif number != root:
             renamed[number] = count
             count += 1
@@ -173,24 +177,24 @@ def rebuild_bias(tree: Tree, keys: NDArray[np.uint64], sums: NDArray[np.float64]
             tree.bias_sums[node.bias_slot, 1] = sums[old, 1]
 
 
-def prune(tree: Tree, root: int, least_visits: int = 0) -> None:
+def prune(tree: Tree, root: int, least_visits: int = 0, *, freed_share: float = 0.8) -> None:
     """Make a node the root, fold nodes with fewer visits, and drop all nodes that are no longer under the root.
 
-    No evaluation may be in flight.
+    freed_share: see `SearchParams.subtree_value_bias_free_share`. No evaluation may be in flight.
     """
     size, links = int(tree.counters[SIZE]), int(tree.counters[LINKS])
     renamed, stack, names = (np.empty(count, dtype=np.int32) for count in (size, size, links))
-    keep_subtree(tree, root, least_visits, renamed, stack, names)
+    keep_subtree(tree, root, least_visits, freed_share, renamed, stack, names)
     if 2 * tree.counters[BIAS_ENTRIES] > len(tree.bias_keys):
         rebuild_bias(tree, tree.bias_keys.copy(), tree.bias_sums.copy())
 
 
-def make_room(tree: Tree) -> None:
-    """Drop the least visited nodes of a full tree. No evaluation may be in flight."""
+def make_room(tree: Tree, freed_share: float) -> None:
+    """Drop the least visited nodes of a full tree. freed_share: see `prune`. No evaluation may be in flight."""
     size = int(tree.counters[SIZE])
     marks, stack = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
     least = 2
     while mark_subtree(tree, ROOT, least, marks, stack) > _KEPT_SHARE * len(tree.nodes):
         least *= 2
-    prune(tree, ROOT, least)
+    prune(tree, ROOT, least, freed_share=freed_share)
     tree.counters[IS_FULL] = 0

@@ -6,16 +6,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board.facts import KO_NOW
+from engine.board.facts import ALTERNATING, KO_NOW, PASS_EFFECT, PASS_GOES_ON
 from engine.board.kernels import position_hash
 from engine.board.layout import COLOR, HEADER, KO_POINT, TO_PLAY
-from engine.color import BLACK, WHITE
-from engine.evaluation.positions import HISTORY
+from engine.color import BLACK, WHITE, for_color
+from engine.evaluation.positions import HISTORY, PositionBatch, row_hash
 from engine.game import Game
 from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax
 from engine.search.params import SearchParams
 from engine.search.position import CLOSED, Root, put_all_in_set
+from engine.search.shapes import played_shapes
 from engine.search.tree import NO_LINK, PRIOR_SCALE, ROOT, Tree, links_of
 from engine.symmetry import applicable, map_vertex, vertex_table
 from engine.vertex import NO_POINT, PASS, points, row_column
@@ -96,16 +97,36 @@ def root_position(
         tax=_TAX_CODES[game.rules.tax],
         color=color,
         cautious=game.rules.friendly_pass and len(dead) > 0,
+        shapes=_key_set(np.zeros(0, dtype=np.uint64)),
+        shape_bonus=0.0,
     )
+
+
+def with_shapes(root: Root, game: Game, penalty: float) -> Root:
+    """Return a root whose side to move loses `penalty` of utility by repeating a shape of its moves in the game."""
+    return root._replace(shapes=_key_set(played_shapes(game, root.color)), shape_bonus=for_color(-penalty, root.color))
 
 
 def without_past(root: Root) -> Root:
     """Return a root whose earlier boards and moves are hidden from evaluators; the rules still know them."""
+    facts = root.facts.copy()
+    facts[ALTERNATING] = 0
     return root._replace(
+        facts=facts,
         colors=np.repeat(root.colors[:1], HISTORY, axis=0),
         hashes=np.repeat(root.hashes[:1], HISTORY),
         moves=np.full(HISTORY, NO_POINT, dtype=np.int16),
     )
+
+
+def hide_past(positions: PositionBatch) -> None:
+    """Hide the earlier moves and boards of row 0 from evaluators, and that a pass would end the game (KataGo)."""
+    positions.colors[0] = positions.colors[0, 0]
+    positions.board_hashes[0] = positions.board_hashes[0, 0]
+    positions.moves[0] = NO_POINT
+    positions.facts[0, [PASS_EFFECT, ALTERNATING]] = PASS_GOES_ON, 0
+    names = ("board_hashes", "moves", "legal", "facts", "marks", "second_start", "to_play")
+    positions.hashes[0] = row_hash(*(getattr(positions, name)[0] for name in names))
 
 
 def _open_handicap(game: Game, color: int) -> int:
@@ -178,22 +199,35 @@ def set_root_priors(tree: Tree, priors: NDArray[np.float64]) -> None:
     order = np.concatenate([np.arange(visited), visited + np.argsort(-priors[visited:], kind="stable")])
     tree.edge_prior[ROOT, :count] = np.round(np.sqrt(priors[order]) * PRIOR_SCALE)
     tree.edge_vertex[ROOT, :count] = tree.edge_vertex[ROOT, order]
+    if tree.human_prior.shape[0]:
+        tree.human_prior[ROOT, :count] = tree.human_prior[ROOT, order]
     if tree.rave_visits.shape[0]:
         tree.rave_visits[ROOT, :count] = tree.rave_visits[ROOT, order]
         tree.rave_value[ROOT, :count] = tree.rave_value[ROOT, order]
 
 
+def root_temperature(params: SearchParams, move_number: int, area: int) -> float:
+    """Return the temperature of the root's priors after `move_number` moves on a board of `area` points."""
+    late = params.root_policy_temperature
+    return params.at_move(params.early_root_policy_temperature or late, late, move_number, area)
+
+
+def shapes_priors(params: SearchParams, temperature: float) -> bool:
+    """Return whether `shaped_priors` changes anything."""
+    return temperature != 1.0 or (params.adds_noise and params.noise_fraction > 0.0)
+
+
 def shaped_priors(
-    priors: NDArray[np.float64], params: SearchParams, generator: np.random.Generator
+    priors: NDArray[np.float64], params: SearchParams, temperature: float, generator: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return a root's priors after temperature and Dirichlet noise.
 
     Alpha is `noise_concentration` divided by the number of legal moves (KataGo: 10.83 = 0.03 * 361).
     """
-    if params.root_policy_temperature != 1.0:
-        priors = priors ** (1.0 / params.root_policy_temperature)
+    if temperature != 1.0:
+        priors = priors ** (1.0 / temperature)
         priors = priors / priors.sum()
-    if params.noise_fraction > 0.0:
+    if params.adds_noise and params.noise_fraction > 0.0:
         noise = generator.dirichlet(np.full(len(priors), params.noise_concentration / len(priors)))
         priors = (1.0 - params.noise_fraction) * priors + params.noise_fraction * noise
     return priors
@@ -210,7 +244,7 @@ def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
     stays = avoided[vertices] <= 0
     order = np.concatenate([np.flatnonzero(stays), np.flatnonzero(~stays), np.arange(len(links), count)])
     kept = [link for link, stay in zip(links, stays, strict=True) if stay]
-    for rows in (tree.edge_vertex, tree.edge_prior, tree.rave_visits, tree.rave_value):
+    for rows in (tree.edge_vertex, tree.edge_prior, tree.human_prior, tree.rave_visits, tree.rave_value):
         if rows.shape[0]:
             rows[ROOT, :count] = rows[ROOT, order]
     for link, following in zip(kept, [*kept, NO_LINK][1:], strict=True):

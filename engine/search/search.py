@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import for_color
+from engine.color import BLACK
+from engine.encoders.human import human_metadata
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.search.backup import back_up, reopen
 from engine.search.driver import Driver, worker_count
+from engine.search.expansion import temper, write_human_priors
 from engine.search.figures import Figures
+from engine.search.human import WithHumanPolicy
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch
@@ -25,11 +28,15 @@ from engine.search.pruning import prune
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
     drop_root_moves,
+    hide_past,
     mirrored_moves,
     root_position,
     root_priors,
+    root_temperature,
     set_root_priors,
     shaped_priors,
+    shapes_priors,
+    with_shapes,
     without_past,
 )
 from engine.search.stoppers import SearchStats, Stopper
@@ -42,12 +49,14 @@ from engine.search.tree import (
     SHARED_PLAYOUTS,
     SIZE,
     TERMINAL_PLAYOUTS,
+    WEIGHTLESS_PLAYOUTS,
     Tree,
     bytes_per_node,
     clear,
     new_tree,
+    visits_made,
 )
-from engine.search.walk import collect, plant
+from engine.search.walk import collect, plant, write_root
 from engine.search.worker import Worker
 from engine.symmetry import applicable
 
@@ -66,17 +75,26 @@ class Search:
 
     params: may be replaced between searches. sharing: called repeatedly; returns the number of searches that share the
     evaluator. mirrored: root moves that are not searched because they mirror another move, each with that move.
-    root_evaluation: row 0 is the evaluation of the last new root. driver, workers: those of the present board size.
-    doubts_counts: under territory rules, use the evaluator's expectation instead of a score in the tree that differs
-    much from it. For analyses, in which dead stones that were not captured must not count as alive; a move to play is
-    chosen by scores.
+    root_evaluation: row 0 is the evaluation of the last new root; human_evaluation: that of the present root by
+    `human`, None without it, or if it needs a profile and the parameters have none. driver, workers: those of the
+    present board size. doubts_counts: under territory rules, use the evaluator's expectation instead of a score in the
+    tree that differs much from it. For analyses, in which dead stones that were not captured must not count as alive; a
+    move to play is chosen by scores.
     """
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams, sharing: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        params: SearchParams,
+        sharing: Callable[[], int] | None = None,
+        human: Evaluator | None = None,
+    ) -> None:
         self.params = params
         self.root_evaluation: Evaluation | None = None
+        self.human_evaluation: Evaluation | None = None
+        self._human = human
         self._sharing = sharing or _alone
-        self._evaluator = evaluator
+        self._main = self._evaluator = evaluator
         self._is_repeatable = False
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
@@ -89,7 +107,8 @@ class Search:
         self._searches = 0
         self.mirrored: dict[int, int] = {}
         self.doubts_counts = self._has_doubted = False
-        self._ignored_past = False
+        self._ignored_past = self._passes_on = False
+        self._doubling = 0.0
 
     def begin(
         self,
@@ -107,12 +126,21 @@ class Search:
         points that may be played anywhere in the tree, None for all. avoid: [3, n] int16, by color and vertex the depth
         below which a move must not be played; the root has depth 0.
         """
-        if self._shape != (game.width, game.height) or self._memory != self.params.max_memory_mib:
+        evaluator = self._evaluator_of_tree()
+        is_same = evaluator is self._evaluator and self._memory == self.params.max_memory_mib
+        if self._shape != (game.width, game.height) or not is_same:
+            self._evaluator = evaluator
             self._allocate(game)
         # The scores of finished games in the tree depend on it.
         if self._has_doubted != self.doubts_counts and not game.rules.is_area:
             self.forget()
         self._has_doubted = self.doubts_counts
+        self._passes_on = self.params.conservative_pass and game.pass_ends_phase(color)
+        doubling = self.params.doubling_of(color, BLACK)
+        turned = self._game is not None and color != self.root.color and self._differs_by_side()
+        if self._passes_on or turned or doubling != self._doubling:
+            self.forget()
+        self._doubling = doubling
         # Evaluations that were given up may still write into the workers' batches.
         self.driver.wait()
         self._restore_priors()
@@ -123,14 +151,34 @@ class Search:
         self.root: Root = root_position(game, color, searched, dead, region, avoid)
         if self.params.ignores_past:
             self.root = without_past(self.root)
+        if self.params.repeated_shape_penalty != 0.0:
+            self.root = with_shapes(self.root, game, self.params.repeated_shape_penalty)
+        self.human_evaluation = None
         if before is None or not self._may_keep(before, game, color) or not self._reuse(game, color):
             clear(self.tree)
             plant(self.tree, self.root)
         elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
             drop_root_moves(self.tree, self.root.avoid[color])
-        self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS]] = 0
+        self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, WEIGHTLESS_PLAYOUTS]] = 0
         self._game, self._rules = game.copy(), game.rules
         self.ownership_sum[:] = 0
+
+    def _human_in_use(self) -> Evaluator | None:
+        """Return the human network's evaluator if it can be used."""
+        human = self._human
+        return None if human is None or (human.attributes.needs_profile and not self.params.human_profile) else human
+
+    def _evaluator_of_tree(self) -> Evaluator:
+        """Return the evaluator of the tree's positions, with a human policy if moves in the tree are chosen by it."""
+        human = self._human_in_use()
+        if human is None or not self.params.explores_as_human_in_tree:
+            return self._main
+        return self._evaluator if self._evaluator is not self._main else WithHumanPolicy(self._main, human)
+
+    def _differs_by_side(self) -> bool:
+        """Return whether the tree of one side to move cannot serve the other."""
+        explores = self._human_in_use() is not None and self.params.explores_as_human
+        return explores or self.params.repeated_shape_penalty != 0.0
 
     def _drop_evaluations_of_the_past(self, game: Game) -> None:
         """Forget the tree if its evaluations know moves before this root that must be ignored, or ignored others."""
@@ -158,15 +206,19 @@ class Search:
             self.driver.wait()
             self.driver.close()
         game_size = (game.width, game.height)
-        area, rave = game.width * game.height, self._has_rave()
+        area, rave, human = game.width * game.height, self._has_rave(), self._human is not None
         attributes = self._evaluator.attributes
         has_ownership, has_details = attributes.has_ownership, attributes.has_details
-        node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership)
+        node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership, human=human)
         capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
-        self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership)
+        self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership, human=human)
         capacity = min(attributes.max_batch, max(LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
         count = worker_count(self._evaluator)
-        self.workers = [Worker(capacity, game, has_details=has_details, number=number) for number in range(count)]
+        asks_human = self._evaluator is not self._main
+        self.workers = [
+            Worker(capacity, game, has_details=has_details, number=number, has_human=asks_human)
+            for number in range(count)
+        ]
         self._scratch = new_scratch(game.board, self.workers[0].evaluation.first_play.shape[1])
         self._records = new_records(1)
         self.driver = Driver(self._evaluator, _as_only_one(self.tree), self._scratch, self._records, self.workers)
@@ -186,7 +238,7 @@ class Search:
         if node == NO_NODE:
             return False
         if node != ROOT:
-            prune(self.tree, node)
+            prune(self.tree, node, freed_share=self.params.subtree_value_bias_free_share)
         return int(np.count_nonzero(self.root.legal)) == int(self.tree.nodes[ROOT]["edges"])
 
     def forget(self) -> None:
@@ -213,6 +265,8 @@ class Search:
         self._searches += 1
         self._start, self._visits_before = time.monotonic(), self._visits()
         self._figures = Figures()
+        if self.params.max_playouts > 0:
+            max_visits = min(NO_LIMIT if max_visits is None else max_visits, self._visits() + self.params.max_playouts)
         self._records["visits"] = NO_LIMIT if max_visits is None else max_visits
         self._records["evaluated"] = 0
         is_in_turn = (self.params.seed != 0 or self._is_repeatable) and max_visits is not None
@@ -227,6 +281,8 @@ class Search:
             self.driver.wait()
             if self.tree.nodes[ROOT]["stage"] == NEW:
                 self._evaluate_root()
+            if self.human_evaluation is None:
+                self._evaluate_as_human()
             self._prepare()
             if not is_over():
                 for worker in self.workers:
@@ -267,9 +323,11 @@ class Search:
 
     def _write_common(self, worker: Worker) -> None:
         """Write the values that all positions of a worker's batch share."""
-        positions, advantage = worker.positions, self.params.playout_doubling_advantage
+        positions, params = worker.positions, self.params
         positions.rules = self._rules
-        positions.playout_doubling = for_color(advantage, self.root.color)
+        positions.playout_doubling = self._doubling
+        size = positions.width, positions.height
+        positions.metadata = human_metadata(params.human_profile, *size) if params.human_profile else None
 
     def _evaluate_root(self) -> None:
         """Evaluate a new root under several random symmetries; their mean counts as one visit."""
@@ -279,36 +337,58 @@ class Search:
         self._write_common(worker)
         rows = collect(self.tree, self.root, self._scratch, batch, params, 1)
         try:
-            symmetries = self._root_symmetries(positions)
-            count = len(symmetries)
-            positions.repeat_first(count)
-            positions.symmetry[:count] = symmetries
+            if self._passes_on:
+                hide_past(positions)
+            count = self._turn_first_row(positions, self._evaluator)
             self._evaluator.evaluate(positions, count, out)
         except BaseException:
             reopen(self.tree, batch, rows)
             raise
         out.average_into_first(count)
-        self.root_evaluation = out.first_row(positions.width, positions.height)
         back_up(self.tree, batch, worker.arrays.answers, params, self._scratch, rows)
+        # Only now: the backup applies the temperature to the policy.
+        self.root_evaluation = out.first_row(positions.width, positions.height)
 
-    def _root_symmetries(self, positions: PositionBatch) -> list[int]:
-        """Return the symmetries for the evaluation of the root."""
-        every = len(applicable(positions.width, positions.height))
-        count = min(self.params.root_symmetries, every, positions.capacity)
-        if not self._evaluator.attributes.has_symmetries or (count == 1 and not self.params.random_symmetries):
-            return [0]
-        return [int(each) for each in self._generator.permutation(every)[:count]]
+    def _evaluate_as_human(self) -> None:
+        """Evaluate the root by the human network, if it can be used, and store its priors."""
+        human, worker = self._human_in_use(), self.workers[0]
+        if human is None:
+            return
+        positions = worker.positions
+        self._write_params(float(self.tree.nodes[ROOT]["score"]))
+        self._write_common(worker)
+        write_root(self.root, self._scratch, worker.arrays.batch, self._records[0])
+        count = self._turn_first_row(positions, human)
+        out = Evaluation(count, positions.width, positions.height)
+        human.evaluate(positions, count, out)
+        out.average_into_first(count)
+        if self.params.policy_temperature != 1.0:
+            temper(out.policy[0], self.params.policy_temperature)
+        self.human_evaluation = out.first_row(positions.width, positions.height)
+        write_human_priors(self.tree, ROOT, self.human_evaluation.policy[0], positions.width)
+
+    def _turn_first_row(self, positions: PositionBatch, evaluator: Evaluator) -> int:
+        """Repeat row 0 under the symmetries for the evaluation of the root; return their number."""
+        every, attributes = len(applicable(positions.width, positions.height)), evaluator.attributes
+        count = min(self.params.root_symmetries, every, positions.capacity, attributes.max_batch)
+        symmetries = np.zeros(1, dtype=np.int64)
+        if attributes.has_symmetries and (count > 1 or self.params.random_symmetries):
+            symmetries = self._generator.permutation(every)[:count]
+        positions.repeat_first(len(symmetries))
+        positions.symmetry[: len(symmetries)] = symmetries
+        return len(symmetries)
 
     def _prepare(self) -> None:
         """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
         root = self.tree.nodes[ROOT]
         self._write_params(float(root["score"]))
         params = self.params
-        if root["stage"] == EXPANDED and (params.noise_fraction > 0 or params.root_policy_temperature != 1.0):
+        temperature = root_temperature(params, self.root.number, self.tree.edge_vertex.shape[1] - 1)
+        if root["stage"] == EXPANDED and shapes_priors(params, temperature):
             self._restore_priors()
             count, priors = int(root["edges"]), root_priors(self.tree)
             self._clean_priors = (self.tree.edge_vertex[ROOT, :count].copy(), priors)
-            set_root_priors(self.tree, shaped_priors(priors, params, self._generator))
+            set_root_priors(self.tree, shaped_priors(priors, params, temperature, self._generator))
 
     def _write_params(self, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
@@ -324,7 +404,7 @@ class Search:
         record["doubt"] = _DOUBT if self.doubts_counts and knows_dead and not self.root.is_area else 0.0
 
     def _visits(self) -> int:
-        return int(self.tree.nodes[ROOT]["visits"])
+        return int(visits_made(self.tree))
 
     def _stats(self) -> SearchStats:
         playouts = self._visits() - self._visits_before

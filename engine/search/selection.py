@@ -1,8 +1,9 @@
 """Chooses the edge of a walk: PUCT in KataGo's form, with first-play urgency and virtual loss.
 
 The formula is from Silver et al., "Mastering the game of Go without human knowledge" (2017); the dynamic and
-variance-scaled factor, the urgency of unvisited moves and wide root noise are KataGo's (docs/KataGoMethods.md); forced
-playouts are from Wu, "Accelerating self-play learning in Go" (2019), section 3.2.
+variance-scaled factor, the urgency of unvisited moves, wide root noise and exploration by a human policy are KataGo's
+(docs/KataGoMethods.md, docs/Analysis_Engine.md); forced playouts are from Wu, "Accelerating self-play learning in Go"
+(2019), section 3.2.
 """
 
 import math
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 
 from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
-from engine.search.tree import Tree, decoded_prior
+from engine.search.tree import ROOT, Tree, decoded_prior
 
 _OFFSET = 0.01
 """Added to the weight of the children, so that priors count before the first visit of a child."""
 _LEAST_CHILD_WEIGHT = 0.25
 _NO_EDGE = -1
+_OWN, _HUMAN, _WEIGHTLESS = range(3)
+"""Policies that choose a move: the playing network's, the human one, and that one for a playout that does not count."""
 _FORCED = 1e20
 """Larger than every value: the value of a move that has not had its forced playouts."""
 _XORSHIFT = np.uint64(0x2545F4914F6CDD1D)
@@ -26,7 +29,7 @@ _UNIT = 1.0 / (1 << 53)
 
 
 @kernel
-def _random_unit(numbers: Any) -> float:
+def random_unit(numbers: Any) -> float:
     """Return a random number in [0, 1) (xorshift64*, Vigna 2016)."""
     state = numbers.generator
     state ^= state >> np.uint64(12)
@@ -39,10 +42,10 @@ def _random_unit(numbers: Any) -> float:
 @kernel
 def _noise_bonus(numbers: Any, width: float) -> float:
     """Return the absolute value of a normal number of deviation `width` (Box-Muller), or 0 half of the time."""
-    if _random_unit(numbers) < 0.5:
+    if random_unit(numbers) < 0.5:
         return 0.0
-    radius = math.sqrt(-2.0 * math.log(1.0 - _random_unit(numbers)))
-    return width * abs(radius * math.cos(2.0 * math.pi * _random_unit(numbers)))
+    radius = math.sqrt(-2.0 * math.log(1.0 - random_unit(numbers)))
+    return width * abs(radius * math.cos(2.0 * math.pi * random_unit(numbers)))
 
 
 @kernel
@@ -70,6 +73,67 @@ def _with_rave(value: float, visits: float, rave: float, rave_value: float, bias
     return value + rave / (rave + visits + bias * rave * visits) * (rave_value / rave - value)
 
 
+@kernel
+def human_scaling(numbers: Any, total: float) -> float:
+    """Return the factor of human priors for a parent whose children have the total weight `total` (KataGo)."""
+    c_puct = numbers.human_c_puct + numbers.human_c_puct_permanent * math.sqrt(total)
+    return float(c_puct * math.sqrt(total + _OFFSET))
+
+
+@kernel
+def _urgency(numbers: Any, parent: Any, seen_prior: float, is_root: bool) -> float:
+    """Return the utility of unvisited moves, for the side to move (first-play urgency)."""
+    e, sign = numbers, black_value(1.0, parent.to_play)
+    share = 1.0
+    if e.fpu_by_visited_policy == 0.0:
+        share = 1.0 - e.fpu_parent_weight
+    elif e.fpu_policy_power > 0.0:
+        share = min(1.0, seen_prior**e.fpu_policy_power)
+    value = sign * (share * parent.utility + (1.0 - share) * parent.raw_utility)
+    reduction = e.root_fpu_reduction if is_root else e.fpu_reduction
+    value -= reduction * math.sqrt(seen_prior)
+    loss = e.root_fpu_loss_share if is_root else e.fpu_loss_share
+    return float(value + (-e.utility_radius - value) * loss)
+
+
+@kernel
+def _drawn_policy(tree: Tree, numbers: Any, node: int, depth: int) -> int:
+    """Draw the policy that chooses a move at a node: _OWN, _HUMAN or _WEIGHTLESS (KataGo's human exploration)."""
+    if tree.human_prior.shape[0] == 0 or tree.nodes[node].has_human == 0:
+        return _OWN
+    e = numbers
+    weightless, weightful = e.human_opponent_weightless, e.human_opponent_weightful
+    if depth == 0:
+        weightless, weightful = e.human_root_weightless, e.human_root_weightful
+    elif tree.nodes[node].to_play == tree.nodes[ROOT].to_play:
+        weightless, weightful = e.human_own_weightless, e.human_own_weightful
+    if weightless + weightful <= 0.0:
+        return _OWN
+    drawn = random_unit(numbers)
+    if drawn < weightless:
+        return _WEIGHTLESS
+    return _HUMAN if drawn < weightless + weightful else _OWN
+
+
+@kernel
+def _best_unvisited(
+    tree: Tree, codes: NDArray[np.uint16], node: int, depth: int, avoid: NDArray[np.int16], avoid_depth: int
+) -> int:
+    """Return the unvisited edge with the best prior that is allowed; -1 if there is none."""
+    parent, edge_vertex = tree.nodes[node], tree.edge_vertex[node]
+    best, best_code = _NO_EDGE, -1
+    for edge in range(parent.children, parent.edges):
+        if depth < avoid_depth and depth < avoid[parent.to_play, edge_vertex[edge]]:
+            continue
+        if codes[edge] > best_code:
+            best, best_code = edge, int(codes[edge])
+        # They are sorted by their own prior, so the first that is allowed is the best: on 19x19 one edge is examined
+        # instead of about 360. Choices by human priors disturb that order.
+        if tree.human_prior.shape[0] == 0:
+            break
+    return best
+
+
 # More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def choose_edge(
@@ -82,32 +146,38 @@ def choose_edge(
 ) -> int:
     """Return the edge with the largest value plus exploration, visited or not; -1 if no edge is allowed.
 
-    avoid: [3, n], by color and vertex the depth below which a move must not be played. avoid_depth: its maximum.
+    Writes `numbers.is_weightless`. avoid: [3, n], by color and vertex the depth below which a move must not be played.
+    avoid_depth: its maximum.
     """
     e, nodes, links = numbers, tree.nodes, tree.links
-    edge_vertex, edge_prior = tree.edge_vertex[node], tree.edge_prior[node]
+    policy = _drawn_policy(tree, numbers, node, depth)
+    weightless = policy == _WEIGHTLESS
+    e.is_weightless = int(weightless)
+    edge_vertex, codes = tree.edge_vertex[node], tree.edge_prior[node]
+    if policy != _OWN:
+        codes = tree.human_prior[node]
     parent = nodes[node]
     color, children, edges = parent.to_play, parent.children, parent.edges
     sign = black_value(1.0, color)
     has_rave = tree.rave_visits.shape[0] > 0
-    noise = e.wide_root_noise if depth == 0 else 0.0
+    is_plain_root = depth == 0 and not weightless
+    noise = e.wide_root_noise if is_plain_root else 0.0
     power = 1.0 / (4.0 * noise + 1.0)
-    forced = e.forced_playouts if depth == 0 else 0.0
+    forced = e.forced_playouts if is_plain_root else 0.0
     # First pass: the sums over the children that the exploration of every edge depends on.
     total, seen_prior = 0.0, 0.0
     link = parent.first_link
     for edge in range(children):
         each = links[link]
         child = nodes[each.child]
-        seen_prior += decoded_prior(edge_prior[edge])
-        if child.visits > 0:
+        seen_prior += decoded_prior(codes[edge])
+        if weightless:
+            total += child.weight
+        elif child.visits > 0:
             total += child.weight * each.visits / child.visits
         link = each.next
-    scale = scaling(e, parent, total)
-    share = min(1.0, seen_prior**e.fpu_policy_power) if e.fpu_policy_power > 0.0 else 1.0
-    urgency = sign * (share * parent.utility + (1.0 - share) * parent.raw_utility)
-    reduction = e.root_fpu_reduction if depth == 0 else e.fpu_reduction
-    urgency -= reduction * math.sqrt(seen_prior)
+    scale = scaling(e, parent, total) if policy == _OWN else human_scaling(e, total)
+    urgency = _urgency(e, parent, seen_prior, depth == 0)
     best, best_value = _NO_EDGE, -1e30
     link = parent.first_link
     for edge in range(children):
@@ -118,8 +188,9 @@ def choose_edge(
         child = nodes[each.child]
         value, weight = urgency, 0.0
         if child.visits > 0:
-            weight = child.weight * each.visits / child.visits
-            value = sign * child.utility
+            weight = child.weight if weightless else child.weight * each.visits / child.visits
+            if weight > 0.0:
+                value = sign * child.utility
         if child.pending > 0:
             # Virtual loss: pending visits count as lost ones, so that other walks choose other moves.
             lost = e.virtual_loss * child.pending
@@ -128,7 +199,7 @@ def choose_edge(
         if has_rave:
             rave, rave_value = tree.rave_visits[node, edge], sign * tree.rave_value[node, edge]
             value = _with_rave(value, weight, rave, rave_value, e.rave_bias)
-        prior = decoded_prior(edge_prior[edge])
+        prior = decoded_prior(codes[edge])
         if noise > 0.0:
             # KataGo's wide root noise: flatter priors, and a bonus for some moves in each walk.
             prior **= power
@@ -138,23 +209,29 @@ def choose_edge(
             value = _FORCED
         if value > best_value:
             best, best_value = edge, value
-    # Unvisited edges are sorted by prior and share one value, so without all-moves-as-first values only the first that
-    # is allowed can win: on 19x19 one edge is examined instead of about 360.
-    for edge in range(children, edges):
-        if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
-            continue
-        value, prior = urgency, decoded_prior(edge_prior[edge])
-        if has_rave and tree.rave_visits[node, edge] > 0.0:
-            rave = tree.rave_visits[node, edge]
-            value = (value * e.rave_prior + sign * tree.rave_value[node, edge]) / (e.rave_prior + rave)
+    if has_rave:
+        for edge in range(children, edges):
+            if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
+                continue
+            value, prior, rave = urgency, decoded_prior(codes[edge]), tree.rave_visits[node, edge]
+            if rave > 0.0:
+                value = (value * e.rave_prior + sign * tree.rave_value[node, edge]) / (e.rave_prior + rave)
+            if noise > 0.0:
+                prior **= power
+                value += _noise_bonus(numbers, noise)
+            value += scale * prior
+            if value > best_value:
+                best, best_value = edge, value
+        return best
+    # Unvisited edges share one value, so only the one with the best prior can win.
+    edge = _best_unvisited(tree, codes, node, depth, avoid, avoid_depth)
+    if edge >= 0:
+        value, prior = urgency, decoded_prior(codes[edge])
         if noise > 0.0:
             prior **= power
             value += _noise_bonus(numbers, noise)
-        value += scale * prior
-        if value > best_value:
-            best, best_value = edge, value
-        if not has_rave:
-            break
+        if value + scale * prior > best_value:
+            best = edge
     return best
 
 

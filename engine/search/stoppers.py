@@ -29,7 +29,7 @@ _OBVIOUS_MARGIN = 0.1
 class SearchStats:
     """Statistics of a running search.
 
-    visits: at the root, reused ones included. playouts: of this search. elapsed: seconds.
+    visits: at the root, reused ones and weightless playouts included. playouts: of this search. elapsed: seconds.
     best_visits, second_visits: of the two most visited moves.
     best_vertex: the most visited move, NO_POINT before there is one. best_prior: its prior.
     best_value, second_value: mean utility of the two most visited moves, for the side to move.

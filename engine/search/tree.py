@@ -26,11 +26,11 @@ NEW, PENDING, EXPANDED, TERMINAL = range(4)
 PRIOR_SCALE = 65535.0
 OWNERSHIP_SCALE = 127.0
 
-SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, IS_FULL, BIAS_ENTRIES = range(6)
+SIZE, LINKS, TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, IS_FULL, BIAS_ENTRIES, WEIGHTLESS_PLAYOUTS = range(7)
 """Indices of `Tree.counters`: nodes and links in use; playouts of this search that ended with the game, and those that
 ended at a node with enough visits by other paths; 1 once a walk found no room for a node or link; entries of the bias
-table in use."""
-COUNTERS = 6
+table in use; playouts of this search that did not count for the root."""
+COUNTERS = 7
 
 NODE = np.dtype(
     [
@@ -56,6 +56,7 @@ NODE = np.dtype(
         ("raw_spread", np.float32),
         ("bias_delta", np.float32),
         ("bias_weight", np.float32),
+        ("shape_bonus", np.float32),
         ("visits", np.int32),
         ("pending", np.int32),
         ("first_link", np.int32),
@@ -65,6 +66,7 @@ NODE = np.dtype(
         ("children", np.int16),
         ("to_play", np.int8),
         ("stage", np.int8),
+        ("has_human", np.int8),
     ],
     align=True,
 )
@@ -86,9 +88,11 @@ class Tree(NamedTuple):
         weights and of their squares. utility, value (win minus loss), no_result, score, lead: weighted means over the
         playouts. utility_sq, score_sq (with the score's deviation): means of squares.
     raw_*: the node's own evaluation, or the mean of a subtree that was folded into it; raw_spread is the variance of
-        utility there. bias_*: its entry in the bias table and its own contribution to it.
+        utility there. bias_*: its entry in the bias table and its own contribution to it. shape_bonus: added to its
+        utility, for the shape of the move that led to it. has_human: whether its row of human_prior was written.
     links: see LINK.
     edge_prior: stored as sqrt(p) * 65535. ownership: of the node's own evaluation, stored as value * 127.
+    human_prior: priors of a human network, stored like edge_prior, or no rows.
     rave_*: all-moves-as-first statistics of edges, or no rows.
     key_index: open-addressed table of node + 1 by key; 0 marks a free slot.
     bias_keys, bias_sums: open-addressed table of sums of weighted errors, and of weights, by local pattern.
@@ -99,6 +103,7 @@ class Tree(NamedTuple):
     links: NDArray[np.void]  # [L] LINK
     edge_vertex: NDArray[np.int16]  # [N, E]
     edge_prior: NDArray[np.uint16]  # [N, E]
+    human_prior: NDArray[np.uint16]  # [N or 0, E]
     ownership: NDArray[np.int8]  # [N, area], or [N, 0] without
     rave_visits: NDArray[np.float32]  # [N or 0, E]
     rave_value: NDArray[np.float32]  # [N or 0, E]
@@ -107,13 +112,13 @@ class Tree(NamedTuple):
     bias_sums: NDArray[np.float64]  # [the same, 2]
 
 
-def bytes_per_node(area: int, *, rave: bool, ownership: bool = True) -> int:
+def bytes_per_node(area: int, *, rave: bool, ownership: bool = True, human: bool = False) -> int:
     """Return the memory of one node in bytes, including its share of links and tables."""
     shared = LINK.itemsize * _LINKS_PER_NODE + 4 * 2 * _INDEX_LOAD + 4
-    return NODE.itemsize + int(shared) + (area + 1) * (4 + (8 if rave else 0)) + (area if ownership else 0)
+    return NODE.itemsize + int(shared) + (area + 1) * (4 + 8 * rave + 2 * human) + area * ownership
 
 
-def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True) -> Tree:
+def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True, human: bool = False) -> Tree:
     """Allocate an empty tree."""
     # np.empty: the system provides memory only when it is first written, so an unfilled tree takes little.
     edges, rave_rows = area + 1, capacity if rave else 0
@@ -124,6 +129,7 @@ def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True) ->
         links=np.empty(int(capacity * _LINKS_PER_NODE), dtype=LINK),
         edge_vertex=np.empty((capacity, edges), dtype=np.int16),
         edge_prior=np.empty((capacity, edges), dtype=np.uint16),
+        human_prior=np.empty((capacity if human else 0, edges), dtype=np.uint16),
         ownership=np.empty((capacity, area if ownership else 0), dtype=np.int8),
         rave_visits=np.empty((rave_rows, edges), dtype=np.float32),
         rave_value=np.empty((rave_rows, edges), dtype=np.float32),
@@ -149,6 +155,12 @@ def clear(tree: Tree) -> None:
 def playouts_without_evaluation(counters: NDArray[np.int64]) -> int:
     """Return the number of playouts of this search that ended with the game or at a node known by other paths."""
     return int(counters[TERMINAL_PLAYOUTS] + counters[SHARED_PLAYOUTS])
+
+
+@kernel
+def visits_made(tree: Tree) -> int:
+    """Return the visits of the root and the playouts of this search that did not count for it."""
+    return int(tree.nodes[ROOT].visits + tree.counters[WEIGHTLESS_PLAYOUTS])
 
 
 @kernel
@@ -203,6 +215,8 @@ def add_node(tree: Tree, key: np.uint64, chain: np.uint64, to_play: int) -> int:
     node.bias_slot = NO_SLOT
     node.bias_delta = 0.0
     node.bias_weight = 0.0
+    node.shape_bonus = 0.0
+    node.has_human = 0
     put_in_index(tree.nodes, tree.key_index, number)
     return number
 
@@ -230,6 +244,8 @@ def swap_edges(tree: Tree, node: int, i: int, j: int) -> None:
     """Swap two edges of a node with all their statistics."""
     tree.edge_vertex[node, i], tree.edge_vertex[node, j] = tree.edge_vertex[node, j], tree.edge_vertex[node, i]
     tree.edge_prior[node, i], tree.edge_prior[node, j] = tree.edge_prior[node, j], tree.edge_prior[node, i]
+    if tree.human_prior.shape[0] > 0:
+        tree.human_prior[node, i], tree.human_prior[node, j] = tree.human_prior[node, j], tree.human_prior[node, i]
     if tree.rave_visits.shape[0] > 0:
         tree.rave_visits[node, i], tree.rave_visits[node, j] = tree.rave_visits[node, j], tree.rave_visits[node, i]
         tree.rave_value[node, i], tree.rave_value[node, j] = tree.rave_value[node, j], tree.rave_value[node, i]

@@ -62,7 +62,9 @@ def playout_weight(params: Params, score: float, value_error: float, score_error
     scale = numbers.dynamic_score_scale * numbers.root_of_area
     x = (score - numbers.score_center) / scale
     slope += dynamic / (scale * (1.0 + x * x))
-    uncertainty = value_error + slope * (2.0 / math.pi) * score_error
+    uncertainty = numbers.win_loss_factor * value_error + slope * (2.0 / math.pi) * score_error
+    if numbers.uncertainty_exponent != 1.0:
+        uncertainty **= numbers.uncertainty_exponent
     baseline = numbers.uncertainty_coefficient / numbers.uncertainty_max_weight
     return float(numbers.uncertainty_coefficient / (uncertainty + baseline))
 
@@ -82,6 +84,7 @@ def _prune_noise(
     count: int,
     total: float,
     scale: float,
+    cap: float,
 ) -> float:
     """Reduce the weight of children that are worse than those before them and exceed twice the share of their prior.
 
@@ -97,7 +100,7 @@ def _prune_noise(
             gap = utility_sum / weight_sum - utilities[i]
             fair = 2.0 * weight_sum * priors[i] / prior_sum
             if gap > 0.0 and weight > fair:
-                weight -= (weight - fair) * (1.0 - math.exp(-gap / scale))
+                weight -= min((weight - fair) * (1.0 - math.exp(-gap / scale)), cap)
                 weights[i] = weight
         utility_sum += utilities[i] * weight
         weight_sum += weight
@@ -138,7 +141,8 @@ def corrected(
     child_weight, child_utility: total weight and mean utility of its children; 0 without children.
     """
     each = nodes[node]
-    each.raw_utility = each.raw_value + score_utility(params, each.raw_score, each.raw_score_sq)
+    result = params.numbers.win_loss_factor * each.raw_value - params.numbers.no_result_utility * each.raw_no_result
+    each.raw_utility = result + score_utility(params, each.raw_score, each.raw_score_sq)
     slot = each.bias_slot
     if slot == NO_SLOT or params.numbers.subtree_value_bias_factor == 0.0:
         return float(each.raw_utility)
@@ -191,7 +195,15 @@ def recompute(
     count, child_weight = edge, total
     if total > _LEAST_WEIGHT:
         if params.numbers.noise_prune_scale > 0.0:
-            total = _prune_noise(weights, utilities, priors, count, total, params.numbers.noise_prune_scale)
+            total = _prune_noise(
+                weights,
+                utilities,
+                priors,
+                count,
+                total,
+                params.numbers.noise_prune_scale,
+                params.numbers.noise_prune_cap,
+            )
         if params.numbers.value_weight_exponent > 0.0:
             _weigh_by_value(weights, utilities, count, total, params.numbers.value_weight_exponent)
     value, no_result, score, score_sq, lead = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -225,6 +237,10 @@ def recompute(
     parent.lead = (lead + weight * parent.raw_lead) / total
     parent.utility = (utility + weight * own) / total
     parent.utility_sq = (utility_sq + weight * (own * own + parent.raw_spread)) / total
+    if parent.shape_bonus != 0.0:
+        before = parent.utility
+        parent.utility += parent.shape_bonus
+        parent.utility_sq += parent.utility * parent.utility - before * before
 
 
 @kernel
@@ -237,7 +253,7 @@ def set_own_value(
 ) -> None:
     """Set the statistics of a node without children to its own evaluation, with a number of visits."""
     each = nodes[node]
-    own = corrected(params, nodes, bias_sums, node, 0.0, 0.0)
+    own = corrected(params, nodes, bias_sums, node, 0.0, 0.0) + each.shape_bonus
     each.visits = visits
     each.weight = each.raw_weight * visits
     each.weight_sq = each.raw_weight_sq * visits

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.board.facts import ALTERNATING
 from engine.board.kernels import copy_board, copy_row, place, play, position_hash
 from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
 from engine.color import BLACK, WHITE
@@ -24,13 +25,15 @@ from engine.search.position import (
     Root,
     Scratch,
     count_score,
+    in_set,
     occurs_thrice,
     pass_repeats,
     stone_bonus,
     write_facts,
     write_legal,
 )
-from engine.search.selection import choose_edge, link_at
+from engine.search.selection import choose_edge, link_at, random_unit
+from engine.search.shapes import shape_key
 from engine.search.tree import (
     EXPANDED,
     IS_FULL,
@@ -49,7 +52,7 @@ from engine.search.tree import (
     find_node,
     swap_edges,
 )
-from engine.vertex import PASS
+from engine.vertex import NO_POINT, PASS
 
 _SYMMETRY_BITS = 48
 _HASH_MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -94,7 +97,11 @@ def _write_leaf(
     board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
     copy_board(board, batch.boards[row])
     for age in range(HISTORY):
-        if age < depth:
+        if numbers.ignores_all_past != 0.0:
+            moves[age] = NO_POINT
+            hashes[age] = scratch.path_hash[depth] if depth > 0 else root.hashes[0]
+            copy_row(scratch.path_colors[depth % HISTORY] if depth > 0 else root.colors[0], batch.colors[row, age])
+        elif age < depth:
             moves[age] = scratch.path_vertex[depth - 1 - age]
             hashes[age] = scratch.path_hash[depth - age]
             copy_row(scratch.path_colors[(depth - age) % HISTORY], batch.colors[row, age])
@@ -116,11 +123,14 @@ def _write_leaf(
         batch.nodes[row, i] = scratch.path_node[i]
         batch.links[row, i] = scratch.path_link[i]
     batch.length[row] = depth
+    batch.counted[row] = 0
 
 
 @kernel
-def _hash_leaf(batch: Batch, row: int, numbers: Any) -> None:
+def _finish_leaf(batch: Batch, row: int, numbers: Any) -> None:
     """Write the hash of a row, and the symmetry that it determines. All other arrays must be written before."""
+    if numbers.ignores_all_past != 0.0:
+        batch.facts[row, ALTERNATING] = 0
     # The symmetry is a function of the position, not a random number, so that a cached evaluation can be found again.
     batch.hashes[row] = row_hash(
         batch.board_hashes[row],
@@ -162,6 +172,33 @@ def _step_to(
     return add_link(tree, parent, child)
 
 
+@kernel
+def write_root(root: Root, scratch: Scratch, batch: Batch, numbers: Any) -> None:
+    """Write the position at the root into row 0 of a batch, whatever the tree has of it."""
+    copy_board(root.board, scratch.board)
+    if root.superko.shape[0] > 1:
+        copy_row(root.occupied, scratch.occupied)
+    scratch.path_node[0] = ROOT
+    _write_leaf(root, scratch, batch, 0, root.color, 0, 0, root.white_bonus, numbers)
+    repeats = root.remembers_passes and pass_repeats(root, scratch, 0, 0, root.color)
+    write_facts(root, scratch, 0, root.passes, root.button, repeats, batch.facts[0])
+    _finish_leaf(batch, 0, numbers)
+
+
+@kernel
+def _repeats_shape(root: Root, board: Board, vertex: int) -> bool:
+    """Return whether a move of the root's color, before it is played, has a shape that must not be repeated."""
+    if root.shapes.shape[0] == 1 or vertex == PASS:
+        return False
+    return in_set(root.shapes, shape_key(board, vertex, vertex, root.color, 0))
+
+
+@kernel
+def _leaks(numbers: Any) -> bool:
+    """Return whether a walk goes on where the visits of other paths could be counted."""
+    return bool(numbers.catch_up_leak > 0.0 and random_unit(numbers) < numbers.catch_up_leak)
+
+
 # More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def collect(
@@ -181,6 +218,7 @@ def collect(
     board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
     while rows < wanted and ended < wanted:
         copy_board(root.board, board)
+        counted = 0
         number, depth, passes, button = ROOT, 0, root.passes, root.button
         bonus, handicap, remembered, cycle_start, is_void = root.white_bonus, root.handicap, 0, 0, False
         is_shared, last = False, root.moves[0]
@@ -192,12 +230,14 @@ def collect(
             edge = choose_edge(tree, numbers, number, depth, root.avoid, root.avoid_depth)
             if edge < 0:
                 break
+            is_weightless = numbers.is_weightless != 0
             is_new = edge >= nodes[number].children
             if is_new and (tree.counters[SIZE] >= nodes.shape[0] or tree.counters[LINKS] >= tree.links.shape[0]):
                 tree.counters[IS_FULL] = 1
                 break
             color, vertex = nodes[number].to_play, tree.edge_vertex[number, edge]
             chain, pattern, ended_here, is_void = nodes[number].chain, np.uint64(0), False, False
+            repeats_shape = is_new and color == root.color and _repeats_shape(root, board, vertex)
             if is_new and numbers.subtree_value_bias_factor != 0.0:
                 pattern = pattern_key(board, vertex, color, last)
             empties = board[HEADER, EMPTY_COUNT]
@@ -226,6 +266,10 @@ def collect(
                 tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
             )
             links[depth - 1], number, last = link, tree.links[link].child, vertex
+            if is_weightless:
+                counted = depth
+            if repeats_shape and nodes[number].stage == NEW and board[HEADER, KO_POINT] == NO_POINT:
+                nodes[number].shape_bonus = root.shape_bonus
             path[depth] = number
             nodes[number].pending += 1
             scratch.path_hash[depth] = key
@@ -236,9 +280,12 @@ def collect(
             if root.can_be_void and vertex != PASS:
                 is_void = occurs_thrice(root, scratch, depth, cycle_start, 3 - color)
             copy_row(board[COLOR], scratch.path_colors[depth % HISTORY])
-            if nodes[number].stage == NEW and (passes >= 2 or ended_here or is_void):
+            is_end = passes >= 2 or ended_here
+            if depth == 1 and numbers.conservative_pass != 0.0:
+                is_end = False
+            if nodes[number].stage == NEW and (is_end or is_void):
                 nodes[number].stage = TERMINAL
-            elif tree.links[link].visits < nodes[number].visits:
+            elif not is_weightless and tree.links[link].visits < nodes[number].visits and not _leaks(numbers):
                 # Other paths have visited this node more often than this link: their playouts are counted for the link
                 # one by one, instead of making new ones (KataGo, docs/GraphSearch.md).
                 is_shared = True
@@ -249,9 +296,10 @@ def collect(
         elif node.stage == NEW:
             node.stage = PENDING
             _write_leaf(root, scratch, batch, rows, node.to_play, depth, remembered, bonus, numbers)
+            batch.counted[rows] = counted
             repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, node.to_play)
             write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
-            _hash_leaf(batch, rows, numbers)
+            _finish_leaf(batch, rows, numbers)
             rows += 1
             continue
         elif node.stage == PENDING:
@@ -274,7 +322,7 @@ def collect(
         else:
             withdraw(tree, path, depth)
             break
-        finish_walk(tree, params, path, links, depth, scratch.work)
+        finish_walk(tree, params, path, links, depth, counted, scratch.work)
         ended += 1
     numbers.evaluated += rows
     return rows

@@ -12,20 +12,22 @@ from engine.search.advance import EVALUATING, GIVEN_UP, HAS_FAILED, WORKER, Work
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
 
-_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": ()}
+_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": (), "counted": ()}
 """Shapes of a row of the fields of a `Batch` that a `PositionBatch` lacks."""
 
 
 class Worker:
     """One worker with its batch.
 
-    capacity: most rows of a batch. trees: most trees that a batch is collected from. future: the task that uses the
-    batch, if there is one.
+    capacity: most rows of a batch. trees: most trees that a batch is collected from. has_human: see `Evaluation`.
+    future: the task that uses the batch, if there is one.
     """
 
-    def __init__(self, capacity: int, game: Game, *, has_details: bool, number: int = 0, trees: int = 1) -> None:
+    def __init__(
+        self, capacity: int, game: Game, *, has_details: bool, number: int = 0, trees: int = 1, has_human: bool = False
+    ) -> None:
         self.positions = PositionBatch(capacity, game.width, game.height)
-        self.evaluation = out = Evaluation(capacity, game.width, game.height)
+        self.evaluation = out = Evaluation(capacity, game.width, game.height, has_human=has_human)
         # The kernels write into the evaluator's arrays, so no batch is ever copied.
         shared: dict[str, Any] = {name: getattr(self.positions, name) for name in Batch._fields if name not in _WALK}
         walks: dict[str, Any] = {name: np.empty((capacity, *shape), dtype=np.int32) for name, shape in _WALK.items()}
@@ -40,6 +42,7 @@ class Worker:
                 ownership=out.ownership,
                 first_play=out.first_play,
                 details=out.details,
+                human_policy=out.human_policy,
                 has_details=has_details,
             ),
             state=self.state,

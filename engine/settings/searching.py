@@ -1,5 +1,6 @@
 """Reads --set and --config of the commands that search, and checks their network options. Heavy imports are late."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def read_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
 
 
 def search_params(
-    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | None
+    net: str | None, config: dict[str, str], settings: dict[str, str], **options: int | str | None
 ) -> "SearchParams":
     """Return the search parameters. Later sources win: defaults for the evaluator, --config, --set, `options`.
 
@@ -81,10 +82,22 @@ def search_params(
         raise click.ClickException(str(error)) from error
 
 
+def refuse_without_human(params: "SearchParams", options: dict[str, Any]) -> None:
+    """Raise UsageError for a parameter of the human network if there is none."""
+    from engine.search.human_params import HumanParams
+
+    changed = [each.name for each in fields(HumanParams) if getattr(params, each.name) != each.default]
+    changed = [name for name in changed if name != "human_profile"]
+    if changed and options["human_model"] is None:
+        raise click.UsageError(
+            f"{changed[0]} is for a human network beside the playing one: give it with --human-model"
+        )
+
+
 def refuse_unused(options: dict[str, Any]) -> None:
     """Raise UsageError for --human-profile, --backend or --precision without a network that they apply to."""
     net, profile = options["net"], options["profile"]
-    if profile is not None and net in (None, NO_NETWORK):
-        raise click.UsageError("--human-profile is for human networks: say which with --net")
+    if profile is not None and net in (None, NO_NETWORK) and options.get("human_model") is None:
+        raise click.UsageError("--human-profile is for human networks: say which with --net or --human-model")
     if net == NO_NETWORK and (options["backend"], options["precision"]) != (AUTO, AUTO):
         raise click.UsageError("--backend and --precision are for networks: --net none plays without one")

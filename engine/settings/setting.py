@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from engine.errors import GoError
+from engine.human_profiles import NO_PROFILE, parse_profile
 from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
 
@@ -31,6 +32,7 @@ class Kind(StrEnum):
     COUNTS = "ascending counts such as 1,100,800"
     SIZE = "a board size"
     RULES = "rules"
+    PROFILE = "a human profile"
     ASSIGNMENT = "key=value"
     INPUT_FILE = "an existing file"
     OUTPUT_FILE = "a file"
@@ -123,7 +125,7 @@ class Setting(NamedTuple):
         return str(self.kind)
 
     def read(self, value: object) -> Any:
-        """Parse a text, or a plain value of JSON or TOML. Raises BadValue or BadRules."""
+        """Parse a text, or a plain value of JSON or TOML. Raises BadValue, BadRules, or GoError for a profile."""
         # Everything is parsed from text, so that JSON's 7.5 and the command line's "7.5" give the same error.
         text = str(value).lower() if isinstance(value, bool) else str(value)
         match self.kind:
@@ -146,6 +148,10 @@ class Setting(NamedTuple):
                 return self._counts(text, value)
             case Kind.RULES:
                 parse_rules(text)
+            case Kind.PROFILE:
+                if text in NO_PROFILE:
+                    return ""
+                parse_profile(text)
         return text
 
     def check(self, value: Any) -> None:

@@ -55,6 +55,10 @@ def decide(
     try:
         player = state.player_loader.get()
         decision = player.genmove(game or state.game, color, _limits(state, color), observer.watch, avoided)
+        if player.params.delay_scale > 0.0 and observer.search is not None:
+            from engine.players.delay import delay_of
+
+            state.player_loader.pause(delay_of(observer.search, decision.vertex, player.params))
     finally:
         state.clock.stop()
         observer.close()

@@ -4,7 +4,7 @@ The text is KataGo's (v1.17), always from White's point of view; lines end witho
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.support.json_text import json_text
@@ -14,7 +14,7 @@ from gtp.protocol import Command
 from gtp.state import GtpState, Handler
 
 if TYPE_CHECKING:
-    from engine.evaluators.raw import RawEvaluation, RawNetwork
+    from engine.evaluators.raw import NetworkFacts, RawEvaluation, RawNetwork
 
 _ALL = "all"
 _SYMMETRIES = range(8)
@@ -23,24 +23,51 @@ _ILLEGAL = "    NAN"
 
 def kata_raw_nn(state: GtpState, command: Command) -> str:
     """Report the network's evaluation: `[COLOR] SYMMETRY|all [OPTIMISM]`."""
-    color, symmetries, optimism = _arguments(command.args)
-    network = _network(state)
+    color, symmetries, optimism = _arguments(command.args, most=2)
+    network = state.player_loader.get().network
+    if network is None:
+        raise GtpError("no network is loaded")
+    return _evaluated(state, network, color, symmetries, optimism, _report)
+
+
+def kata_raw_human_nn(state: GtpState, command: Command) -> str:
+    """Report the human network's evaluation: `[COLOR] SYMMETRY|all`."""
+    color, symmetries, _ = _arguments(command.args, most=1)
+    player = state.player_loader.get()
+    if player.human is None:
+        raise GtpError("Cannot run kata-raw-human-nn, -human-model was not provided")
+    if player.human.facts.imitates and not player.params.human_profile:
+        raise GtpError("Cannot run kata-raw-human-nn, humanSLProfile parameter was not set")
+    return _evaluated(state, player.human, color, symmetries, None, _human_report)
+
+
+def _evaluated(
+    state: GtpState,
+    network: "RawNetwork",
+    color: int | None,
+    symmetries: Sequence[int],
+    optimism: float | None,
+    report: "Callable[[RawEvaluation, int], Iterator[str]]",
+) -> str:
+    """Return the lines of a report for each symmetry. color: to move, None for the game's."""
+    params = state.player_loader.get().params
     mover = state.game.to_play if color is None else color
-    settings = {} if optimism is None else {"optimism": optimism}
-    return "\n".join(
-        line
-        for symmetry in symmetries
-        for line in _report(network.evaluate(state.game, mover, symmetry, **settings), state.width)
-    )
+    settings = {"optimism": params.root_policy_optimism if optimism is None else optimism}
+    settings["doubling"] = params.doubling_of(mover, mover)
+    lines: list[str] = []
+    for symmetry in symmetries:
+        raw = network.evaluate(state.game, mover, symmetry, profile=params.human_profile, **settings)
+        lines += report(raw, state.width)
+    return "\n".join(lines)
 
 
-def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None]:
-    """Parse (color, symmetries, optimism), None if missing."""
+def _arguments(args: list[str], most: int) -> tuple[int | None, Sequence[int], float | None]:
+    """Parse (color, symmetries, optimism), None if missing. most: arguments after the color."""
     color = None
     # The color is optional and comes first; `all` is a symmetry.
     if args and args[0][:1].isalpha() and args[0].lower() != _ALL:
         color, args = parse_color(args[0]), args[1:]
-    expect(args, 1, 2)
+    expect(args, 1, most)
     if args[0].lower() == _ALL:
         symmetries: Sequence[int] = _SYMMETRIES
     elif args[0] in map(str, _SYMMETRIES):
@@ -53,27 +80,29 @@ def _arguments(args: list[str]) -> tuple[int | None, Sequence[int], float | None
     return color, symmetries, optimism
 
 
-def _network(state: GtpState) -> "RawNetwork":
-    network = state.player_loader.get().network
-    if network is None:
-        raise GtpError("no network is loaded")
-    return network
-
-
 def _report(raw: "RawEvaluation", width: int) -> Iterator[str]:
     """Yield the lines for one symmetry."""
+    scores = {
+        "whiteLead": raw.white_lead,
+        "whiteScoreSelfplay": raw.white_score,
+        "whiteScoreSelfplaySq": raw.score_square,
+        "varTimeLeft": raw.variance_time,
+    }
+    return _lines(raw, width, scores)
+
+
+def _human_report(raw: "RawEvaluation", width: int) -> Iterator[str]:
+    """Yield the lines for one symmetry of a human network, for which KataGo has other names of the score."""
+    return _lines(raw, width, {"whiteScore": raw.white_score, "whiteScoreSq": raw.score_square})
+
+
+def _lines(raw: "RawEvaluation", width: int, scores: dict[str, float | None]) -> Iterator[str]:
     yield f"symmetry {raw.symmetry}"
     yield f"whiteWin {_fixed(raw.white_win, 6)}"
     yield f"whiteLoss {_fixed(raw.white_loss, 6)}"
     yield f"noResult {_fixed(raw.no_result, 6)}"
-    for name, value in (
-        ("whiteLead", raw.white_lead),
-        ("whiteScoreSelfplay", raw.white_score),
-        ("whiteScoreSelfplaySq", raw.score_square),
-        ("varTimeLeft", raw.variance_time),
-        ("shorttermWinlossError", raw.value_error),
-        ("shorttermScoreError", raw.score_error),
-    ):
+    errors = {"shorttermWinlossError": raw.value_error, "shorttermScoreError": raw.score_error}
+    for name, value in (scores | errors).items():
         if value is not None:
             yield f"{name} {_fixed(value, 3)}"
     yield "policy"
@@ -95,11 +124,14 @@ def _rows(cells: list[str], width: int) -> Iterator[str]:
 
 def kata_get_models(state: GtpState, command: Command) -> str:
     """List the networks in use as one line of JSON, empty without a network."""
-    network = state.player_loader.get().network
-    if network is None:
-        return "[]"
-    facts = network.facts
-    model = {
+    player = state.player_loader.get()
+    models = [_model(network.facts) for network in (player.network, player.human) if network is not None]
+    return json_text(models, separators=(",", ":"), ensure_ascii=False)
+
+
+def _model(facts: "NetworkFacts") -> dict[str, object]:
+    # Field names, types and the text "true" are KataGo's.
+    return {
         "internalName": facts.name,
         "maxBatchSize": facts.max_batch,
         "name": facts.file,
@@ -107,11 +139,10 @@ def kata_get_models(state: GtpState, command: Command) -> str:
         "usingFP16": "true" if facts.precision in ("bf16", "fp16") else "false",
         "version": facts.version,
     }
-    # Field names, types and the text "true" are KataGo's.
-    return json_text([model], separators=(",", ":"), ensure_ascii=False)
 
 
 COMMANDS: dict[str, Handler] = {
     "kata-raw-nn": kata_raw_nn,
+    "kata-raw-human-nn": kata_raw_human_nn,
     "kata-get-models": kata_get_models,
 }

@@ -9,7 +9,7 @@ from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.support.json_text import json_text
 from gtp.args import expect
 from gtp.errors import GtpError
-from gtp.params import PARAMS, Param
+from gtp.params import PARAMS, Param, refuse_human_params
 from gtp.protocol import Command
 from gtp.state import GtpState, Handler, SessionConfig
 
@@ -95,7 +95,10 @@ def _change(state: GtpState, values: Mapping[str, Any]) -> str:
         (of_session if param.of_session else of_search)[param.field] = value
     if of_search:
         player = state.player_loader.get()
-        player.set_params(replace(player.params, **of_search))
+        new, networks = replace(player.params, **of_search), (player.network, player.human)
+        imitates = any(each is not None and each.facts.imitates for each in networks)
+        refuse_human_params(player.params, new, has_human=player.human is not None, has_profile=imitates)
+        player.set_params(new)
     state.configure(replace(state.config, **of_session))
     return ""
 

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from engine.errors import GoError
 from engine.settings.command import Command, search_keys
 from engine.settings.options import options_of
-from engine.settings.searching import read_settings, refuse_unused, search_params
+from engine.settings.searching import read_settings, refuse_unused, refuse_without_human, search_params
 from engine.settings.table import default_of, settings_on
 from engine.settings.table.surfaces import GTP
 from engine.support.logs import start_logging
@@ -65,20 +65,24 @@ def analysis(ctx: click.Context, /, **options: Any) -> None:
 
 def _assignments(options: dict[str, Any]) -> Assignments:
     """Return the configuration: of the files in order, then of the command line."""
-    if options["human_model"] is not None:
-        write_lines(["keima: -human-model is not used: analyze by a human network with -model and --human-profile"])
     return assignments(options["configs"], options["override_config"])
 
 
 def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
     """Return what queries start with by the configuration, --set and the options of the search."""
     params = search_params(
-        options["net"], {}, options["settings"], seed=options["seed"], max_memory_mib=options["max_memory"]
+        options["net"],
+        {},
+        options["settings"],
+        seed=options["seed"],
+        max_memory_mib=options["max_memory"],
+        human_profile=options["profile"],
     )
     if "wide_root_noise" not in options["settings"]:
         params = replace(params, wide_root_noise=default_of("analysis_noise", GTP))
     warns = given.get("warnUnusedFields", "true").lower() != _FALSE
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
+    refuse_without_human(settings.params, options)
     write_lines(lines_without_effect(each for each in unused if each not in ANALYSIS_KEYS))
     return settings
 
@@ -96,26 +100,28 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     """
     from engine.apps.analysis_server.pool import AnalysisPool, default_threads
     from engine.evaluators.cache import CachedEvaluator
-    from engine.evaluators.factory import Computing, open_evaluator, tree_memory
+    from engine.evaluators.factory import open_networks
     from engine.support.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
     return_large_blocks()
-    memory = options["max_memory"]
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"], memory)
-    if memory is not None:
-        limited = replace(settings.params, max_memory_mib=tree_memory(memory, network))
-        settings = replace(settings, params=limited)
-    forget = evaluator.clear if isinstance(evaluator, CachedEvaluator) else _nothing
-    count = threads or default_threads(evaluator)
-    pool = AnalysisPool(evaluator, count, settings.params.max_memory_mib)
-    equipment = Equipment(pool, settings, network, forget)
+    opened = open_networks(options, settings.params.human_profile)
+    if opened.tree_mib is not None:
+        settings = replace(settings, params=replace(settings.params, max_memory_mib=opened.tree_mib))
+    human = None if opened.human is None else opened.human.evaluator
+    imitates = any(each is not None and each.facts.imitates for each in (opened.network, opened.human))
+    settings = replace(settings, has_human=human is not None, has_profile=imitates)
+    caches = [each for each in (opened.evaluator, human) if isinstance(each, CachedEvaluator)]
+
+    def forget() -> None:
+        for cache in caches:
+            cache.clear()
+
+    count = threads or default_threads(opened.evaluator)
+    pool = AnalysisPool(opened.evaluator, count, settings.params.max_memory_mib, human)
+    equipment = Equipment(pool, settings, opened.network, forget, opened.human)
     _warm_up(equipment)
     return equipment
-
-
-def _nothing() -> None:
-    """Forget nothing: play-outs are not remembered."""
 
 
 def _thread_count(given: Assignments) -> int | None:

@@ -45,13 +45,20 @@ _NO_TARGET = 'Requests for a terminate action must have a string "terminateId" f
 class Equipment:
     """The resources of a session.
 
-    network: evaluates positions, None for playouts. clear_cache: drops all cached evaluations.
+    network: evaluates positions, None for playouts. human: the human network beside it. clear_cache: drops all cached
+    evaluations.
     """
 
     pool: "AnalysisPool"
     settings: Settings
     network: "RawNetwork | None" = None
     clear_cache: Callable[[], None] = lambda: None
+    human: "RawNetwork | None" = None
+
+    @property
+    def networks(self) -> "list[RawNetwork]":
+        """The networks in use."""
+        return [each for each in (self.network, self.human) if each is not None]
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -201,9 +208,9 @@ class AnalysisServer:
             tasks = explanation_tasks(given, settings, sizes, warn, partial(self._output.send, is_final=True))
         else:
             tasks = parse_query(given, settings, sizes, warn, self._send_report)
-        if tasks and equipment.network is not None:
+        for network in equipment.networks if tasks else ():
             # Starts to compile for this size before the first position is taken from the queue.
-            equipment.network.prepare(tasks[0].game.width, tasks[0].game.height)
+            network.prepare(tasks[0].game.width, tasks[0].game.height)
         for task in tasks:
             task.client = self
         with self._changed:
@@ -244,10 +251,6 @@ class AnalysisServer:
         self._equipment.pool.cancel(is_meant)
 
     def _models(self) -> list[Object]:
-        network = self._equipment.network
-        if network is None:
-            return []
-        facts = network.facts
         return [
             {
                 "name": facts.file,
@@ -257,6 +260,7 @@ class AnalysisServer:
                 "version": facts.version,
                 "usingFP16": str(facts.precision in ("fp16", "bf16")).lower(),
             }
+            for facts in (network.facts for network in self._equipment.networks)
         ]
 
     def _send_report(self, asked: Asked, task: "Task", report: "Report") -> None:

@@ -8,7 +8,7 @@ from engine.errors import GoError
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import JSON
 from gtp.errors import GtpError
-from gtp.params import PARAMS
+from gtp.params import PARAMS, refuse_human_params
 from gtp.state import Perspective
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ class Settings:
 
     visits, seconds: limits of a search, None for none. perspective: whose winrate is reported. pv_length: moves of a
     variation after its first one. warns_unused: warn of fields of queries that mean nothing here. most_turns: positions
-    of one query, None for any number.
+    of one query, None for any number. has_human: whether there is a human network beside the playing one; has_profile:
+    whether any network imitates people.
     """
 
     params: "SearchParams"
@@ -33,6 +34,8 @@ class Settings:
     pv_length: int = _KNOWN["pv_length"].default
     warns_unused: bool = True
     most_turns: int | None = None
+    has_human: bool = True
+    has_profile: bool = True
 
 
 def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings, list[str]]:
@@ -43,13 +46,15 @@ def overridden(settings: Settings, changes: Mapping[str, str]) -> tuple[Settings
     own: dict[str, Any] = {}
     of_search: dict[str, Any] = {}
     unknown = []
-    for name, text in changes.items():
-        param = PARAMS.get(name)
-        if param is None or param.field not in _KNOWN:
-            unknown.append(name)
-            continue
-        try:
-            (own if param.of_session else of_search)[param.field] = param.read(name, text)
-        except GtpError as error:
-            raise GoError(str(error)) from None
-    return replace(settings, params=replace(settings.params, **of_search), **own), unknown
+    try:
+        for name, text in changes.items():
+            param = PARAMS.get(name)
+            if param is None or param.field not in _KNOWN:
+                unknown.append(name)
+            else:
+                (own if param.of_session else of_search)[param.field] = param.read(name, text)
+        new = replace(settings.params, **of_search)
+        refuse_human_params(settings.params, new, has_human=settings.has_human, has_profile=settings.has_profile)
+    except GtpError as error:
+        raise GoError(str(error)) from None
+    return replace(settings, params=new, **own), unknown

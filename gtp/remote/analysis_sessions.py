@@ -17,7 +17,7 @@ class AnalysisSessions:
         self._most_open = most_open
         settings = replace(equipment.settings, most_turns=most_open)
         # The cache belongs to all clients: none may clear it.
-        self._equipment = Equipment(equipment.pool, settings, equipment.network)
+        self._equipment = Equipment(equipment.pool, settings, equipment.network, human=equipment.human)
 
     def serve(self, connection: Connection) -> None:
         """Run the session of a client until the end of its input and its last answer, or until it is gone."""

@@ -90,7 +90,7 @@ def players_like(first: "SearchPlayer", connections: int) -> PlayerFactory:
     running = RunningSearches()
 
     def make_player(width: int, height: int) -> "SearchPlayer":
-        player = type(first)(evaluator, params, network=first.network, shared=running)
+        player = type(first)(evaluator, params, network=first.network, shared=running, human=first.human)
         player.prepare(width, height)
         return player
 

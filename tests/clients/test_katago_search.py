@@ -13,19 +13,21 @@ import pytest
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Attributes, Evaluator
 from engine.evaluation.positions import PositionBatch
-from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.factory import Computing, open_human, open_network
 from engine.game import Game
 from engine.rules import CHINESE
 from engine.search.move_choice import move_table
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.vertex import format_vertex, parse_vertex
+from gtp.json_analysis.settings import Settings, overridden
 from tests.clients.test_katago import katago
 from tests.shared import require_shared
 
 pytestmark = pytest.mark.clients
+HUMAN_NET = "synth-v15-meta-human.bin.gz"
 NET = "g170-b6c96-s175395328-d26788732.bin.gz"
-VISITS = 200
+VISITS, FEW_VISITS = 200, 60
 CONFIG = """
 logToStderr = false
 logDir = logs
@@ -49,6 +51,30 @@ POSITIONS = [
     (19, "Q16 D4 C16 Q4 E16 F3 R6 O3 R10"),
     (19, "Q16 D4 Q3 D16 R5 C6 F17 C14"),
 ]
+CHANGES: list[dict[str, str]] = [
+    {"fpuLossProp": "0.3", "rootFpuLossProp": "0.2"},
+    {"fpuParentWeightByVisitedPolicy": "false", "fpuParentWeight": "0.4"},
+    {"winLossUtilityFactor": "0.6"},
+    {"noResultUtilityForWhite": "0.5"},
+    {"dynamicScoreCenterZeroWeight": "0.7"},
+    {"useNoisePruning": "false"},
+    {"noisePruningCap": "1.5"},
+    {"nnPolicyTemperature": "1.7"},
+    {"rootPolicyTemperature": "1.3", "rootPolicyTemperatureEarly": "2.0"},
+    {"rootDesiredPerChildVisitsCoeff": "2"},
+    {"ignoreAllHistory": "true"},
+    {"playoutDoublingAdvantage": "1.5"},
+    {"playoutDoublingAdvantage": "1.5", "playoutDoublingAdvantagePla": "BLACK"},
+    {"useLcbForSelection": "false"},
+    {"maxPlayouts": "77"},
+    {"humanSLProfile": "rank_3k", "humanSLRootExploreProbWeightful": "1"},
+    {"humanSLProfile": "rank_3k", "humanSLRootExploreProbWeightless": "1"},
+    {"humanSLProfile": "rank_3k", "humanSLPlaExploreProbWeightful": "1", "humanSLCpuctExploration": "0.5"},
+    {"humanSLProfile": "rank_3k", "humanSLOppExploreProbWeightless": "1", "humanSLCpuctPermanent": "0.3"},
+    {"humanSLProfile": "proyear_1900", "humanSLPlaExploreProbWeightless": "1"},
+    {"humanSLProfile": "preaz_9d_2k", "humanSLOppExploreProbWeightful": "1"},
+]
+"""Parameters by KataGo's names, as far as their effect does not depend on random numbers."""
 FIELDS = re.compile(r"move (\S+) visits (\d+).*?utility (\S+).*?utilityLcb (\S+) weight (\S+)")
 
 
@@ -56,7 +82,7 @@ class OneAtATime:
     """An evaluator that answers one call at a time."""
 
     def __init__(self, inner: Evaluator) -> None:
-        self.attributes: Attributes = replace(inner.attributes, concurrent=1)
+        self.attributes: Attributes = replace(inner.attributes, concurrent=1, threads=0)
         self._inner = inner
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
@@ -66,26 +92,40 @@ class OneAtATime:
         self._inner.close()
 
 
-def keimas(net: Path, game: Game) -> dict[str, tuple[int, float, float, float]]:
-    """Return visits, utility, its lower bound and weight by move."""
-    evaluator = OneAtATime(open_network(str(net), Computing("openvino", "fp32", 1), None).evaluator)
-    params = SearchParams(random_symmetries=False, prunes_symmetric_moves=False, batch_size=1)
-    search = Search(evaluator, params)
+def keimas(net: Path, game: Game, changes: dict[str, str], visits: int) -> dict[str, tuple[int, float, float, float]]:
+    """Return visits, utility, its lower bound and weight by move. changes: parameters by KataGo's names."""
+    computing = Computing("openvino", "fp32", 1)
+    evaluator = OneAtATime(open_network(str(net), computing, None).evaluator)
+    human = None
+    if any(name.startswith("humanSL") for name in changes):
+        human = OneAtATime(open_human(str(require_shared(f"nets/{HUMAN_NET}")), computing).evaluator)
+    plain = SearchParams(random_symmetries=False, prunes_symmetric_moves=False, batch_size=1)
+    settings, unknown = overridden(Settings(plain), changes)
+    assert unknown == []
+    params = settings.params
+    search = Search(evaluator, params, human=human)
     search.begin(game, game.to_play, game.legal_vertices())
-    search.run([], VISITS)
-    table = move_table(search.tree, search.root, params)
-    rows = zip(table.vertex, table.visits, table.utility, table.lcb, table.weight, strict=True)
+    search.run([], visits)
+    table = move_table(search.tree, search.root, params, search.human_evaluation)
+    nodes = search.tree.nodes[table.child]
+    rows = zip(table.vertex, nodes["visits"], table.utility, table.lcb, nodes["weight"], strict=True)
     search.close()
     return {format_vertex(int(v), game.width, game.height): (int(n), u, lcb, w) for v, n, u, lcb, w in rows}
 
 
-def katagos(program: str, net: Path, folder: Path, size: int, moves: str) -> dict[str, tuple[int, float, float, float]]:
+def katagos(
+    program: str, net: Path, folder: Path, size: int, moves: str, changes: dict[str, str], visits: int
+) -> dict[str, tuple[int, float, float, float]]:
     """Return the same of KataGo."""
-    (folder / "gtp.cfg").write_text(f"{CONFIG}maxVisits = {VISITS}\n", encoding="utf-8")
+    given = {"conservativePass": "false", "enableMorePassingHacks": "false"} | changes
+    lines = "".join(f"{name} = {value}\n" for name, value in given.items())
+    (folder / "gtp.cfg").write_text(f"{CONFIG}maxVisits = {visits}\n{lines}", encoding="utf-8")
     played = "".join(f"play {'bw'[i % 2]} {move}\n" for i, move in enumerate(moves.split()))
     color = "bw"[len(moves.split()) % 2]
     script = f"boardsize {size}\nkata-set-rules chinese\nkomi 7.5\n{played}kata-search_analyze {color}\nquit\n"
     command = [program, "gtp", "-model", str(net), "-config", "gtp.cfg"]
+    if any(name.startswith("humanSL") for name in changes):
+        command += ["-human-model", str(require_shared(f"nets/{HUMAN_NET}"))]
     done = subprocess.run(command, cwd=folder, input=script, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     line = [line for line in done.stdout.splitlines() if line.startswith("info")][-1]
@@ -94,11 +134,22 @@ def katagos(program: str, net: Path, folder: Path, size: int, moves: str) -> dic
 
 @pytest.mark.parametrize(("size", "moves"), POSITIONS)
 def test_visits_values_and_bounds_are_katagos(size: int, moves: str, tmp_path: Path) -> None:
+    compare(size, moves, {}, VISITS, tmp_path)
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_a_parameter_has_katagos_effect(changes: dict[str, str], tmp_path: Path) -> None:
+    # Fewer visits: a last digit of an evaluation that decides one of them moves the values by more than is allowed.
+    compare(*POSITIONS[1], changes, FEW_VISITS, tmp_path)
+
+
+def compare(size: int, moves: str, changes: dict[str, str], visits: int, tmp_path: Path) -> None:
+    """Check that both programs visit the same moves as often, and value them alike."""
     net, program = require_shared(f"nets/{NET}"), katago()
     game = Game(size, rules=CHINESE, komi=7.5)
     for move in moves.split():
         game.play(game.to_play, parse_vertex(move, size, size))
-    found, expected = keimas(net, game), katagos(program, net, tmp_path, size, moves)
+    found, expected = keimas(net, game, changes, visits), katagos(program, net, tmp_path, size, moves, changes, visits)
     assert {move: row[0] for move, row in found.items()} == {move: row[0] for move, row in expected.items()}
     for move, row in expected.items():
         assert found[move][1:] == pytest.approx(row[1:], abs=2e-3), move

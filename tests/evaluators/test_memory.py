@@ -1,5 +1,6 @@
 """--max-memory is divided among a network's models, the evaluation cache and the search tree."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.evaluators.cache import CachedEvaluator
-from engine.evaluators.factory import Computing, open_evaluator, tree_memory
+from engine.evaluators.factory import Computing, open_evaluator, open_networks
 from engine.evaluators.memory import CACHE_MIB, shares_of
 from engine.game import Game
 from engine.nets.random import random_spec
@@ -44,23 +45,25 @@ def test_the_cache_of_a_network_is_as_large_as_its_share(backend: str, tmp_path:
     native.write(random_spec(1, 4, ENCODERS["liberties"], 1), tmp_path / "net.safetensors")
     tables = []
     computing = Computing(backend, "fp32", 1)
+    options = {"net": str(tmp_path / "net.safetensors"), "profile": None, **asdict(computing)}
     _, unlimited = open_evaluator(str(tmp_path / "net.safetensors"), computing)
     assert unlimited is not None
     least = -(-unlimited.facts.model_bytes // MEBIBYTE) + 16
     for limit in (least, least + 100):
-        evaluator, network = open_evaluator(str(tmp_path / "net.safetensors"), computing, memory_mib=limit)
-        assert isinstance(evaluator, CachedEvaluator) and network is not None
+        evaluator, network, _, tree_mib = open_networks(options | {"max_memory": limit})
+        assert isinstance(evaluator, CachedEvaluator) and network is not None and tree_mib is not None
         evaluated(evaluator, batch_of([Game(9)]))
         tables.append(evaluator.table_bytes)
-        assert network.facts.model_bytes + evaluator.table_bytes + tree_memory(limit, network) * MEBIBYTE <= (
-            limit * MEBIBYTE
-        )
+        assert network.facts.model_bytes + evaluator.table_bytes + tree_mib * MEBIBYTE <= limit * MEBIBYTE
         evaluator.close()
     assert tables[0] < tables[1]
     with pytest.raises(GoError, match=f"at least {least}, "):
-        open_evaluator(str(tmp_path / "net.safetensors"), computing, memory_mib=least - 1)
+        open_networks(options | {"max_memory": least - 1})
     unlimited.evaluator.close()
 
 
 def test_without_a_network_the_tree_takes_all() -> None:
-    assert tree_memory(300, None) == 300
+    options = {"net": "none", "profile": None, "max_memory": 300, **asdict(Computing("auto", "auto", 1))}
+    opened = open_networks(options)
+    assert (opened.network, opened.tree_mib) == (None, 300)
+    opened.evaluator.close()

@@ -26,8 +26,14 @@ class FakePlayer:
 
     name = "fake"
 
-    def __init__(self, script: Sequence[str] = (), thinking: bool = False, network: "RawNetwork | None" = None) -> None:
-        self.network = network
+    def __init__(
+        self,
+        script: Sequence[str] = (),
+        thinking: bool = False,
+        network: "RawNetwork | None" = None,
+        human: "RawNetwork | None" = None,
+    ) -> None:
+        self.network, self.human = network, human
         self.script = list(script)
         self.limits: list[Limits] = []
         self.new_games = 0

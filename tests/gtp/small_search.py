@@ -47,4 +47,11 @@ def small_search(game: "Game", color: int) -> Any:
     tree.edge_vertex[1, :2] = tree.edge_vertex[2, :2] = moves[-2:]
     avoid = np.zeros((3, array_length(game.width, game.height)), dtype=np.int16)
     root = SimpleNamespace(avoid=avoid, color=color, board=game.board)
-    return SimpleNamespace(tree=tree, root=root, params=SearchParams(), mirrored={})
+    return SimpleNamespace(
+        tree=tree,
+        root=root,
+        params=SearchParams(),
+        mirrored={},
+        human_evaluation=None,
+        generator=np.random.default_rng(),
+    )

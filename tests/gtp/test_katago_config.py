@@ -68,10 +68,11 @@ def test_an_example_of_katagos_loads_with_a_line_for_each_key_without_effect(
     assert (config.visits, config.ponder, config.lag_buffer) == (500, False, 1.0)
     assert (config.rules, config.perspective) == (parse_rules("tromp-taylor"), Perspective.BLACK)
     assert (params.resign_threshold, params.resign_turns, params.c_puct) == (0.05, 5, 1.1)
+    assert params.factor_after_pass == 0.5
     lines = result.stderr.splitlines()
     assert [line.split()[1] for line in lines] == [
         *("logDir", "logAllGTPCommunication", "logSearchInfo", "logToStderr", "numSearchThreads"),
-        *("searchFactorAfterOnePass", "searchFactorWhenWinning", "openclDeviceToUseThread0", "cudaUseFP16"),
+        *("searchFactorWhenWinning", "openclDeviceToUseThread0", "cudaUseFP16"),
     ]
     assert all(" has no effect: " in line for line in lines)
 

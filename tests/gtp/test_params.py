@@ -2,14 +2,17 @@
 
 import dataclasses
 import json
+from dataclasses import replace
 
 import pytest
 
+from engine.evaluators.raw import RawNetwork
 from engine.search.params import ROLLOUT_PARAMS, SEARCH_SETTINGS, SearchParams
 from gtp.params import PARAMS
 from gtp.state import Perspective, SessionConfig
 from tests.gtp.fake_player import FakePlayer
 from tests.gtp.talk import ask, new_state
+from tests.gtp.test_networks import FACTS, FixedEvaluator
 
 SEARCH = {field.name for field in dataclasses.fields(SearchParams)}
 SESSION = {field.name for field in dataclasses.fields(SessionConfig)}
@@ -24,7 +27,7 @@ def test_every_name_stands_for_a_field_of_its_own() -> None:
 
 @pytest.mark.parametrize("params", [SearchParams(), ROLLOUT_PARAMS], ids=["network", "rollouts"])
 def test_every_number_has_a_range_of_its_kind_that_holds_its_default(params: SearchParams) -> None:
-    numbers = {name: value for name, value in dataclasses.asdict(params).items() if not isinstance(value, bool)}
+    numbers = {name: value for name, value in dataclasses.asdict(params).items() if not isinstance(value, bool | str)}
     assert set(SEARCH_SETTINGS) == set(dataclasses.asdict(params))
     for name, number in numbers.items():
         setting = SEARCH_SETTINGS[name]
@@ -106,7 +109,7 @@ def test_search_parameters_are_changed(name: str, text: str, field: str, value: 
     [
         *("kata-get-param", "kata-get-param nonsense", "kata-get-param c_puct", "kata-get-param a b"),
         *("kata-set-param", "kata-set-param nonsense", "kata-set-param nonsense 1", "kata-set-param c_puct 1"),
-        *("kata-set-param numSearchThreads 4", "kata-set-param humanSLProfile rank_5k", "kata-set-param maxTime nan"),
+        *("kata-set-param numSearchThreads 4", "kata-set-param humanSLProfile rank_10d", "kata-set-param maxTime nan"),
         *("kata-set-param maxVisits 0", "kata-set-param maxVisits 1.5", "kata-set-param cpuctExploration 10.5"),
         *("kata-set-param cpuctExploration x", "kata-set-param useGraphSearch 1", "kata-set-param lagBuffer -1"),
         *("kata-set-param reportAnalysisWinratesAs MINE", "kata-set-param rootNumSymmetriesToSample 9"),
@@ -131,6 +134,27 @@ def test_what_is_unknown_or_out_of_range_is_refused(line: str) -> None:
 def test_a_refusal_names_the_parameter() -> None:
     assert ask(new_state(), "kata-set-param cpuctExploration 11") == "? cpuctExploration '11': must be from 0 to 10"
     assert ask(new_state(), "kata-set-param color red") == "? unknown parameter 'color'"
+
+
+@pytest.mark.parametrize("value", ["rank_5k", "preaz_1d", "proyear_1985", "rank_3d_1k"])
+def test_the_profile_of_a_human_network_is_changed_and_reset(value: str) -> None:
+    player = FakePlayer(human=RawNetwork(FixedEvaluator(), replace(FACTS, imitates=True)))
+    state = new_state(player)
+    assert ask(state, f"kata-set-param humanSLProfile {value}") == ""
+    assert (player.params.human_profile, ask(state, "kata-get-param humanSLProfile")) == (value, value)
+    assert ask(state, "kata-set-param humanSLProfile") == ""
+    assert player.params.human_profile == ""
+
+
+def test_parameters_of_a_human_network_that_is_not_there_are_refused_with_katagos_words() -> None:
+    player = FakePlayer()
+    state = new_state(player)
+    assert ask(state, "kata-set-param humanSLChosenMoveProp 1") == (
+        "? Provided parameter humanSLChosenMoveProp but no human model was specified "
+        "(e.g -human-model b18c384nbt-humanv0.bin.gz)"
+    )
+    assert ask(state, "kata-set-param humanSLProfile rank_5k").startswith("? humanSLProfile is specified")
+    assert player.params == SearchParams()
 
 
 def test_parameters_are_set_together_or_not_at_all() -> None:
@@ -163,6 +187,23 @@ def test_a_name_alone_leaves_all_others() -> None:
     ask(state, "kata-set-param maxVisits")
     ask(state, "genmove b")
     assert (player.limits[-1].visits, player.limits[-1].seconds, player.params.c_puct) == (None, 7.0, 2.0)
+
+
+def test_moves_are_delayed_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, pauses = new_state(FakePlayer(thinking=True)), list[float]()
+    monkeypatch.setattr(state.player_loader, "pause", pauses.append)
+    ask(state, "kata-set-param maxTime 0.01")
+    ask(state, "genmove b")
+    assert pauses == []
+    ask(state, "kata-set-param delayMoveScale 5")
+    for _ in range(20):
+        ask(state, "kata-search b")
+    assert len(set(pauses)) == 20
+    assert 0.5 < sum(pauses) / 20 < 15
+    ask(state, "kata-set-param delayMoveMax 0.25")
+    for _ in range(20):
+        ask(state, "kata-search b")
+    assert max(pauses[20:]) == 0.25
 
 
 def test_a_limit_set_by_name_bounds_the_next_move() -> None:

@@ -32,6 +32,13 @@ class Generator:
         return self.random_bits() * bound // 2**31
 
 
+def random_unit(state: int) -> tuple[int, float]:
+    """Return the next state of a generator, and the number from 0 to 1 that its highest 53 bits are."""
+    generator = Generator(state)
+    generator.random_bits()
+    return generator.state, (generator.state * 0x2545F4914F6CDD1D % _WORD >> 11) / 2**53
+
+
 def multiplied_in(key: int, parts: Iterable[int]) -> int:
     """Return a hash with parts in it: after each exclusive or comes a multiplication."""
     for part in parts:

@@ -1,7 +1,11 @@
 """Tables and subtrees by Python's own sets and dictionaries: the oracle for the kernels of `engine.search`."""
 
-from engine.board.layout import HEADER, KO_POINT, Board
+from engine.board.layout import HEAD, HEADER, KO_POINT, LIBERTIES, Board
+from engine.color import EMPTY
+from engine.game import Game
 from engine.search.tree import NO_LINK, NO_NODE, ROOT, Tree
+from engine.symmetry import TRANSPOSE, map_vertex
+from engine.vertex import point_at, points, row_column
 from tests.oracle.naive_random import mixed
 
 
@@ -30,6 +34,29 @@ def marks_of(tree: Tree, root: int, least_visits: int) -> list[int]:
     """Return ROOT for each node of that subtree and NO_NODE for every other."""
     kept = subtree(tree, root, least_visits)
     return [ROOT if node in kept else NO_NODE for node in range(int(tree.counters[0]))]
+
+
+def shape(game: Game, vertex: int, symmetry: int) -> tuple[int, list[list[str]]]:
+    """Return where a move is on the turned board, and the 9x9 points around it there: colors, and a mark in atari."""
+    turned = {map_vertex(each, symmetry, game.width, game.height): each for each in points(game.width, game.height)}
+    sides = (game.height, game.width) if symmetry & TRANSPOSE else (game.width, game.height)
+    at = map_vertex(vertex, symmetry, game.width, game.height)
+    row, column = row_column(at, sides[0])
+    seen = []
+    for y in range(row - 4, row + 5):
+        line = []
+        for x in range(column - 4, column + 5):
+            inside = 0 <= y < sides[1] and 0 <= x < sides[0]
+            line.append(_content(game, turned[point_at(y, x, sides[0])]) if inside else "outside")
+        seen.append(line)
+    return at, seen
+
+
+def _content(game: Game, point: int) -> str:
+    if game.color_at(point) == EMPTY:
+        return "empty"
+    liberties = game.board[LIBERTIES, game.board[HEAD, point]]
+    return f"{game.color_at(point)}{' in atari' if liberties == 1 else ''}"
 
 
 def stored(key: int) -> int:

@@ -14,8 +14,8 @@ from engine.evaluation.evaluation import NO_RESULT, SCORE_ERROR, SCORE_MEAN, SCO
 from engine.search.backup import Answers
 from engine.search.kernel_params import STEPS, score_table
 from engine.search.position import Batch
-from engine.search.tree import EXPANDED, NEW, NO_SLOT, Tree, links_of
-from engine.vertex import PASS, from_policy_index
+from engine.search.tree import EXPANDED, NEW, NO_SLOT, WEIGHTLESS_PLAYOUTS, Tree, links_of
+from engine.vertex import PASS, from_policy_index, policy_index
 from tests.oracle.naive_evaluation import black_value
 from tests.oracle.naive_search import decoded_prior
 from tests.oracle.naive_values import Child, pruned, weighed_by_value
@@ -59,16 +59,17 @@ def playout_weight(numbers: Any, score: float, value_error: float, score_error: 
         ("dynamic_score_factor", float(numbers["dynamic_score_scale"]) * side, float(numbers["score_center"])),
     ):
         slope += float(numbers[name]) / (scale * (1 + ((score - center) / scale) ** 2))
-    error = value_error + slope * 2 / math.pi * score_error
+    error = float(numbers["win_loss_factor"]) * value_error + slope * 2 / math.pi * score_error
+    error = error ** float(numbers["uncertainty_exponent"])
     return coefficient / (error + coefficient / float(numbers["uncertainty_max_weight"]))
 
 
 def corrected(tree: Tree, numbers: Any, node: int, child_weight: float, child_utility: float) -> float:
     """Return a node's own utility less its pattern's usual error; add its own error to the pattern's sums."""
     each = tree.nodes[node]
-    each["raw_utility"] = float(each["raw_value"]) + score_utility(
-        numbers, float(each["raw_score"]), float(each["raw_score_sq"])
-    )
+    result = float(numbers["win_loss_factor"]) * float(each["raw_value"])
+    result -= float(numbers["no_result_utility"]) * float(each["raw_no_result"])
+    each["raw_utility"] = result + score_utility(numbers, float(each["raw_score"]), float(each["raw_score_sq"]))
     own, factor = float(each["raw_utility"]), float(numbers["subtree_value_bias_factor"])
     if each["bias_slot"] == NO_SLOT or factor == 0:
         return own
@@ -84,6 +85,7 @@ def corrected(tree: Tree, numbers: Any, node: int, child_weight: float, child_ut
 def set_own_value(tree: Tree, numbers: Any, node: int, visits: int) -> None:
     """Give a node without children the statistics of its own evaluation, counted `visits` times."""
     own, each = corrected(tree, numbers, node, 0.0, 0.0), tree.nodes[node]
+    own += float(each["shape_bonus"])
     each["visits"] = visits
     each["weight"], each["weight_sq"] = float(each["raw_weight"]) * visits, float(each["raw_weight_sq"]) * visits
     for name in _MEANS:
@@ -109,7 +111,7 @@ def weights_of(tree: Tree, numbers: Any, node: int) -> tuple[list[Any], list[flo
     total = sum(weights)
     if total > 1e-10:
         if numbers["noise_prune_scale"] > 0:
-            weights = pruned(children, float(numbers["noise_prune_scale"]))
+            weights = pruned(children, float(numbers["noise_prune_scale"]), float(numbers["noise_prune_cap"]))
         if numbers["value_weight_exponent"] > 0:
             seen = [i for i, weight in enumerate(weights) if weight > 0]
             new = weighed_by_value(
@@ -137,6 +139,8 @@ def recompute(tree: Tree, numbers: Any, node: int) -> None:
     each["utility"] = (mean * total + own * weight) / (total + weight)
     squares = sum(float(child["utility_sq"]) * part for child, part in pairs)
     each["utility_sq"] = (squares + (own**2 + float(each["raw_spread"])) * weight) / (total + weight)
+    before, bonus = float(each["utility"]), float(each["shape_bonus"])
+    each["utility"], each["utility_sq"] = before + bonus, float(each["utility_sq"]) + (before + bonus) ** 2 - before**2
 
 
 def withdraw(tree: Tree, path: list[int]) -> None:
@@ -168,6 +172,20 @@ def expand(tree: Tree, leaf: int, legal: NDArray[np.bool_], policy: NDArray[np.f
     tree.nodes[leaf]["edges"], tree.nodes[leaf]["stage"] = len(order), EXPANDED
     if len(tree.rave_visits):
         tree.rave_visits[leaf, : len(order)] = tree.rave_value[leaf, : len(order)] = 0
+
+
+def tempered(policy: NDArray[np.float32], numbers: Any) -> NDArray[np.float32]:
+    """Return a policy at the temperature of the parameters."""
+    powers = policy.astype(np.float64) ** (1.0 / float(numbers["policy_temperature"]))
+    return (powers / powers.sum()).astype(np.float32) if numbers["policy_temperature"] != 1 else policy
+
+
+def write_human_priors(tree: Tree, node: int, policy: NDArray[np.float32], size: tuple[int, int]) -> None:
+    """Write the human priors of a node's edges."""
+    for edge in range(int(tree.nodes[node]["edges"])):
+        index = policy_index(int(tree.edge_vertex[node, edge]), *size)
+        tree.human_prior[node, edge] = int(math.sqrt(min(max(float(policy[index]), 0.0), 1.0)) * 65535)
+    tree.nodes[node]["has_human"] = 1
 
 
 def take_answer(tree: Tree, numbers: Any, answers: Answers, row: int, leaf: int) -> None:
@@ -216,13 +234,18 @@ def back_up(
     above: dict[int, dict[int, None]] = {}
     for row in rows:
         path, links = walk_of(batch, row)
-        expand(tree, path[-1], batch.legal[row], answers.policy[row], size)
+        expand(tree, path[-1], batch.legal[row], tempered(answers.policy[row], numbers), size)
+        if len(tree.human_prior) and len(answers.human_policy):
+            write_human_priors(tree, path[-1], tempered(answers.human_policy[row], numbers), size)
         take_answer(tree, numbers, answers, row, path[-1])
         tree.nodes[path[-1]]["pending"] -= 1
+        tree.counters[WEIGHTLESS_PLAYOUTS] += batch.counted[row] > 0
         for depth, (node, link) in enumerate(zip(path[:-1], links, strict=True)):
+            tree.nodes[node]["pending"] -= 1
+            if depth < batch.counted[row]:
+                continue
             tree.links[link]["visits"] += 1
             tree.nodes[node]["visits"] += 1
-            tree.nodes[node]["pending"] -= 1
             above.setdefault(depth, {})[node] = None
         to_play = int(tree.nodes[path[-1]]["to_play"])
         sums[:-1] += [black_value(float(owned), to_play) for owned in answers.ownership[row]]

@@ -40,7 +40,7 @@ def children_of(tree: Tree, node: int) -> list[Child]:
     return found
 
 
-def pruned(children: list[Child], scale: float) -> list[float]:
+def pruned(children: list[Child], scale: float, cap: float = math.inf) -> list[float]:
     """Return the children's weights without what noise brought to those worse than their elders."""
     weights: list[float] = []
     for i, child in enumerate(children):
@@ -51,7 +51,7 @@ def pruned(children: list[Child], scale: float) -> list[float]:
             gap = sum(elder.utility * w for elder, w in elders) / before - child.utility
             fair = 2 * before * child.prior / sum(elder.prior for elder, _ in elders)
             if gap > 0 and weight > fair:
-                weight = weight - (weight - fair) * (1 - math.exp(-gap / scale))
+                weight = weight - min((weight - fair) * (1 - math.exp(-gap / scale)), cap)
         weights.append(weight)
     return weights
 
@@ -95,6 +95,24 @@ def preferred_edge(tree: Tree, node: int, params: SearchParams, *, is_root: bool
     values = [child.utility + scale * child.prior / (1 + child.weight) for child in children]
     for edge in range(len(children), int(each["edges"])):
         values.append(urgency + scale * (tree.edge_prior[node, edge] / PRIOR_SCALE) ** 2)
+    return values.index(max(values))
+
+
+def preferred_human_edge(tree: Tree, node: int, params: SearchParams, *, is_root: bool) -> int:
+    """Return the edge with the best value plus exploration by human priors; no visits may be pending."""
+    each, children = tree.nodes[node], children_of(tree, node)
+    priors = [(code / PRIOR_SCALE) ** 2 for code in tree.human_prior[node, : int(each["edges"])].tolist()]
+    total, seen = sum(child.weight for child in children), sum(priors[: len(children)])
+    c_puct = params.human_c_puct + params.human_c_puct_permanent * math.sqrt(total)
+    scale = c_puct * math.sqrt(total + 0.01)
+    sign, part = 1 if each["to_play"] == BLACK else -1, min(1.0, seen**params.fpu_policy_power)
+    reduction = params.root_fpu_reduction if is_root else params.fpu_reduction
+    urgency = sign * (part * float(each["utility"]) + (1 - part) * float(each["raw_utility"]))
+    urgency -= reduction * math.sqrt(seen)
+    values = [
+        child.utility + scale * prior / (1 + child.weight) for child, prior in zip(children, priors, strict=False)
+    ]
+    values += [urgency + scale * prior for prior in priors[len(children) :]]
     return values.index(max(values))
 
 

@@ -17,7 +17,7 @@ from engine.search.search import Search
 from engine.search.tree import ROOT, SIZE, Tree, links_of
 from tests.search.fakes import FakeEvaluator, TurningEvaluator
 
-ONE_BY_ONE = SearchParams(batch_size=1, prunes_symmetric_moves=False, noise_fraction=0.25, forced_playouts=2.0, seed=3)
+ONE_BY_ONE = SearchParams(batch_size=1, prunes_symmetric_moves=False, adds_noise=True, forced_playouts=2.0, seed=3)
 FIRST_SEED = 3 * 1_000_003 + 1_000_000_007
 """What the first search with the seed 3 draws random numbers from."""
 
@@ -92,7 +92,7 @@ def test_a_tree_of_play_outs_is_that_of_a_search_alone() -> None:
 
 
 def test_the_subtree_of_moves_that_were_played_is_kept() -> None:
-    plain = replace(ONE_BY_ONE, noise_fraction=0.0)
+    plain = replace(ONE_BY_ONE, adds_noise=False)
     game, moves = some_game(2), 2
     search = BatchedSearch(FakeEvaluator(), game, 1, 400, most_moves=80, seed=3)
     alone = Search(FakeEvaluator(), plain)
@@ -118,7 +118,7 @@ def test_the_subtree_of_moves_that_were_played_is_kept() -> None:
 def test_noise_is_mixed_once_a_search() -> None:
     game = some_game(3)
     search = BatchedSearch(FakeEvaluator(), game, 2, 400, most_moves=80)
-    quiet = replace(ONE_BY_ONE, noise_fraction=0.0)
+    quiet = replace(ONE_BY_ONE, adds_noise=False)
     for tree, params in enumerate((ONE_BY_ONE, quiet)):
         begin(search, tree, game, params, 1)
     run(search, [0, 1])

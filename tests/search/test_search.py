@@ -300,7 +300,7 @@ def test_folding_leaves_the_statistics_of_all_nodes_that_stay_as_they_were() -> 
 
 def test_noise_is_mixed_once_a_search_and_never_into_noise() -> None:
     game = Game(5)
-    search = Search(FakeEvaluator(), SearchParams(noise_fraction=0.25))
+    search = Search(FakeEvaluator(), SearchParams(adds_noise=True, noise_fraction=0.25))
     clean = Search(FakeEvaluator(), SearchParams())
     for each in (search, clean):
         each.begin(game, BLACK, game.legal_vertices())
@@ -340,7 +340,7 @@ def test_a_failing_evaluator_leaves_no_pending_visits() -> None:
 
 
 def test_a_root_of_its_own_temperature_gives_way_to_another_board() -> None:
-    search = searched(Game(5), FakeEvaluator(), 20, root_policy_temperature=1.2, noise_fraction=0.25)
+    search = searched(Game(5), FakeEvaluator(), 20, root_policy_temperature=1.2, adds_noise=True, noise_fraction=0.25)
     for size in (6, 5):
         game = Game(size)
         search.begin(game, BLACK, game.legal_vertices())

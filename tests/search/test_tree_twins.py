@@ -10,6 +10,7 @@ from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.advance import CONTROL, EVALUATING, GO_ON, collect_rows, finish_batch
 from engine.search.backup import back_up, reopen, withdraw
+from engine.search.expansion import expand, new_sorting, temper, write_human_priors
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, Scratch, new_scratch
@@ -28,6 +29,18 @@ CASES = {
     "without pruning": (replace(PLAIN, noise_prune_scale=0.0), False),
     "utility of winning alone": (SearchParams(static_score_factor=0.0, dynamic_score_factor=0.0), False),
     "all moves as first": (SearchParams(rave_bias=0.01), True),
+    "temperature, utilities and weights": (
+        SearchParams(policy_temperature=1.5, win_loss_factor=0.7, no_result_utility=0.4, uncertainty_exponent=0.6),
+        False,
+    ),
+    "human moves that count": (
+        SearchParams(human_root_weightful=0.5, human_own_weightful=0.3, human_opponent_weightful=0.4),
+        False,
+    ),
+    "human moves that do not count": (
+        SearchParams(human_root_weightless=0.5, human_own_weightless=0.5, human_opponent_weightless=0.2),
+        False,
+    ),
 }
 CAPACITY, ROWS, SIDES = 600, 6, (3, 4)
 
@@ -52,9 +65,9 @@ def growing(params: SearchParams, *, rave: bool, seed: int, count: int = 1) -> G
     """Return trees of a random position that have a root alone."""
     game: Game = random_game(seed, *SIDES, moves=4, rules=TROMP_TAYLOR)
     root = root_position(game, game.to_play, game.legal_vertices(), (), None, None)
-    tree = new_tree(CAPACITY, SIDES[0] * SIDES[1], rave=rave)
+    tree = new_tree(CAPACITY, SIDES[0] * SIDES[1], rave=rave, human=params.explores_as_human)
     plant(tree, root)
-    worker = Worker(count * ROWS, game, has_details=True, trees=count)
+    worker = Worker(count * ROWS, game, has_details=True, trees=count, has_human=params.explores_as_human)
     records = new_records(count)
     for record in records:
         write_params(record, params, SIDES[0] * SIDES[1], 2.0, has_details=True)
@@ -68,6 +81,9 @@ def evaluate(grown: Growing, rows: int) -> None:
     out, chance = grown.worker.evaluation, grown.chance
     policy = chance.random(out.policy.shape) ** 3 * grown.worker.positions.legal
     out.policy[:] = policy / policy.sum(axis=1, keepdims=True).clip(1e-9)
+    if len(out.human_policy):
+        human = chance.random(out.policy.shape) ** 3 * grown.worker.positions.legal
+        out.human_policy[:] = human / human.sum(axis=1, keepdims=True).clip(1e-9)
     out.value[:] = chance.uniform(-1, 1, out.value.shape)
     out.score[:] = chance.normal(0, 6, out.score.shape)
     out.ownership[:] = chance.uniform(-1, 1, out.ownership.shape)
@@ -87,8 +103,11 @@ def assert_same(found: Tree, expected: Tree) -> None:
     for name in found.nodes.dtype.names or ():
         np.testing.assert_allclose(found.nodes[name][:size], expected.nodes[name][:size], 1e-4, 1e-5, err_msg=name)
     assert np.array_equal(found.links[:links], expected.links[:links])
-    for name in ("edge_vertex", "edge_prior", "ownership"):
+    for name in ("edge_vertex", "ownership"):
         assert np.array_equal(getattr(found, name)[:size], getattr(expected, name)[:size]), name
+    for name in ("edge_prior", "human_prior"):
+        one, two = (getattr(each, name)[:size].astype(np.int64) for each in (found, expected))
+        assert np.abs(one - two).max(initial=0) <= 1, name
     for name in ("rave_visits", "rave_value", "bias_sums"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), 1e-4, 1e-5, err_msg=name)
 
@@ -111,8 +130,9 @@ def test_back_up_reopen_and_withdraw(case: str) -> None:
             reopened += rows
         else:
             sums = grown.scratch.ownership_sum.copy()
-            back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
+            # The twin first: the kernel changes policies by the temperature where they are.
             naive_tree.back_up(naive, arrays.batch, arrays.answers, grown.records[0], sums, range(rows), SIDES)
+            back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
             assert grown.scratch.ownership_sum == pytest.approx(sums, abs=1e-4)
             expanded += rows
         assert_same(tree, naive)
@@ -122,6 +142,26 @@ def test_back_up_reopen_and_withdraw(case: str) -> None:
     naive_tree.withdraw(naive, path)
     assert_same(tree, naive)
     assert reopened > 10 and np.count_nonzero(tree.nodes["visits"][: tree.counters[SIZE]] > 5) > 5
+
+
+def test_write_human_priors() -> None:
+    game, policy = random_game(4, *SIDES, moves=3), np.arange(13, dtype=np.float32) / 78
+    found = new_tree(2, 12, rave=False, human=True)
+    legal = game.legal_arrays(game.to_play)[0]
+    expand(found, ROOT, legal, policy[::-1].copy(), SIDES[0], new_sorting(13))
+    expected = copied(found)
+    write_human_priors(found, ROOT, policy, SIDES[0])
+    naive_tree.write_human_priors(expected, ROOT, policy, SIDES)
+    assert np.array_equal(found.human_prior[ROOT, : legal.sum()], expected.human_prior[ROOT, : legal.sum()])
+    assert found.nodes[ROOT]["has_human"] == expected.nodes[ROOT]["has_human"] == 1
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.5])
+def test_temper(temperature: float) -> None:
+    policy = (np.arange(9, dtype=np.float32) ** 2) / 204
+    expected = naive_tree.tempered(policy, {"policy_temperature": temperature})
+    temper(policy, temperature)
+    assert policy == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("case", ["defaults", "without bias and weights", "utility of winning alone"])

@@ -9,10 +9,13 @@ from engine.board.kernels import position_hash
 from engine.board.layout import HEADER, KO_POINT
 from engine.color import BLACK, WHITE
 from engine.search.bias import bias_slot, mixed
+from engine.search.kernel_params import new_records
 from engine.search.params import SearchParams
-from engine.search.position import put_all_in_set, put_in_set
+from engine.search.position import in_set, put_all_in_set, put_in_set
 from engine.search.pruning import mark_subtree
 from engine.search.search import Search
+from engine.search.selection import random_unit
+from engine.search.shapes import shape_key
 from engine.search.tree import (
     COUNTERS,
     NO_LINK,
@@ -21,6 +24,7 @@ from engine.search.tree import (
     SHARED_PLAYOUTS,
     SIZE,
     TERMINAL_PLAYOUTS,
+    WEIGHTLESS_PLAYOUTS,
     Tree,
     add_node,
     decoded_prior,
@@ -28,8 +32,10 @@ from engine.search.tree import (
     new_tree,
     playouts_without_evaluation,
     put_in_index,
+    visits_made,
 )
 from engine.search.walk import node_key, plant
+from engine.symmetry import applicable
 from engine.vertex import NO_POINT
 from tests.oracle import naive_random, naive_search
 from tests.positions import random_game
@@ -64,7 +70,10 @@ def test_put_in_set_and_put_all_in_set() -> None:
         put_in_set(one, np.uint64(key))
     put_all_in_set(all_, np.array(keys, dtype=np.uint64))
     for table in (one, all_):
-        assert sorted(table[table != 0].tolist()) == sorted({naive_search.stored(key) for key in keys})
+        expected = {naive_search.stored(key) for key in keys}
+        assert sorted(table[table != 0].tolist()) == sorted(expected)
+        for key in (*keys, 2, 3, 12345):
+            assert in_set(table, np.uint64(key)) == (naive_search.stored(key) in expected)
 
 
 def test_add_node_put_in_index_and_find_node() -> None:
@@ -136,6 +145,35 @@ def test_node_key_and_plant() -> None:
         assert (int(planted.counters[SIZE]), int(planted.nodes[0]["key"])) == (1, expected)
         assert planted.nodes[0]["to_play"] == game.to_play
     search.close()
+
+
+def test_visits_made() -> None:
+    tree = new_tree(4, 9, rave=False)
+    tree.counters[:] = np.arange(10, 10 + COUNTERS)
+    tree.nodes["visits"][0] = 100
+    assert visits_made(tree) == np.sum([100, tree.counters[WEIGHTLESS_PLAYOUTS]])
+
+
+def test_random_unit() -> None:
+    record, state = new_records(1)[0], 12345
+    record["generator"] = state
+    for _ in range(100):
+        state, expected = naive_random.random_unit(state)
+        assert random_unit(record) == expected
+        assert record["generator"] == state
+
+
+def test_shape_key_is_equal_exactly_where_the_shape_is() -> None:
+    keys: dict[int, object] = {}
+    for seed in range(12):
+        game = random_game(seed, 5, moves=8)
+        for vertex in game.legal_vertices()[:6]:
+            for symmetry in applicable(5, 5):
+                at, seen = naive_search.shape(game, vertex, symmetry)
+                key = int(shape_key(game.board, vertex, at, BLACK, symmetry))
+                assert keys.setdefault(key, (at, seen)) == (at, seen)
+                assert key != int(shape_key(game.board, vertex, at, WHITE, symmetry))
+    assert len(keys) == len({repr(shape) for shape in keys.values()}) > 300
 
 
 def test_playouts_without_evaluation() -> None:

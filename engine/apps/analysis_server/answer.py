@@ -57,8 +57,11 @@ def answer_to(asked: Asked, report: "Report", view: int) -> Object:
         answer["frame"] = [[color_letter(color), format_vertex(vertex, *size)] for color, vertex in asked.frame]
     answer["moveInfos"] = [_move_info(asked, move) for move in report.analysis.moves]
     answer["rootInfo"] = _root_info(asked, report.analysis.root, report.root, view)
-    if asked.policy and report.root is not None:
-        answer["policy"] = _policy(asked.game, asked.color, report.root)
+    if report.human is not None:
+        answer["rootInfo"] |= _human(report.human, asked.color, view)
+    for name, evaluation in (("policy", report.root), ("humanPolicy", report.human)):
+        if asked.policy and evaluation is not None:
+            answer[name] = _policy(asked.game, asked.color, evaluation)
     root = report.analysis.root
     return answer | _owners(root, mean=asked.ownership, stdev=asked.ownership_stdev)
 
@@ -83,6 +86,8 @@ def _move_info(asked: Asked, move: "MoveInfo") -> Object:
         "scoreMean": rounded(move.lead),
     }
     info |= _scores(move)
+    if move.human_prior is not None:
+        info["humanPrior"] = rounded(move.human_prior)
     if asked.no_result:
         info["noResultValue"] = rounded(move.no_result)
     if move.is_symmetry_of != NO_POINT:
@@ -127,6 +132,18 @@ def _raw(raw: "Evaluation", color: int, view: int) -> Object:
         "rawStWrError": rounded(0.5 * float(raw.value_error[0])),
         "rawStScoreError": rounded(float(raw.score_error[0])),
         "rawVarTimeLeft": rounded(float(raw.variance_time[0])),
+    }
+
+
+def _human(human: "Evaluation", color: int, view: int) -> Object:
+    """Return the human network's evaluation of the position."""
+    sign = for_color(1.0, color) * for_color(1.0, view)
+    return {
+        "humanWinrate": rounded(0.5 + 0.5 * sign * float(human.value[0])),
+        "humanScoreMean": rounded(sign * float(human.score_mean[0])),
+        "humanScoreStdev": rounded(float(human.score_stdev[0])),
+        "humanStWrError": rounded(0.5 * float(human.value_error[0])),
+        "humanStScoreError": rounded(float(human.score_error[0])),
     }
 
 

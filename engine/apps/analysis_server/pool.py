@@ -16,6 +16,7 @@ import numpy as np
 from engine.apps.analysis_server.task import Report, Task
 from engine.apps.analysis_server.turns import TurnQueue
 from engine.color import for_color
+from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.joined import JoinedEvaluator
 from engine.players.judge import dead_chains
@@ -48,18 +49,20 @@ class AnalysisPool:
     """Searches many positions at the same time.
 
     threads: number of positions at a time; where more clients wait, each has one, so that no search of others, however
-    long, keeps a client waiting. memory_mib: memory limit of all trees together.
+    long, keeps a client waiting. memory_mib: memory limit of all trees together. human: a human network beside the
+    evaluator, see `HumanParams`.
     inner: the evaluator that was passed in; `close` does not close it. evaluator: what the searches call: a
     JoinedEvaluator over `inner`, or `inner` itself if kernels can call it without Python.
     """
 
-    def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int) -> None:
+    def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int, human: Evaluator | None = None) -> None:
         self.threads, self.inner = threads, evaluator
         self._calls = self._rows = 0
         # An evaluator that kernels call gains nothing from larger batches: each thread computes its own leaves. With
         # any other, a dozen positions at a time make 1.3 to 1.5 times the positions/s (19x19, 8 visits,
         # docs/performance.md).
         self.evaluator = evaluator if evaluator.attributes.threads else JoinedEvaluator(evaluator)
+        self._human = human
         self._memory_mib, self._taken_mib = memory_mib, 0
         self._queue = TurnQueue()
         self._open: dict[int, Task] = {}
@@ -152,7 +155,7 @@ class AnalysisPool:
         search.close()
 
     def _new_search(self) -> Search:
-        search = Search(self.evaluator, SearchParams(seed=0), self._sharing)
+        search = Search(self.evaluator, SearchParams(seed=0), self._sharing, self._human)
         search.doubts_counts = True
         return search
 
@@ -197,7 +200,7 @@ class AnalysisPool:
         with self._change:
             self._calls += search.driver.answers - calls
             self._rows += search.driver.rows - rows
-        task.on_report(task, Report(snapshot(search, task.wanted, task.view), search.root_evaluation))
+        task.on_report(task, Report(snapshot(search, task.wanted, task.view), *_roots(search)))
 
     def _take_memory(self, task: Task) -> int:
         """Reserve memory for a task's tree and return it in MiB: what is left, if other clients have taken much."""
@@ -213,7 +216,9 @@ class AnalysisPool:
         if task.visits is None:
             return share
         attributes, area = self.evaluator.attributes, task.game.width * task.game.height
-        node = bytes_per_node(area, rave=attributes.has_first_play, ownership=attributes.has_ownership)
+        node = bytes_per_node(
+            area, rave=attributes.has_first_play, ownership=attributes.has_ownership, human=self._human is not None
+        )
         return min(share, int(task.visits * _NODES_PER_VISIT * node) // _MEBIBYTE + 1)
 
 
@@ -233,7 +238,12 @@ class _Reporter:
         self._due = now + (self._task.report_every or 0.0)
         analysis = snapshot(self._search, self._task.wanted, self._task.view)
         if analysis is not None:
-            self._task.on_report(self._task, Report(analysis, self._search.root_evaluation, is_final=False))
+            self._task.on_report(self._task, Report(analysis, *_roots(self._search), is_final=False))
+
+
+def _roots(search: Search) -> tuple[Evaluation | None, Evaluation | None]:
+    """Return the root's evaluation, and the human network's."""
+    return search.root_evaluation, search.human_evaluation
 
 
 def _dead(search: Search, task: Task) -> list[int]:

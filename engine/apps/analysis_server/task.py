@@ -18,11 +18,13 @@ class Report:
     """A result, or a partial result, of searching a position.
 
     analysis: None if the task was cancelled before it had one. root: row 0 has the evaluation of the position itself,
-    for the side to move. is_final: the last report of its task. failure: error message; "" if there was no error.
+    for the side to move; human: the same by the human network. is_final: the last report of its task. failure: error
+    message; "" if there was no error.
     """
 
     analysis: Analysis | None
     root: Evaluation | None = None
+    human: Evaluation | None = None
     is_final: bool = True
     failure: str = ""
 

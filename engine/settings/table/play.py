@@ -321,12 +321,6 @@ PLAY_ROWS: tuple[Setting, ...] = (
             "Quit at the end of input without finishing the queries.",
             flags=("--quit-without-waiting", "-quit-without-waiting"),
         ),
-        text(
-            "human_model",
-            "Accepted for KataGo's controllers, and ignored; to use a human network, give it with --model.",
-            flags=("--human-model", "-human-model"),
-            metavar="FILE",
-        ),
     ),
     *under(
         Heading.EXPERT,

@@ -133,9 +133,11 @@ class SelfplayGame:
             return Plan(Effort.QUICK, settings.quick_visits, self._plain, seed)
         params = replace(
             self._plain,
+            adds_noise=True,
             noise_fraction=settings.noise_fraction,
             noise_concentration=settings.noise_concentration,
             forced_playouts=settings.forced_playouts,
+            early_root_policy_temperature=0.0,
             root_policy_temperature=settings.root_temperature_at(self.game.move_number, self._side),
         )
         return Plan(Effort.FULL, settings.full_visits, params, seed)

@@ -20,10 +20,12 @@ _FAIR_ELSEWHERE = 7.0
 _FULL_SIDE = 19
 # Search parameters that self-play controls, and the settings that control them.
 _OF_SELFPLAY = {
+    "adds_noise": "noise_fraction",
     "noise_fraction": "noise_fraction",
     "noise_concentration": "noise_concentration",
     "forced_playouts": "forced_playouts",
     "root_policy_temperature": "root_temperature",
+    "early_root_policy_temperature": "root_temperature",
     "temperature": "temperature_end",
     "early_temperature": "temperature",
     "temperature_halflife": "temperature_halflife",
