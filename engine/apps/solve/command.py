@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def open_named_evaluator(options: dict[str, Any]) -> "NamedEvaluator":
     """Open the network, or the playouts, that the options name. Raises GoError or WeightsError."""
     from engine.apps.solve.cli import NamedEvaluator
-    from engine.evaluators.factory import Computing, open_evaluator, tree_memory
+    from engine.evaluators.factory import open_networks
 
-    memory = options["max_memory"]
-    evaluator, network = open_evaluator(options["net"], Computing.of(options), options["profile"], memory)
-    tree_mib = None if memory is None else tree_memory(memory, network)
+    evaluator, network, _, tree_mib = open_networks(options)
     if network is None:
         # Spelled as in the settings.json of earlier runs, which must stay equal for a run to continue.
         return NamedEvaluator("play-outs", evaluator, tree_mib=tree_mib)
