@@ -41,6 +41,17 @@ def reflex_games() -> Iterator[str]:
     yield from ("genmove b", "genmove w") * 10
 
 
+def human_games() -> Iterator[str]:
+    """Yield the commands of a game with a human network beside the playing one."""
+    yield "boardsize 6"
+    yield from ("genmove b", "genmove w") * 4
+    yield "kata-raw-human-nn 0"
+
+
+HUMAN = ["human_root_weightful=0.5", "human_own_weightless=0.5", "human_move_share=0.5"]
+HUMAN += ["repeated_shape_penalty=0.01", "policy_temperature=1.1"]
+
+
 def networks(folder: Path) -> Iterator[Path]:
     """Write a tiny network for each encoder and yield the files."""
     for encoder in ENCODERS.values():
@@ -68,6 +79,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for network in networks(Path(folder)):
             is_complete &= play(keima, environment, games(), "--visits", "4", "--net", str(network))
+        model = f"{folder}/katago-v7"
+        settings = [word for text in HUMAN for word in ("--set", text)]
+        human = ["--visits", "8", "--net", model, "--human-model", model, *settings]
+        is_complete &= play(keima, environment, human_games(), *human)
         if lanes_here():
             of_network = ["--net", f"{folder}/katago-v7", "--backend", "numba"]
             commands = ("boardsize 6", "genmove b", "time_settings 0 1 1", "genmove w")
