@@ -26,6 +26,7 @@ def games() -> Iterator[str]:
     for rules in ("tromp-taylor", "japanese", "aga-button", "stone-scoring", "chinese-kgs"):
         yield from (f"kata-set-rules {rules}", "rectangular_boardsize 6 5", "clear_board")
         yield from ("genmove b", "genmove w") * 25
+        yield from ("keima-rank 8k", "genmove b", "genmove w", "keima-rank full")
         yield from ("undo", "genmove b", "final_score", "final_status_list dead", "final_status_list seki")
         yield from ("clear_board", "set_free_handicap B2 E4", "play w C3", "play w pass", "genmove b", "final_score")
         yield from ("kata-genmove_analyze b 1 ownership true movesOwnership true", "kata-search w", "kata-benchmark 40")

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 HANDSHAKE_SECONDS = 10.0
 """Time from the first byte of a handshake to its last, and until a client that needs a token begins one."""
 SEND_SECONDS = 30.0
-"""A client that takes nothing for so long is disconnected; one that is silent for so long gets a ping (WebSocket)."""
+"""Most time in which a client takes an answer; a silent WebSocket gets a ping after it."""
 _CHUNK = 1 << 16
 _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"CONNECT ", b"OPTIONS ", b"TRACE ", b"PATCH ")
 _TOKEN = b"token "
@@ -29,7 +29,7 @@ class Connection(Protocol):
         """Wait for input and return some, b"" at its end, or when the client is gone."""
 
     def write(self, data: bytes, /) -> int:
-        """Send data and return its length. Raises OSError if the client is gone or takes nothing for too long."""
+        """Send data and return its length. Raises OSError if the client is gone or does not take it in time."""
 
     def flush(self) -> None:
         """Do nothing: all data is sent at once."""
@@ -53,7 +53,7 @@ class TcpConnection:
         return data
 
     def write(self, data: bytes, /) -> int:
-        """Send data and return its length. Raises OSError if the client is gone or takes nothing for too long."""
+        """Send data and return its length. Raises OSError if the client is gone or does not take it in time."""
         self._socket.sendall(data)
         return len(data)
 
