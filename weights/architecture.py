@@ -64,7 +64,7 @@ class _Reader:
                 return None
             rest = tuple(each for each in arguments if each is not type(None))
             return self.value(given, rest[0], path) if len(rest) == 1 else self.node(given, rest, path)
-        if origin is np.ndarray:
+        if wanted == Array:  # its origin depends on the version of NumPy
             return self._array(given, path)
         if origin is tuple:
             return self._sequence(given, arguments, path)

@@ -294,12 +294,14 @@ def tokens_of(path: str | os.PathLike[str]) -> Iterator[TokenReader]:
 
 
 def is_cut(start: bytes) -> bool:
-    """Return whether `start`, a whole gzipped file, ends before its data does, or is damaged."""
+    """Return whether `start`, a whole file that is at least the first 3 bytes of gzip's, ends before its data does."""
+    if len(start) <= len(GZIP_MAGIC):
+        return False
     unpacker = zlib.decompressobj(wbits=31)
     try:
         unpacker.decompress(start)
     except zlib.error:
-        return True
+        return False
     return not unpacker.eof
 
 

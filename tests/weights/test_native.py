@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tracemalloc
+import typing
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import safetensors.numpy
 
 from engine.encoders import ENCODERS
 from engine.nets.random import random_spec
-from engine.nets.spec import WeightsError, tensors
+from engine.nets.spec import Array, WeightsError, tensors
 from tests.nets.examples import EXAMPLES
 from tests.weights.examples import assert_equal
 from weights import native
@@ -307,6 +308,16 @@ def test_a_changed_byte_is_refused_or_harmless(tmp_path: Path) -> None:
             assert_equal(spec, SMALL)
             loaded += 1
     assert loaded < len(places) // 20
+
+
+def test_arrays_are_recognized_whatever_numpy_makes_of_their_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native.write(SMALL, tmp_path / "net")
+    found = typing.get_origin
+    # Up to NumPy 2.4 an annotation of an array has the origin np.ndarray, from 2.5 on a name of NumPy's.
+    monkeypatch.setattr("typing.get_origin", lambda kind: None if kind == Array else found(kind))
+    assert load(tmp_path / "net").blocks
 
 
 def test_a_file_of_another_format_names_what_is_known(tmp_path: Path) -> None:
