@@ -292,6 +292,20 @@ def test_an_answer_that_captures_is_a_reason() -> None:
     assert "White answers E6 G1 D7 and captures 4 stones." in found
 
 
+def test_what_the_better_move_would_capture_is_a_reason() -> None:
+    game = game_from_diagram(FIGHT)
+    before, after = measured(game, "E6 A1 D7", lead=9.0), measured(game, "D7")
+    found = reasons(facts_of(game, BLACK, "A1", before=before, after=after))
+    assert found[0] == "E6 A1 D7 would capture 4 stones."
+
+
+def test_a_chain_left_in_atari_is_a_reason_only_if_the_answer_captures_it() -> None:
+    game = game_from_diagram(". . . . .\n. X . . .\nX O X . .\n. . . . .\n. . . . .")
+    ignored, taken = measured(game, "D4"), measured(game, "B2 D4", lead=5.0)
+    assert not any("leaves" in reason for reason in reasons(facts_of(game, WHITE, "E5", after=ignored)))
+    assert "It leaves stone B3 in atari." in reasons(facts_of(game, WHITE, "E5", after=taken))
+
+
 def test_a_good_move_has_no_reason_against_it() -> None:
     assert reasons(facts_of(Game(9), BLACK, "E5")) == []
 

@@ -79,6 +79,14 @@ def test_what_cannot_be_explained_is_one_line_of_error(record: Path, options: li
     assert len(done.output.splitlines()) == 1
 
 
+def test_the_command_explains_with_a_network(record: Path) -> None:
+    done = CliRunner().invoke(keima.main, ["explain", str(record), "--net", "zero9", "--visits", "3", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["move"]["move"] == "D3"
+    assert {group["status"] for group in found["position"]["groups"]} <= {"safe", "unsettled", "dead"}
+
+
 def test_a_move_that_superko_forbids_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ko.sgf"
     path.write_text("(;SZ[5]RU[Chinese]AB[ba][ab][bc]AW[ca][db][cc][bb];B[cb])", encoding="utf-8")

@@ -7,6 +7,9 @@ from xml.etree import ElementTree
 
 from click.testing import CliRunner
 
+from engine.errors import BadSgf
+from engine.records.sgf import load_sgf
+from engine.records.sgf_editor import RecordEditor
 from engine.vertex import points
 from gtp.commands import HANDLERS
 from gtp.protocol import parse_command
@@ -95,8 +98,25 @@ def check(data: bytes) -> int:
         path.write_bytes(data)
         _load(path)
         _draw(path)
+    _annotate(data)
     _show(data, page())
     return 1
+
+
+def _annotate(data: bytes) -> None:
+    """Annotate a record that can be read: moves, setup and markup stay, and the comment and the variation are there."""
+    try:
+        record = load_sgf(data)
+    except BadSgf:
+        return
+    editor = RecordEditor(data, record)
+    if record.moves:
+        editor.comment(len(record.moves), "a ] comment \\")
+        editor.add_variation(1, [record.moves[0]], "better")
+    again = load_sgf(editor.text().encode())
+    kept = [(each.moves, {setup.after for setup in each.setups}, each.markup) for each in (record, again)]
+    assert kept[0] == kept[1], "the annotated record differs"
+    assert not record.moves or again.comments[len(record.moves)].endswith("a ] comment \\")
 
 
 def _ask(state: GtpState, line: str) -> str:
