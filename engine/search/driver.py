@@ -175,12 +175,13 @@ class Driver(WorkerThreads):
         idle, control = 0, self._control[0]
         control["is_in_turn"] = is_in_turn
         self._is_over, self._has_been_over, self._next_look = is_over, False, 0.0
-        works = self._works(roots)
+        root = argument(roots)
+        works = {0: self._work(0, root)}
         while idle < _IDLE_ROUNDS:
             before = self._progress()
             control["stop"] = control["turn"] = 0
             self._set_load(load())
-            self._start(works)
+            self._start(works, root)
             while not self._has_ended(_POLL_SECONDS):
                 with self.holding():
                     if self._has_been_over or is_over():
@@ -190,7 +191,7 @@ class Driver(WorkerThreads):
                 if wanted != self._load and not is_in_turn:
                     with self.holding():
                         self._set_load(wanted)
-                    self._start(works)
+                    self._start(works, root)
             if self._has_been_over:
                 return True
             # Only here, where no evaluation is in flight: pruning renumbers the nodes.
@@ -199,24 +200,20 @@ class Driver(WorkerThreads):
             idle = 0 if self._progress() > before else idle + 1
         return False
 
-    def _works(self, roots: Any) -> list[Callable[[], None]]:
-        """Return a function for each worker that runs it; the function keeps its arrays and closures alive."""
-        trees, scratch, root_argument = self._tree_argument, self._scratch_argument, argument(roots)
-        works: list[Callable[[], None]] = []
-        for number, (worker, arrays) in enumerate(zip(self._workers, self._arrays, strict=True)):
-            shared = scratch, self._params, SCORE_TABLE, self._control, arrays
-            finish, start = step(finish_batch, trees, *shared), step(start_batch, trees, root_argument, *shared)
-            program = program_of(self._evaluator, worker.positions, worker.evaluation)
-            if program is None:
-                advance = partial(self._advance, finish, start)
-                works.append(partial(self._run_in_python, worker, self._evaluator.evaluate, advance))
-                continue
-            self._most_rows = min(program.rows, worker.positions.capacity)
-            self._names = ("backup", "select", *(step.name for step in program.steps))
-            self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
-            closures = [finish, start, *(step.closure for step in program.steps)]
-            works.append(partial(self._run_native, worker, closures, self._spent[number]))
-        return works
+    def _work(self, number: int, root: Any) -> Callable[[], None]:
+        """Return a function that runs a worker; the function keeps its arrays and closures alive."""
+        worker, trees = self._workers[number], self._tree_argument
+        shared = self._scratch_argument, self._params, SCORE_TABLE, self._control, self._arrays[number]
+        finish, start = step(finish_batch, trees, *shared), step(start_batch, trees, root, *shared)
+        program = program_of(self._evaluator, worker.positions, worker.evaluation)
+        if program is None:
+            advance = partial(self._advance, finish, start)
+            return partial(self._run_in_python, worker, self._evaluator.evaluate, advance)
+        self._most_rows = min(program.rows, worker.positions.capacity)
+        self._names = ("backup", "select", *(step.name for step in program.steps))
+        self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
+        closures = [finish, start, *(step.closure for step in program.steps)]
+        return partial(self._run_native, worker, closures, self._spent[number])
 
     def _run_native(self, worker: Worker, closures: list[Any], spent: NDArray[np.int64]) -> None:
         addresses = np.array([closure.address for closure in closures])
@@ -256,13 +253,16 @@ class Driver(WorkerThreads):
         self._control[0]["workers"], self._control[0]["batch"] = self._load
         self._measured, self._since = (self.answers, self.rows), time.perf_counter()
 
-    def _start(self, works: Sequence[Callable[[], None]]) -> None:
-        """Start those workers of the present load that are not running."""
+    def _start(self, works: dict[int, Callable[[], None]], root: Any) -> None:
+        """Start those workers of the present load that are not running. works: those that were started before."""
         if not self._running:
             self._ticks, self._began = ticks_now() if self.is_native else 0, time.perf_counter()
         for number in range(self._load.calls):
             running = self._running.get(number)
             if running is None or (running.done() and running.exception() is None):
+                # Not for workers that are not used: a program of OpenVINO's has its own requests and memory.
+                if number not in works:
+                    works[number] = self._work(number, root)
                 worker = self._workers[number]
                 worker.wait()
                 worker.state[0]["state"] = WALKING
