@@ -60,7 +60,7 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
         return "torch"
     # In the same precision the kernels are faster than OpenVINO; in fp32 they are slower than OpenVINO in int8 or bf16.
     # g170-b6c96 on 19x19, batch 8: on a Zen 5 fp32 1,360 evaluations/s against 659, int8 2,119; on AMX bf16 4,943
-    # against 3,772 (docs/performance.md).
+    # against 3,772; keima-t7c96 in bf16 on a core of the Zen 5 376 against 317 (docs/performance.md).
     if _kernels_compute(spec) and ("openvino" not in installed or precision == "fp32"):
         return "numba"
     if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):

@@ -1,4 +1,6 @@
-"""The numba backend: computes networks by Keima's own kernels on the CPU, in fp32 and, with AMX, in bf16.
+"""The numba backend: computes networks by Keima's own kernels on the CPU, in fp32 or bf16.
+
+bf16 needs AMX for networks of convolutions, and AVX-512 with bf16 for transformers, of which it computes the blocks.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
@@ -16,9 +18,9 @@ from engine.errors import GoError
 from engine.evaluators.memory import boards_kept
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.code import lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
-from engine.nets.kernels.model import build_model, computes, computes_rounded, refuse_transformers
+from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import tiles_here
@@ -39,9 +41,10 @@ _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
 
 def precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return the precisions in which the kernels support a network on this machine, the fastest last."""
-    if not (computes(spec) and lanes_here()):
+    if not lanes_here():
         return ()
-    return ("fp32", "bf16") if computes_rounded(spec) and tiles_here() else ("fp32",)
+    rounds = rounds_here() if is_transformer(spec) else rounds_convolutions(spec) and tiles_here()
+    return ("fp32", "bf16") if rounds else ("fp32",)
 
 
 @dataclass(eq=False)
@@ -65,7 +68,7 @@ class NumbaBackend:
 
     precision: None for the fastest of `precisions`. threads: number of threads that call it; None for one per core.
     lanes: floats in a vector in fp32; None for the longest of this CPU.
-    Raises GoError for transformers, for CPUs without AVX2 and FMA, and if kernels are not compiled by private means.
+    Raises GoError for CPUs without AVX2 and FMA, and if kernels are not compiled by private means.
     """
 
     def __init__(
@@ -79,7 +82,6 @@ class NumbaBackend:
         self._lanes = lanes_here() if lanes is None else lanes
         if self._lanes == 0:
             raise GoError("the numba backend needs a CPU with AVX2 and FMA, and kernels that are compiled")
-        refuse_transformers(spec)
         known = precisions(spec)
         precision = known[-1] if precision is None else precision
         if precision not in known:

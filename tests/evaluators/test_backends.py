@@ -22,13 +22,19 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     """Return a function that pretends what is installed, whether there is a GPU, and what the CPU knows."""
 
     def pretend(
-        *installed: str, gpu: bool = False, instructions: str = VNNI, lanes: int = 8, tiles: bool = False
+        *installed: str,
+        gpu: bool = False,
+        instructions: str = VNNI,
+        lanes: int = 8,
+        tiles: bool = False,
+        rounds: bool = False,
     ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
         monkeypatch.setattr(kernels, "lanes_here", lambda: lanes)
         monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
+        monkeypatch.setattr(kernels, "rounds_here", lambda: rounds)
 
     return pretend
 
@@ -55,11 +61,19 @@ def test_torch_computes_on_a_gpu_openvino_where_rounding_is_fast_and_else_the_ke
 
 
 def test_what_the_kernels_do_not_compute_is_left_to_frameworks(machine) -> None:
-    for spec, lanes in ((EXAMPLES["transformer"], 8), (SPEC, 0)):
-        machine("openvino", "torch", instructions=PLAIN, lanes=lanes)
-        assert choose(spec) == choose(spec, precision="fp32") == "openvino"
-        machine("torch", instructions=PLAIN, lanes=lanes)
-        assert choose(spec) == "torch"
+    machine("openvino", "torch", instructions=PLAIN, lanes=0)
+    assert choose(SPEC) == choose(SPEC, precision="fp32") == "openvino"
+    machine("torch", instructions=PLAIN, lanes=0)
+    assert choose(SPEC) == "torch"
+
+
+def test_the_kernels_compute_transformers_in_bf16_where_vectors_are_multiplied_in_it(machine) -> None:
+    spec = EXAMPLES["transformer"]
+    machine("openvino", "torch", instructions="avx512bf16", lanes=16, rounds=True)
+    assert [choose(spec, precision=each) for each in ("auto", "bf16", "fp32", "int8")] == [*["numba"] * 3, "openvino"]
+    assert choose(SPEC, precision="bf16") == "openvino"
+    machine("openvino", "torch", instructions=VNNI, lanes=16)
+    assert [choose(spec), choose(spec, precision="fp32")] == ["openvino", "numba"]
 
 
 def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
@@ -89,6 +103,7 @@ def test_what_is_not_installed_is_named_with_the_way_to_install_it(machine) -> N
     with pytest.raises(GoError, match="torch is not installed: make install EXTRAS=torch"):
         choose(SPEC, "torch")
     machine()
+    machine(lanes=0)
     with pytest.raises(GoError, match="needs openvino or torch, neither is installed: make install"):
         choose(EXAMPLES["transformer"])
 
@@ -137,7 +152,7 @@ def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
     assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
-    assert to_compare(EXAMPLES["transformer"]) == [*of_openvino, ("torch", "fp32")]
+    assert to_compare(EXAMPLES["transformer"]) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
     assert to_compare(SPEC, "openvino") == of_openvino
     assert to_compare(SPEC, precision="fp32") == [("numba", "fp32"), ("openvino", "fp32"), ("torch", "fp32")]
     assert to_compare(SPEC, precision="bf16") == [("openvino", "bf16"), ("torch", "bf16")]

@@ -15,8 +15,8 @@ from engine.evaluators.network import NetworkEvaluator, Precision
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
-from tests.nets.kernels.lanes import needs_lanes, needs_tiles
-from tests.nets.kernels.test_model import CONVOLUTIONS, ROUNDED
+from tests.nets.kernels.lanes import needs_lanes, needs_rounding, needs_tiles
+from tests.nets.kernels.test_model import BY_TILES, TRANSFORMERS
 from tests.positions import batch_of, random_game
 from tests.waiting import wait_until
 
@@ -36,15 +36,22 @@ def some_positions(spec: NetSpec) -> PositionBatch:
     return batch_of([random_game(seed, width, 5, moves=35) for seed in range(3)])
 
 
-@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_evaluation_equals_plain_loops(name: str) -> None:
     spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
     assert_close(evaluated(numba_evaluator(spec), positions), evaluated(naive_evaluator(spec), positions), 1e-5)
 
 
 @needs_tiles
-@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.parametrize("name", BY_TILES)
 def test_evaluation_in_bf16_is_close_to_plain_loops(name: str) -> None:
+    spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
+    assert_close(evaluated(numba_evaluator(spec, "bf16"), positions), evaluated(naive_evaluator(spec), positions), 0.03)
+
+
+@needs_rounding
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_evaluation_of_transformers_in_bf16_is_close_to_plain_loops(name: str) -> None:
     spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
     assert_close(evaluated(numba_evaluator(spec, "bf16"), positions), evaluated(naive_evaluator(spec), positions), 0.03)
 
@@ -119,11 +126,6 @@ def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.Mon
     backend.close()
 
 
-def test_transformers_are_refused_at_once() -> None:
-    with pytest.raises(GoError, match="the numba backend does not support transformers"):
-        NumbaBackend(EXAMPLES["transformer"])
-
-
 @needs_tiles
 def test_the_fastest_precision_is_taken_where_none_is_asked_for() -> None:
     assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-bf16"
@@ -140,7 +142,8 @@ def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: 
 
 
 def test_networks_whose_activations_are_added_to_are_computed_in_fp32_alone() -> None:
-    assert {name for name in CONVOLUTIONS if precisions(EXAMPLES[name]) == ("fp32",)} >= CONVOLUTIONS.keys() - ROUNDED
+    others = EXAMPLES.keys() - BY_TILES.keys() - TRANSFORMERS.keys()
+    assert {name for name in EXAMPLES if precisions(EXAMPLES[name]) == ("fp32",)} >= others
 
 
 def test_a_cpu_without_long_vectors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,6 @@ def test_networks_agree_on_some_records(path: Path, backend: str) -> None:
     if backend == "numba" and not lanes_here():
         pytest.skip("kernels are not compiled here, or the CPU has no AVX2")
     report = check_networks(read_golden(path), backend, every=EVERY)
-    if backend == "numba" and report.checked == 0:
-        pytest.skip("the kernels compute no transformers")
     assert report.wrong == []
     assert report.checked > 0
 

@@ -7,12 +7,14 @@ so that one set of compiled kernels serves every computer.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import numpy as np
+from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 
-from engine.native.instructions import cgutils, compile_for, intrinsic, ir, types
+from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic, ir, types
 from engine.native.jit import has_private_means
 from engine.native.processor import instruction_sets
 from engine.nets.layers import Activation
@@ -20,8 +22,16 @@ from engine.nets.layers import Activation
 Value: TypeAlias = Any
 """An LLVM value; llvmlite has no annotations."""
 
+ROUNDED = 32
+"""Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
+_FLOATS = {8: 8, 16: 16, ROUNDED: 16}
+"""Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16."""
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
-"""Instruction sets of functions by the lanes (floats in a vector) that they use, beyond those of all kernels."""
+"""Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels."""
+FEATURES_OF_PRODUCTS = _FEATURES | {ROUNDED: "+avx512f,+avx512bw,+avx512bf16"}
+"""The same for functions on operands of matrix products, which may be bf16."""
+_DEGREES = {False: 6, True: 3}
+"""Degree of the polynomial for 2^x, in float32 and for results that are rounded to bf16."""
 ACTIVATIONS = tuple(Activation)
 """Kernels identify an activation by its index in this tuple."""
 INTEGER, FLOAT = ir.IntType(64), ir.FloatType()
@@ -33,6 +43,17 @@ InWeights: TypeAlias = Annotated[int, _WEIGHTS]
 """The same for an index into `weights`."""
 
 
+_SHIFT = 1.5 * 2**23
+"""A number above 2^22 in size: the sum with it is rounded to an integer, which is in the lowest bits of the sum."""
+
+
+@cache
+def _polynomial(degree: int) -> list[float]:
+    """Return the coefficients of a polynomial for 2^r, |r| <= 1/2, the constant first: Chebyshev's interpolation."""
+    found = Chebyshev.interpolate(np.exp2, degree, [-0.5, 0.5]).convert(kind=Polynomial)
+    return [float(each) for each in found.coef]
+
+
 def lanes_here() -> int:
     """Return the number of floats in the longest vectors of this CPU; 0 if the kernels do not support it."""
     found = set(instruction_sets()) if has_private_means() else set()
@@ -41,13 +62,22 @@ def lanes_here() -> int:
     return 8 if {"avx2", "fma"} <= found else 0
 
 
-class Code:
-    """Writes instructions on vectors of `lanes` floats at the current position of `builder`."""
+def rounds_here() -> bool:
+    """Return whether this CPU multiplies vectors of bf16."""
+    return lanes_here() == _FLOATS[ROUNDED] and "avx512bf16" in instruction_sets()
 
-    def __init__(self, builder: Any, lanes: int) -> None:
-        self.builder, self.lanes = builder, lanes
-        self._type = ir.VectorType(FLOAT, lanes)
-        self._integers = ir.VectorType(ir.IntType(32), lanes)
+
+class Code:
+    """Writes instructions on vectors of `lanes` floats at the current position of `builder`.
+
+    numbers: numbers in a vector of operands of a matrix product, a key of `FEATURES_OF_PRODUCTS`. If it is ROUNDED, the
+    operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only.
+    """
+
+    def __init__(self, builder: Any, numbers: int) -> None:
+        self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers == ROUNDED
+        self._type = ir.VectorType(FLOAT, self.lanes)
+        self._integers = ir.VectorType(ir.IntType(32), self.lanes)
 
     def number(self, value: float) -> Value:
         """Return a vector with the same constant in all lanes."""
@@ -85,6 +115,74 @@ class Code:
         """Return left * right + added."""
         return self.call(f"llvm.fma.v{self.lanes}f32", self._type, left, right, added)
 
+    def multiply(self, left: Value, right: Value, added: Value) -> Value:
+        """Return left * right + added for vectors of operands: with bf16, the products of both numbers of each pair."""
+        if not self.rounded:
+            return self.fma(left, right, added)
+        pairs = ir.VectorType(Bfloat16(), 2 * self.lanes)
+        left, right = (self.builder.bitcast(each, pairs) for each in (left, right))
+        return self.call("llvm.x86.avx512bf16.dpbf16ps.512", self._type, added, left, right)
+
+    def floats(self, numbers: Value | int) -> Value:
+        """Return the floats that take the place of as many operands; `numbers` is even."""
+        numbers = INTEGER(numbers) if isinstance(numbers, int) else numbers
+        return self.builder.lshr(numbers, INTEGER(1)) if self.rounded else numbers
+
+    def rounded_vector(self, vector: Value) -> Value:
+        """Return a vector of float32 as one of bf16."""
+        kind = ir.VectorType(Bfloat16(), self.lanes)
+        return self.call("llvm.x86.avx512bf16.cvtneps2bf16.512", kind, vector)
+
+    def store_operands(self, vector: Value, pointer: Value) -> None:
+        """Write a vector of float32 to a pointer as operands: with bf16, in half as many bytes."""
+        if not self.rounded:
+            self.store(vector, pointer)
+            return
+        narrow = self.rounded_vector(vector)
+        stored = self.builder.store(narrow, self.builder.bitcast(pointer, narrow.type.as_pointer()))
+        stored.align = FLOAT_BYTES
+
+    def store_in_pairs(self, first: Value, second: Value, pointer: Value) -> None:
+        """Write two vectors of float32 as one vector of pairs of bf16."""
+        kind = ir.VectorType(ir.IntType(16), self.lanes)
+        left, right = (self.builder.bitcast(self.rounded_vector(each), kind) for each in (first, second))
+        order = [place for lane in range(self.lanes) for place in (lane, self.lanes + lane)]
+        self.store(self.builder.bitcast(self.shuffle(left, right, order), self._type), pointer)
+
+    def shuffle(self, first: Value, second: Value, order: Sequence[int]) -> Value:
+        """Return the numbers of two vectors at the places in `order`, counted through both."""
+        return self.builder.shuffle_vector(
+            first, second, ir.Constant(ir.VectorType(ir.IntType(32), len(order)), list(order))
+        )
+
+    def transposed(self, rows: Sequence[Value]) -> list[Value]:
+        """Return the transpose of a matrix of as many vectors as these have lanes."""
+        # Bit by bit: the rows i and i + distance exchange the numbers whose index differs from their own in this bit.
+        found, lanes = list(rows), self.lanes
+        for distance in (2**bit for bit in range(lanes.bit_length() - 1)):
+            for row in (row for row in range(lanes) if not row & distance):
+                low, high = found[row], found[row + distance]
+                kept = [lane if not lane & distance else lanes + lane - distance for lane in range(lanes)]
+                found[row] = self.shuffle(low, high, kept)
+                moved = [lane + distance if not lane & distance else lanes + lane for lane in range(lanes)]
+                found[row + distance] = self.shuffle(low, high, moved)
+        return found
+
+    def total(self, vector: Value, combine: Callable[[Value, Value], Value]) -> Value:
+        """Return a vector with the sum, or another combination, of all numbers of a vector in each lane."""
+        for distance in (2**bit for bit in range(self.lanes.bit_length() - 1)):
+            order = [lane ^ distance for lane in range(self.lanes)]
+            vector = combine(vector, self.shuffle(vector, vector, order))
+        return vector
+
+    def first(self, vector: Value, count: Value, instead: float) -> Value:
+        """Return a vector whose lanes from `count` on have another number."""
+        kind = ir.VectorType(INTEGER, self.lanes)
+        single = self.builder.insert_element(ir.Constant(kind, ir.Undefined), count, ir.IntType(32)(0))
+        counts = self.shuffle(single, single, [0] * self.lanes)
+        is_kept = self.builder.icmp_signed("<", ir.Constant(kind, list(range(self.lanes))), counts)
+        return self.builder.select(is_kept, vector, self.number(instead))
+
     def call(self, name: str, result: Any, *operands: Value) -> Value:
         """Call an LLVM intrinsic by its name; result: the type that it returns."""
         function = self.builder.module.globals.get(name)
@@ -118,9 +216,9 @@ class Code:
             yield index
 
     @contextmanager
-    def loop_between(self, start: Value, end: Value) -> Iterator[Value]:
-        """Loop over the indices start, start + 1, ... below `end`, as `loop` does."""
-        with cgutils.for_range_slice(self.builder, start, end, INTEGER(1), INTEGER) as (index, _):
+    def loop_between(self, start: Value, end: Value, step: int = 1) -> Iterator[Value]:
+        """Loop over the indices start, start + step, ... below `end`, as `loop` does."""
+        with cgutils.for_range_slice(self.builder, start, end, INTEGER(step), INTEGER) as (index, _):
             yield index
 
     @contextmanager
@@ -143,8 +241,10 @@ class Code:
         e^x = 2^n * e^r with n the integer nearest to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
         """
         # LLVM's own exp would be a call of a function for each lane.
-        builder, shift = self.builder, self.number(1.5 * 2**23)  # adding it leaves n in the lowest bits
+        builder, shift = self.builder, self.number(_SHIFT)
         x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
+        if self.rounded:
+            return self.power(builder.fmul(x, self.number(1.0 / np.log(2.0))))
         shifted = self.fma(x, self.number(1.0 / np.log(2.0)), shift)
         n = builder.fsub(shifted, shift)
         high = float(np.float32(355.0 / 512.0))  # log(2) in two parts, n times the first of which is exact
@@ -153,9 +253,37 @@ class Code:
         result = self.number(1.0 / 5040.0)
         for factorial in (720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0):
             result = self.fma(result, r, self.number(1.0 / factorial))
-        exponent = builder.sub(builder.bitcast(shifted, self._integers), builder.bitcast(shift, self._integers))
-        power = builder.shl(exponent, ir.Constant(self._integers, [23] * self.lanes))
-        return builder.bitcast(builder.add(builder.bitcast(result, self._integers), power), self._type)
+        return self._scaled(result, shifted)
+
+    def power(self, x: Value) -> Value:
+        """Return 2^x for x from -126 to 127: relative error below 3e-7 or, with operands in bf16, 2e-4.
+
+        2^x = 2^n * 2^r with n the integer nearest to x, and 2^r by a polynomial, |r| <= 1/2.
+        """
+        builder, shift = self.builder, self.number(_SHIFT)
+        shifted = builder.fadd(x, shift)
+        r = builder.fsub(x, builder.fsub(shifted, shift))
+        *lower, highest = _polynomial(_DEGREES[self.rounded])
+        result = self.number(highest)
+        for coefficient in reversed(lower):
+            result = self.fma(result, r, self.number(coefficient))
+        return self._scaled(result, shifted)
+
+    def _scaled(self, number: Value, shifted: Value) -> Value:
+        """Return number * 2^n, for shifted = n + _SHIFT."""
+        # The shift by 23 bits drops all bits of _SHIFT, whose lowest nine are zero.
+        builder = self.builder
+        power = builder.shl(builder.bitcast(shifted, self._integers), ir.Constant(self._integers, [23] * self.lanes))
+        return builder.bitcast(builder.add(builder.bitcast(number, self._integers), power), self._type)
+
+    def divide(self, left: Value, right: Value) -> Value:
+        """Return left / right; with operands in bf16 with a relative error of 2^-14."""
+        if not self.rounded:
+            return self.builder.fdiv(left, right)
+        every = ir.Constant(ir.IntType(self.lanes), -1)
+        zero = self.number(0.0)
+        inverse = self.call("llvm.x86.avx512.rcp14.ps.512", self._type, right, zero, every)
+        return self.builder.fmul(left, inverse)
 
     def activate(self, x: Value, kind: Activation) -> Value:
         """Return the activation of each number."""
@@ -168,10 +296,10 @@ class Code:
             case Activation.MISH:  # tanh(log(1 + p)) = r / (r + 2) with r = p * (p + 2); from 20 on it is 1
                 p = self.exp(self.smaller(x, self.number(20.0)))
                 r = builder.fmul(p, builder.fadd(p, self.number(2.0)))
-                return builder.fmul(x, builder.fdiv(r, builder.fadd(r, self.number(2.0))))
+                return builder.fmul(x, self.divide(r, builder.fadd(r, self.number(2.0))))
             case Activation.SILU:
                 power = self.exp(builder.fneg(x))
-                return builder.fdiv(x, builder.fadd(power, self.number(1.0)))
+                return self.divide(x, builder.fadd(power, self.number(1.0)))
 
     def finish(
         self, number: Value, old: Value, added: Value, scale: Value, shift: Value, kind: Activation
@@ -202,9 +330,9 @@ class Code:
         return [[self.combine(row, each) for row in matrix] for each in half]
 
 
-def _function(module: Any, operands: Sequence[Value], lanes: int, features: str, write: Callable[..., None]) -> Any:
-    """Return the function of a module for vectors of `lanes` floats; write it at the first call."""
-    name = f"keima.{write.__name__}.{lanes}"
+def _function(module: Any, operands: Sequence[Value], numbers: int, features: str, write: Callable[..., None]) -> Any:
+    """Return the function of a module for vectors of `numbers` operands; write it at the first call."""
+    name = f"keima.{write.__name__}.{numbers}"
     found = module.globals.get(name)
     if found is not None:
         return found
@@ -212,7 +340,7 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, features: str,
     function.linkage = "internal"
     compile_for(function, features)
     builder = ir.IRBuilder(function.append_basic_block())
-    write(Code(builder, lanes), *function.args)
+    write(Code(builder, numbers), *function.args)
     builder.ret_void()
     return function
 
@@ -220,11 +348,11 @@ def _function(module: Any, operands: Sequence[Value], lanes: int, features: str,
 def vector_intrinsic(
     write: Callable[[Code, Any], None], features: Mapping[int, str] = _FEATURES
 ) -> Callable[..., None]:
-    """Return an intrinsic that kernels call with (lanes, memory, weights, arguments); both arrays are float32.
+    """Return an intrinsic that kernels call with (numbers, memory, weights, arguments); both arrays are float32.
 
     write: writes the instructions. Its second parameter is annotated with the NamedTuple of the arguments; fields of
     type `InMemory` or `InWeights` are passed to it as pointers, all others as integers. features: the instruction sets
-    to compile for, by the number of lanes that the intrinsic can be called with.
+    to compile for, by the numbers in a vector of operands (see `Code`) that the intrinsic can be called with.
     """
     arguments: Any = list(get_type_hints(write).values())[1]
     hints = get_type_hints(arguments, include_extras=True).values()
@@ -248,9 +376,9 @@ def vector_intrinsic(
             value = context.cast(builder, builder.extract_value(values[3], index), kind, types.int64)
             operands.append(builder.gep(data[array], [value]) if array else value)
         # A separate function for each width: instruction sets are an attribute of a whole function.
-        for lanes, enabled in features.items():
-            with builder.if_then(builder.icmp_signed("==", values[0], INTEGER(lanes))):
-                builder.call(_function(builder.module, operands, lanes, enabled, write_unpacked), operands)
+        for numbers, enabled in features.items():
+            with builder.if_then(builder.icmp_signed("==", values[0], INTEGER(numbers))):
+                builder.call(_function(builder.module, operands, numbers, enabled, write_unpacked), operands)
         return context.get_dummy_value()
 
     return intrinsic(typed)  # type: ignore[no-any-return]

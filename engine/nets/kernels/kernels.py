@@ -7,14 +7,19 @@ from typing import NamedTuple
 
 from engine.native.jit import kernel
 from engine.nets.kernels.plan import (
+    ATTEND,
     CONVOLVE,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
+    FEED_FORWARD,
     FLATTEN,
+    FROM_ROWS,
     NORMALIZE,
+    NORMALIZE_ROWS,
     POOL,
     READ_GLOBALS,
     READ_PLANES,
+    TO_ROWS,
     WRITE_POINTS,
     Layout,
     Plan,
@@ -22,6 +27,7 @@ from engine.nets.kernels.plan import (
     Step,
 )
 from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
+from engine.nets.kernels.transformers import attend, feed_forward, normalize_rows
 from engine.nets.kernels.vectors import (
     FinishedRow,
     Pool,
@@ -68,6 +74,14 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
             _convolve_by_winograd(layout, step, weights, memory, count)
         elif kind == CONVOLVE_BY_TILES:
             _convolve_by_tiles(layout, step, weights, memory, count)
+        elif kind == ATTEND:
+            attend(layout, step, weights, memory, count)
+        elif kind == FEED_FORWARD:
+            feed_forward(layout, step, weights, memory, count)
+        elif kind == NORMALIZE_ROWS:
+            normalize_rows(layout, step, memory, count)
+        elif kind in (TO_ROWS, FROM_ROWS):
+            _copy_points(layout, step, memory, count)
         elif kind == NORMALIZE:
             _normalize(layout, step, weights, memory, count)
         elif kind == POOL:
@@ -120,6 +134,7 @@ def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: 
                     right=step.weights + begin * lanes * step.kernel_height * inner,
                     out=layout.row + begin * lanes,
                     out_stride=channels,
+                    adds=0,
                 )
                 multiply_rows(lanes, memory, weights, product)
             _finish(layout, step, weights, memory, _Row(layout.row, channels, position, place, width))
@@ -181,6 +196,7 @@ def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, t
                 right=step.weights + (number * channels + begin * lanes) * step.inner,
                 out=layout.products + number * (tiles * channels + lanes) + begin * lanes,
                 out_stride=channels,
+                adds=0,
             )
             multiply_rows(lanes, memory, weights, product)
 
@@ -327,6 +343,22 @@ def _read_planes(layout: Layout, step: Step, weights: Array, memory: Array, plan
                     memory[points + x * stride + plane] = planes[position, plane * area + y * layout.width + x]
             if step.rounded:
                 _round(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))
+
+
+@kernel
+def _copy_points(layout: Layout, step: Step, memory: Array, count: int) -> None:
+    """Copy points with borders to points without, or back."""
+    source, post = step.source, step.post
+    floats = layout.width * step.channels
+    for position in range(count):
+        for y in range(layout.height):
+            row, place = (position * layout.rows + y) * layout.columns, (position * layout.height + y) * layout.width
+            if step.kind == TO_ROWS:
+                begin, out = source.first + row * source.stride, post.first + place * post.stride
+            else:
+                begin, out = source.first + place * source.stride, post.first + row * post.stride
+            for index in range(floats):
+                memory[out + index] = memory[begin + index]
 
 
 @kernel

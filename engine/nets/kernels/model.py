@@ -3,8 +3,8 @@
 Each board size has a model of exactly that size, so no points have to be masked.
 """
 
-from engine.errors import GoError
 from engine.nets.folding import folded, global_pooled, value_pooled
+from engine.nets.kernels.code import ROUNDED
 from engine.nets.kernels.memory import Points, Vectors
 from engine.nets.kernels.steps import Model, Steps
 from engine.nets.spec import (
@@ -21,7 +21,9 @@ from engine.nets.spec import (
     PolicyHead,
     PostActivationBlock,
     ResidualBlock,
+    RmsNorm,
     Stem,
+    Tip,
     ValueHead,
     all_blocks,
     tensors,
@@ -31,45 +33,74 @@ _POLICY, _RESULT, _SCORE, _OWNERSHIP = range(4)
 """Indices of the outputs, in the order of `RawOutputs`."""
 
 
-def computes(spec: NetSpec) -> bool:
-    """Return whether the kernels support all layers of a network; they do not support transformers."""
-    is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
-    transformer = AttentionBlock | FeedForwardBlock
-    return is_normal and not any(isinstance(block, transformer) for block in all_blocks(spec.blocks))
+def is_transformer(spec: NetSpec) -> bool:
+    """Return whether a network has blocks of a transformer."""
+    return any(isinstance(block, AttentionBlock | FeedForwardBlock) for block in all_blocks(spec.blocks))
 
 
-def computes_rounded(spec: NetSpec) -> bool:
-    """Return whether the kernels can compute a network in bf16.
+def rounds_convolutions(spec: NetSpec) -> bool:
+    """Return whether the kernels can compute the convolutions of a network in bf16, by tiles.
 
-    They cannot if a block adds to activations: these would be needed both in float32 and in bf16.
+    They cannot if a block adds to activations: these would be needed both in float32 and in bf16. In a transformer only
+    its blocks are computed in bf16.
     """
-    return computes(spec) and not any(isinstance(block, PostActivationBlock) for block in all_blocks(spec.blocks))
-
-
-def refuse_transformers(spec: NetSpec) -> None:
-    """Raise GoError if the kernels do not support a network."""
-    if not computes(spec):
-        raise GoError(f"the numba backend does not support transformers such as {spec.name}: choose openvino or torch")
+    kinds = PostActivationBlock | AttentionBlock | FeedForwardBlock
+    is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
+    return is_normal and not any(isinstance(block, kinds) for block in all_blocks(spec.blocks))
 
 
 def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16, see `computes_rounded`. Raises GoError for a transformer.
+    lanes: see `Steps`. rounded: compute in bf16, of a transformer its blocks, of others the convolutions.
     """
-    refuse_transformers(spec)
     stem = spec.stem.conv.weight
     kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
-    steps = Steps(width, height, lanes, positions, stem.shape[2:], kernels, rounded=rounded)
-    points = _stem(steps, spec)
+    sizes, by_blocks = (width, height, lanes, positions, stem.shape[2:], kernels), is_transformer(spec)
+    numbers = (ROUNDED if rounded else lanes) if by_blocks else None
+    steps = Steps(*sizes, rounded=rounded and not by_blocks, numbers=numbers)
+    trunk = _Trunk(steps, _stem(steps, spec))
     for block in spec.blocks:
-        _add_block(steps, points, block)
-    if spec.tip is not None:
-        assert isinstance(spec.tip.norm, Norm)
-        points = steps.normalized(points, spec.tip.norm, spec.tip.activation)
+        _add_block(steps, trunk, block)
+    points = _tip(steps, trunk, spec.tip)
     _policy(steps, points, spec.policy)
     _value(steps, points, spec.value)
     return steps.model()
+
+
+class _Trunk:
+    """The points of a trunk, which blocks change in place.
+
+    They have a border, which convolutions need, or none, which the blocks of transformers need. They are copied where
+    the next block needs the other.
+    """
+
+    def __init__(self, steps: Steps, points: Points) -> None:
+        self._steps, self._points = steps, points
+        self._rows: Points | None = None
+
+    def points(self) -> Points:
+        """Return the points, with their border."""
+        if self._rows is not None:
+            self._steps.copy_rows(self._rows, self._points)
+            self._steps.release(self._rows)
+            self._rows = None
+        return self._points
+
+    def rows(self) -> Points:
+        """Return the points without border."""
+        if self._rows is None:
+            self._rows = self._steps.rows(self._points)
+        return self._rows
+
+
+def _tip(steps: Steps, trunk: _Trunk, tip: Tip | None) -> Points:
+    """Return the points that enter the heads."""
+    if tip is None:
+        return trunk.points()
+    if isinstance(tip.norm, RmsNorm):
+        steps.normalize_rows(trunk.rows(), tip.norm)
+    return steps.normalized(trunk.points(), tip.norm, tip.activation)
 
 
 def _stem(steps: Steps, spec: NetSpec) -> Points:
@@ -98,14 +129,17 @@ def _globals(steps: Steps, spec: NetSpec) -> Vectors | None:
     return steps.multiplied(hidden, encoder.linear3, added=added)
 
 
-def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
+def _add_block(steps: Steps, whole: _Trunk, block: Block) -> None:
     """Add the steps of a block, which changes the points of the trunk in place."""
+    if isinstance(block, AttentionBlock | FeedForwardBlock):
+        steps.add_block(whole.rows(), block)
+        return
+    trunk = whole.points()
     if isinstance(block, PostActivationBlock):
         inner = steps.activated(trunk, block.conv1, block.norm1, block.activation1)
         steps.activate_sum(trunk, inner, folded(block.conv2, block.norm2), block.activation2)
         steps.release(inner)
         return
-    assert isinstance(block, ResidualBlock | GlobalPoolBlock | NestedBottleneckBlock)
     start = steps.normalized(trunk, block.norm1, block.activation1)
     match block:
         case ResidualBlock():
@@ -113,9 +147,10 @@ def _add_block(steps: Steps, trunk: Points, block: Block) -> None:
         case GlobalPoolBlock():
             inner = _pool(steps, start, block)
         case NestedBottleneckBlock():
-            within = steps.convolved(start, block.conv1)
+            nested = _Trunk(steps, steps.convolved(start, block.conv1))
             for each in block.blocks:
-                _add_block(steps, within, each)
+                _add_block(steps, nested, each)
+            within = nested.points()
             inner = steps.normalized(within, block.norm2, block.activation2)
             steps.release(within)
     steps.release(start)

@@ -3,7 +3,8 @@
 Indices and strides are in floats. Points are stored as [position, row, column, channel] with a border of zeros around
 every board, so that convolutions need no conditions at the edge; vectors as [position, number]. The product of vectors
 and a matrix is computed as the convolution of one row of points. Points that are multiplied by tiles are bf16, two
-numbers in the place of a float; everything else is float32.
+numbers in the place of a float; everything else is float32. In the blocks of transformers points have no border: all
+points of all positions are rows that follow each other.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -24,11 +25,56 @@ from engine.nets.spec import Array
     FLATTEN,
     WRITE_POINTS,
     WRITE_VECTOR,
-) = range(10)
+    TO_ROWS,
+    FROM_ROWS,
+    NORMALIZE_ROWS,
+    ATTEND,
+    FEED_FORWARD,
+) = range(15)
 """Kinds of a step."""
 
 PLACE = np.dtype([("first", np.int64), ("stride", np.int64)])
 """Points or vectors: index of the first one (of points: on the first board), and floats from one to the next."""
+MATRIX = np.dtype(
+    [
+        ("weights", np.int64),  # in panels, see `packing.in_panels`
+        ("bias", np.int64),  # -1 for none
+        ("panels", np.int64),
+        ("k", np.int64),  # floats of a row of operands that are multiplied
+        ("channels", np.int64),  # numbers in a row of the result, filled up to whole vectors
+    ]
+)
+"""Weights that rows of operands are multiplied by."""
+ATTENTION = np.dtype(
+    [
+        ("heads", np.int64),
+        ("kv_heads", np.int64),
+        ("query_width", np.int64),  # channels of a query of one head, filled up
+        ("is_turned", np.bool_),
+        ("turns", np.int64),  # cosines and sines, see `rows.TurnedRows`
+        ("turns_stride", np.int64),  # floats from those of a head of keys to the next
+        ("value_width", np.int64),
+    ],
+    align=True,
+)
+ROOMS = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "units",  # normalized rows, as operands
+            "factors",  # a factor for each row
+            "sums",  # products of a few rows
+            "heads",  # queries of each head, then keys of each head, as operands
+            "keys",  # keys as the right side of a product
+            "values",  # values as the right side of a product
+            "scores",  # of a few queries of one head
+            "chances",  # softmax of scores, as operands
+            "answers",  # of a few queries of one head
+            "operands",  # rows that the last matrix of a block is multiplied by
+        )
+    ]
+)
+"""Working memory of a transformer's block, by what it is for. All blocks use the same."""
 STEP = np.dtype(
     [
         ("kind", np.int64),
@@ -56,6 +102,14 @@ STEP = np.dtype(
         # For the kinds that write: which output, and where in its rows.
         ("output", np.int64),
         ("output_place", PLACE),
+        # Of the blocks of transformers.
+        ("epsilon", np.float64),
+        ("is_spatial", np.bool_),  # whether rows are normalized by the mean over the whole board
+        ("first", MATRIX),
+        ("second", MATRIX),
+        ("is_gated", np.bool_),
+        ("attention", ATTENTION),
+        ("rooms", ROOMS),
     ],
     align=True,
 )
@@ -66,12 +120,14 @@ Step: TypeAlias = Any
 class Layout(NamedTuple):
     """Values that all steps share.
 
-    lanes: floats in a vector. rows, columns: size of a board with its border in memory, unless a step has its own.
+    lanes: floats in a vector. numbers: operands in a vector in the blocks of transformers, see `code.Code`.
+    rows, columns: size of a board with its border in memory, unless a step has its own.
     tiles, products, row: indices of working memory for Winograd's tiles, their products, and rows of points that are
     not finished. spare: number of a point that is never read, in the memory of any points.
     """
 
     lanes: int
+    numbers: int
     width: int
     height: int
     rows: int

@@ -12,25 +12,31 @@ from numpy.typing import NDArray
 
 from engine.nets.kernels.code import ACTIVATIONS
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
+from engine.nets.kernels.packing import in_panels, panels_of
 from engine.nets.kernels.plan import (
+    ATTEND,
     CONVOLVE,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
+    FEED_FORWARD,
     FLATTEN,
+    FROM_ROWS,
     NORMALIZE,
+    NORMALIZE_ROWS,
     POOL,
     READ_GLOBALS,
     READ_PLANES,
     STEP,
+    TO_ROWS,
     WRITE_POINTS,
     WRITE_VECTOR,
     Layout,
     Plan,
 )
 from engine.nets.kernels.tiles import DEPTH, POINTS, SUMS, in_tiles
-from engine.nets.kernels.vectors import WIDEST_PANEL
+from engine.nets.kernels.transformer_steps import TransformerSteps
 from engine.nets.kernels.winograd import outputs_at_once, transformed
-from engine.nets.spec import Activation, Array, Conv, Linear, Norm
+from engine.nets.spec import Activation, Array, AttentionBlock, Conv, FeedForwardBlock, Linear, Norm, RmsNorm
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Steps:
     lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
     stem, kernels: height and width of the stem's convolution kernel, and of all others; they determine the border.
     rounded: compute convolutions in bf16 by AMX tiles, which needs 16 lanes; otherwise in fp32.
+    numbers: operands in a vector in the blocks of transformers, see `code.Code`; None for a network without.
     """
 
     def __init__(
@@ -64,9 +71,13 @@ class Steps:
         kernels: Iterable[tuple[int, int]],
         *,
         rounded: bool = False,
+        numbers: int | None = None,
     ) -> None:
         self.width, self.height, self.area = width, height, width * height
         self._lanes, self._rounded, self._stem = lanes, rounded, stem
+        # Norms of transformers enlarge small numbers of the stem, and with them Winograd's errors: to 1e-4 of logits.
+        self._stem_side = 0 if numbers else self._side(*stem)
+        self._planes: Points | None = None
         border, columns, rows = 0, width, height
         for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
@@ -79,25 +90,27 @@ class Steps:
         self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
         self._tables: dict[Grid, int] = {}
         self._tiles = self._products = self._row = self._most_channels = 0
+        self._transformers = TransformerSteps(width, height, lanes, numbers or lanes, self._weights)
 
     def model(self) -> Model:
         """Return the collected steps as a model."""
         sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
         zeros, unread, tiles, products, row = (self._memory.room(size) for size in sizes)
         steps = np.array(self._steps)
+        self._transformers.place(steps, self._memory.room(self._transformers.floats))
         # Absent places get a stride of 0: they are read from zeros, and written where nobody reads. This way the
         # kernels need no condition in their inner loops.
         for name, instead in (("vector", zeros), ("old", zeros), ("raw", unread), ("post", unread)):
             steps[name]["first"][steps[name]["stride"] == 0] = instead
         board = self.width, self.height, *self._memory.grid[:2]
-        layout = Layout(self._lanes, *board, tiles, products, row, self._memory.spare)
+        layout = Layout(self._lanes, self._transformers.numbers, *board, tiles, products, row, self._memory.spare)
         return Model(Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions)
 
     def planes(self, count: int) -> Points:
         """Add the step that reads the input planes; return them as points."""
-        channels = self._filled(count) if self._rounded or self._side(*self._stem) else count
+        channels = self._filled(count) if self._rounded or self._stem_side else count
         grid = self._tight_grid(max(self._stem) // 2) if self._rounded else None
-        points = self._memory.points(channels, rounded=self._rounded, grid=grid)
+        self._planes = points = self._memory.points(channels, rounded=self._rounded, grid=grid)
         self._row = max(self._row, self.width * channels)
         step = self._add(READ_PLANES, inner=count, channels=channels, post=points)
         step["rows"], step["columns"] = points.grid[:2]
@@ -141,8 +154,11 @@ class Steps:
         """Replace `points` by the activation of points + convolution."""
         self._convolve(source, conv, old=points, post=points, activation=activation)
 
-    def normalized(self, points: Points, norm: Norm, activation: Activation) -> Points:
-        """Apply norm and activation to points; return new points. Done by the last step if that wrote the points."""
+    def normalized(self, points: Points, norm: Norm | RmsNorm, activation: Activation) -> Points:
+        """Apply norm and activation to points; return new points. Done by the last step if that wrote the points.
+
+        Of an `RmsNorm`, only the factors and the bias are applied: `normalize_rows` does the rest.
+        """
         step, factors = self._steps[-1], self._factors
         # Not in the memory of the source: a row is written before the rows below it, which read it, are convolved.
         post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step["source"]["first"]))
@@ -205,6 +221,30 @@ class Steps:
         step = self._add(kind, source=source, inner=count)
         step["output"], step["output_place"] = output, (first, stride)
 
+    def rows(self, points: Points) -> Points:
+        """Add the step that copies points; return new ones without borders, which blocks of transformers need."""
+        rows = self._memory.points(points.stride, grid=Grid(self.height, self.width, 0))
+        self._add(TO_ROWS, channels=points.stride, source=points, post=rows)
+        return rows
+
+    def copy_rows(self, rows: Points, points: Points) -> None:
+        """Add the step that copies points without borders to others."""
+        self._add(FROM_ROWS, channels=points.stride, source=rows, post=points)
+
+    def normalize_rows(self, rows: Points, norm: RmsNorm) -> None:
+        """Add the step that divides points without borders by their size, in place."""
+        step = self._add(NORMALIZE_ROWS, channels=rows.stride, source=rows)
+        self._transformers.normalize(step, norm)
+
+    def add_block(self, rows: Points, block: AttentionBlock | FeedForwardBlock) -> None:
+        """Add the step of a block of a transformer, which changes points without borders in place."""
+        kind = ATTEND if isinstance(block, AttentionBlock) else FEED_FORWARD
+        step = self._add(kind, channels=rows.stride, source=rows)
+        if isinstance(block, AttentionBlock):
+            self._transformers.attend(step, block)
+        else:
+            self._transformers.feed_forward(step, block)
+
     def release(self, points: Points) -> None:
         """Allow later steps to reuse the memory of points."""
         self._memory.release(points)
@@ -220,8 +260,10 @@ class Steps:
     ) -> None:
         """Add the step of a convolution; places: `vector`, `old`, `raw` and `post`, see `vectors.FinishedRow`."""
         outputs, inputs, height, width = conv.weight.shape
-        channels, side = self._filled(outputs), 0 if source.rounded else self._side(height, width)
+        channels = self._filled(outputs)
+        side = self._stem_side if source == self._planes else self._side(height, width)
         if source.rounded:
+            side = 0
             kind, matrix = CONVOLVE_BY_TILES, self._in_rows(conv, self._filled(inputs), channels)
             self._row = max(self._row, SUMS)
         elif side:
@@ -276,31 +318,13 @@ class Steps:
             step["weights"] = self._weights.keep(in_tiles(matrix))
             return
         channels = int(step["channels"])
-        panels = -(-channels // (self._lanes * WIDEST_PANEL[self._lanes]))
-        step["panels"] = panels
+        step["panels"] = panels = panels_of(channels, self._lanes)
         by_part = bool(step["kind"] == CONVOLVE_BY_WINOGRAD)
-        step["weights"] = self._weights.keep(self._in_panels(matrix, channels, panels, by_part))
+        step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, self._lanes, by_part=by_part))
 
     def _set_factors(self, step: NDArray[np.void], factors: Array) -> None:
         """Store bias, scale and shift of a step; `normalized` may change them later."""
         step["norm"], self._factors = self._weights.keep(factors), factors
-
-    def _in_panels(self, matrix: Array, channels: int, panels: int, by_part: bool) -> Array:
-        """Return a matrix [parts, inner, out] in the order in which it is read, padded to `channels` with zeros.
-
-        The order is panel by panel, each [parts, inner, width] or, with `by_part`, part by part, and in each part panel
-        by panel, each [inner, width].
-        """
-        # The inner loop of a product then reads weights that are consecutive in memory.
-        parts, inner, outputs = matrix.shape
-        filled = np.zeros((parts, inner, channels), dtype=np.float32)
-        filled[:, :, :outputs] = matrix
-        vectors = channels // self._lanes
-        bounds = [panel * vectors // panels * self._lanes for panel in range(1, panels)]
-        pieces = np.split(filled, bounds, axis=2)
-        if by_part:
-            return np.concatenate([piece.reshape(parts, -1) for piece in pieces], axis=1)
-        return np.concatenate([piece.ravel() for piece in pieces])
 
     def _side(self, height: int, width: int) -> int:
         """Return Winograd's m for a kernel, 0 if it is computed row by row."""
@@ -335,6 +359,8 @@ def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
     return factors
 
 
-def _set_norm(factors: Array, norm: Norm) -> None:
-    scale, shift = norm.affine()
-    factors[1, : len(scale)], factors[2, : len(shift)] = scale, shift
+def _set_norm(factors: Array, norm: Norm | RmsNorm) -> None:
+    scale, shift = (norm.weight, norm.bias) if isinstance(norm, RmsNorm) else norm.affine()
+    factors[1, : len(scale)] = scale
+    if shift is not None:
+        factors[2, : len(shift)] = shift

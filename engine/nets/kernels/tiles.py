@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engine.native.instructions import Bfloat16, ir
+from engine.native.instructions import ir
 from engine.native.processor import TILES, instruction_sets
 from engine.nets.kernels.code import (
     ACTIVATIONS,
@@ -28,6 +28,7 @@ from engine.nets.kernels.code import (
     lanes_here,
     vector_intrinsic,
 )
+from engine.nets.kernels.packing import bits_of_bf16
 from engine.nets.spec import Activation, Array
 
 TILE_ROWS = 16
@@ -66,9 +67,7 @@ def in_tiles(matrix: Array) -> Array:
     then parts, then tiles of k, then the two tiles of the pair, each [k / 2, out, 2 of k].
     """
     parts, k, out = matrix.shape
-    bits = np.ascontiguousarray(matrix, dtype=np.float32).view(np.uint32)
-    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)  # to the nearest, ties to even
-    split = rounded.reshape(parts, k // DEPTH, TILE_ROWS, 2, out // DEPTH, TOGETHER, TILE_ROWS)
+    split = bits_of_bf16(matrix).reshape(parts, k // DEPTH, TILE_ROWS, 2, out // DEPTH, TOGETHER, TILE_ROWS)
     return np.ascontiguousarray(split.transpose(4, 0, 1, 5, 2, 6, 3)).view(np.float32).ravel()
 
 
@@ -117,9 +116,8 @@ class _Tiles:
 
     def store_rounded(self, vector: Value, pointer: Value) -> None:
         """Write a vector as bf16 to a pointer."""
-        kind = ir.VectorType(Bfloat16(), TILE_ROWS)
-        rounded = self._code.call("llvm.x86.avx512bf16.cvtneps2bf16.512", kind, vector)
-        stored = self._code.builder.store(rounded, self._code.builder.bitcast(pointer, kind.as_pointer()))
+        rounded = self._code.rounded_vector(vector)
+        stored = self._code.builder.store(rounded, self._code.builder.bitcast(pointer, rounded.type.as_pointer()))
         stored.align = FLOAT_BYTES
 
     @staticmethod

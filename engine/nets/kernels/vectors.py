@@ -7,21 +7,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.nets.kernels.code import ACTIVATIONS, INTEGER, Code, InMemory, InWeights, Value, vector_intrinsic
+from engine.nets.kernels.code import (
+    ACTIVATIONS,
+    FEATURES_OF_PRODUCTS,
+    INTEGER,
+    Code,
+    InMemory,
+    InWeights,
+    Value,
+    vector_intrinsic,
+)
 from engine.nets.kernels.winograd import OUTPUTS, TILES, matrices
 
-_ROWS = 4
-"""Rows of a matrix product whose sums are in registers at the same time."""
 WIDEST_PANEL = {8: 3, 16: 6}
-"""Most vectors in each of these rows, by lanes: 4 x 3 sums and the operands fill AVX2's 16 registers, 4 x 6 AVX-512's
-32."""
+"""Most vectors in a row of a matrix product whose sums are in registers, by lanes."""
+_ROWS = {
+    8: {1: (8, 4, 1), 2: (6, 2, 1), 3: (4, 2, 1)},
+    16: {1: (12, 4, 1), 2: (12, 4, 1), 3: (8, 4, 1), 4: (6, 2, 1), 5: (4, 2, 1), 6: (4, 2, 1)},
+}
+"""Numbers of rows that are multiplied at the same time, by lanes and vectors in a row, the preferred one first.
+
+4 x 3 sums and the operands fill AVX2's 16 registers, and 4 x 6 AVX-512's 32. At least ten sums are needed for two
+products in each cycle, because each takes four to six cycles.
+"""
 
 
 class Product(NamedTuple):
-    """out[r] = sum over parts p of left[r + p] . right[p], for each of `rows` rows r.
+    """out[r] = sum over parts p of left[r + p] . right[p], for each of `rows` rows r; if `adds` is 1, added to out[r].
 
     Row r of part p of left begins at r * left_stride + p * part_stride and has k numbers; right is
-    [parts, k, panel * lanes] with panel from 1 to WIDEST_PANEL[lanes]; row r of out begins at r * out_stride.
+    [parts, k, panel * lanes] with panel from 1 to WIDEST_PANEL[lanes]; row r of out begins at r * out_stride. For
+    operands in bf16, k is the number of pairs, and right has two numbers in the place of each.
     """
 
     panel: int
@@ -34,44 +50,51 @@ class Product(NamedTuple):
     right: InWeights
     out: InMemory
     out_stride: int
+    adds: int
 
 
 def _multiply_rows(code: Code, product: Product) -> None:
     """Write the instructions of a `Product`."""
-    left_stride, parts, k, out_stride = product.left_stride, product.parts, product.k, product.out_stride
-    rest = code.builder.srem(product.rows, INTEGER(_ROWS))
-    whole = code.builder.sub(product.rows, rest)
-
-    def multiply(row: Value, count: int, vectors: int) -> None:
-        """Write the product of `count` rows from `row` on, with all sums in registers."""
-        first = code.at(product.left, code.times(row, left_stride))
-        sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(count)]
-        with code.loop(parts) as part:
-            begin = code.at(first, code.times(part, product.part_stride))
-            lines = [code.at(begin, code.times(left_stride, line)) for line in range(count)]
-            block = code.at(product.right, code.times(code.times(part, k), vectors * code.lanes))
-            with code.loop(k) as index:
-                source = code.at(block, code.times(index, vectors * code.lanes))
-                factors = [code.load(code.at(source, INTEGER(v * code.lanes))) for v in range(vectors)]
-                for line, line_sums in zip(lines, sums, strict=True):
-                    value = code.spread(code.at(line, index))
-                    for factor, each in zip(factors, line_sums, strict=True):
-                        code.builder.store(code.fma(value, factor, code.builder.load(each)), each)
-        result = code.at(product.out, code.times(row, out_stride))
-        for line, line_sums in enumerate(sums):
-            for v, each in enumerate(line_sums):
-                place = code.at(result, code.times(out_stride, line), INTEGER(v * code.lanes))
-                code.store(code.builder.load(each), place)
-
-    # A separate loop for each width of a panel and each remainder of rows: the number of sums must be a constant for
-    # them to stay in registers, and a remainder is not padded to _ROWS rows.
-    for vectors in range(1, WIDEST_PANEL[code.lanes] + 1):
+    builder = code.builder
+    # Separate loops for each width of a panel: the number of sums must be a constant for them to stay in registers.
+    # Smaller numbers of rows follow for what is left, so that rows are not padded.
+    for vectors, sizes in _ROWS[code.lanes].items():
         with code.when_equal(product.panel, vectors):
-            with code.loop(whole, _ROWS) as row:
-                multiply(row, _ROWS, vectors)
-            for count in range(1, _ROWS):
-                with code.when_equal(rest, count):
-                    multiply(whole, count, vectors)
+            done: Value = INTEGER(0)
+            for size in sizes:
+                rest = builder.srem(builder.sub(product.rows, done), INTEGER(size))
+                end = builder.sub(product.rows, rest)
+                with code.loop_between(done, end, size) as row:
+                    _multiply(code, product, row, size, vectors)
+                done = end
+
+
+def _multiply(code: Code, product: Product, row: Value, count: int, vectors: int) -> None:
+    """Write the product of `count` rows from `row` on, with all sums in registers."""
+    builder, lanes, k, stride = code.builder, code.lanes, product.k, product.out_stride
+    first = code.at(product.left, code.times(row, product.left_stride))
+    sums = [[code.variable(code.number(0.0)) for _ in range(vectors)] for _ in range(count)]
+    with code.loop(product.parts) as part:
+        begin = code.at(first, code.times(part, product.part_stride))
+        lines = [code.at(begin, code.times(product.left_stride, line)) for line in range(count)]
+        block = code.at(product.right, code.times(code.times(part, k), vectors * lanes))
+        with code.loop(k) as index:
+            source = code.at(block, code.times(index, vectors * lanes))
+            factors = [code.load(code.at(source, INTEGER(v * lanes))) for v in range(vectors)]
+            for line, line_sums in zip(lines, sums, strict=True):
+                value = code.spread(code.at(line, index))
+                for factor, each in zip(factors, line_sums, strict=True):
+                    builder.store(code.multiply(value, factor, builder.load(each)), each)
+    result = code.at(product.out, code.times(row, stride))
+    places = [
+        [code.at(result, code.times(stride, line), INTEGER(v * lanes)) for v in range(vectors)] for line in range(count)
+    ]
+    pairs = [pair for line in zip(sums, places, strict=True) for pair in zip(*line, strict=True)]
+    with code.when_equal(product.adds, 1):
+        for each, place in pairs:
+            builder.store(builder.fadd(builder.load(each), code.load(place)), each)
+    for each, place in pairs:
+        code.store(builder.load(each), place)
 
 
 class TileInputs(NamedTuple):
@@ -201,7 +224,7 @@ def _pool_points(code: Code, pool: Pool) -> None:
         code.store(builder.load(largest), code.at(pool.out, channel, pool.channels))
 
 
-multiply_rows = vector_intrinsic(_multiply_rows)
+multiply_rows = vector_intrinsic(_multiply_rows, FEATURES_OF_PRODUCTS)
 transform_tile = vector_intrinsic(_transform_tile)
 outputs_of_tile = vector_intrinsic(_outputs_of_tile)
 finish_row = vector_intrinsic(_finish_row)

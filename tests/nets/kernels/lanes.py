@@ -2,10 +2,13 @@
 
 import pytest
 
-from engine.nets.kernels.code import lanes_here
+from engine.nets.kernels.code import ROUNDED, lanes_here, rounds_here
 from engine.nets.kernels.tiles import tiles_here
 from engine.nets.kernels.vectors import WIDEST_PANEL
 
 LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
+NUMBERS = [*LANES, *([ROUNDED] if rounds_here() else [])]
+"""Operands in a vector, see `engine.nets.kernels.code.Code`."""
 needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled here, or the CPU has no AVX2")
+needs_rounding = pytest.mark.skipif(not rounds_here(), reason="kernels are not compiled here, or the CPU has no bf16")
 needs_tiles = pytest.mark.skipif(not tiles_here(), reason="kernels are not compiled here, or the CPU has no AMX")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.errors import GoError
+from engine.nets.kernels.code import ROUNDED
 from engine.nets.kernels.kernels import infer
-from engine.nets.kernels.model import build_model, computes, computes_rounded
+from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.random import random_spec
@@ -20,8 +20,8 @@ from tests.oracle import naive_net
 pytestmark = needs_lanes
 
 FIELDS = ("policy", "result", "score", "ownership")
-CONVOLUTIONS = {name: spec for name, spec in EXAMPLES.items() if computes(spec)}
-ROUNDED = {name: spec for name, spec in CONVOLUTIONS.items() if computes_rounded(spec)}
+TRANSFORMERS = {name: spec for name, spec in EXAMPLES.items() if is_transformer(spec)}
+BY_TILES = {name: spec for name, spec in EXAMPLES.items() if rounds_convolutions(spec)}
 ALL_LANES = [*LANES, pytest.param(0, marks=needs_tiles)]
 """0 stands for tiles of bf16."""
 SIZES = [(1, 1), (3, 5), (9, 9), (MAX_SIDE, MAX_SIDE)]
@@ -34,16 +34,20 @@ def boards(spec: NetSpec) -> list[tuple[int, int]]:
     return [size for size in SIZES if smallest <= min(size) and max(size) <= largest] or [(largest, largest)]
 
 
-CASES = [(name, size, lanes) for name, spec in CONVOLUTIONS.items() for size in boards(spec) for lanes in LANES]
-ROUNDED_CASES = [(name, size) for name, spec in ROUNDED.items() for size in boards(spec)]
+CASES = [(name, size, lanes) for name, spec in EXAMPLES.items() for size in boards(spec) for lanes in LANES]
+CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in boards(spec)]
 
 
 class Computer:
-    """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes."""
+    """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
+
+    lanes: floats in a vector, or ROUNDED for the blocks of a transformer in bf16.
+    """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
-        self.spec, self.area, self.rounded = spec, width * height, lanes == 0
-        self.model: Model = build_model(spec, width, height, lanes or 16, positions, rounded=self.rounded)
+        self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED)
+        floats = 16 if self.rounded else lanes
+        self.model: Model = build_model(spec, width, height, floats, positions, rounded=self.rounded)
         self._memory = self.model.new_memory()
 
     def __call__(self, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
@@ -72,25 +76,25 @@ def assert_equals_naive(computer: Computer, planes: np.ndarray, globals_: np.nda
 
 @pytest.mark.parametrize(("name", "size", "lanes"), CASES)
 def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], lanes: int) -> None:
-    spec = CONVOLUTIONS[name]
+    spec = EXAMPLES[name]
     planes, globals_ = random_inputs(spec, *size, 3)
     assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, [0, 2])
 
 
 @needs_tiles
-@pytest.mark.parametrize(("name", "size"), ROUNDED_CASES)
+@pytest.mark.parametrize(("name", "size"), CASES_BY_TILES)
 def test_in_bf16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
-    planes, globals_ = random_inputs(ROUNDED[name], *size, 3)
-    assert_equals_naive(Computer(ROUNDED[name], *size, 0), planes, globals_, [0, 2])
+    planes, globals_ = random_inputs(BY_TILES[name], *size, 3)
+    assert_equals_naive(Computer(BY_TILES[name], *size, 0), planes, globals_, [0, 2])
 
 
 @pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_network_equals_torch(name: str, lanes: int) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     from engine.nets.torch_modules.model import TorchModel
 
-    spec = CONVOLUTIONS[name]
+    spec = EXAMPLES[name]
     size = boards(spec)[-1]
     planes, globals_ = random_inputs(spec, *size, 8)
     with torch.inference_mode():
@@ -138,7 +142,7 @@ def test_nested_blocks_are_computed(lanes: int) -> None:
 
 @pytest.mark.parametrize("lanes", ALL_LANES)
 def test_an_answer_does_not_depend_on_what_was_computed_before_or_beside(lanes: int) -> None:
-    spec = CONVOLUTIONS["pooling mish"]
+    spec = EXAMPLES["pooling mish"]
     planes, globals_ = random_inputs(spec, 7, 6, 4)
     computer = Computer(spec, 7, 6, lanes)
     alone = computer(planes[:1], globals_[:1])
@@ -147,13 +151,3 @@ def test_an_answer_does_not_depend_on_what_was_computed_before_or_beside(lanes: 
     for field in FIELDS:
         assert np.array_equal(alone[field], again[field])
         assert np.array_equal(alone[field][0], together[field][0])
-
-
-@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - CONVOLUTIONS.keys()))
-def test_transformers_are_refused(name: str) -> None:
-    with pytest.raises(GoError, match=r"does not support transformers such as .*: choose openvino or torch"):
-        build_model(EXAMPLES[name], 5, 5, 8, 4)
-
-
-def test_all_examples_without_attention_are_computed() -> None:
-    assert EXAMPLES.keys() - CONVOLUTIONS.keys() == {"transformer", "plain attention", "nested"}

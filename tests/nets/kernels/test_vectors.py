@@ -45,7 +45,10 @@ def finished(lanes: int, kind: Activation, row: np.ndarray, norm: np.ndarray) ->
     return memory[3 * size :].reshape(2, columns, channels)
 
 
-@pytest.mark.parametrize(("lanes", "panel"), [(lanes, 1 + p) for lanes in LANES for p in range(WIDEST_PANEL[lanes])])
+PANELS = [(lanes, panel) for lanes in LANES for panel in range(1, WIDEST_PANEL[lanes] + 1)]
+
+
+@pytest.mark.parametrize(("lanes", "panel"), PANELS)
 @pytest.mark.parametrize(("rows", "parts", "k"), [(1, 1, 1), (2, 2, 9), (3, 1, 4), (4, 1, 1), (5, 3, 7), (15, 1, 50)])
 def test_products_of_matrices_equal_numpys(lanes: int, panel: int, rows: int, parts: int, k: int) -> None:
     generator = np.random.default_rng(lanes + panel)
@@ -53,10 +56,12 @@ def test_products_of_matrices_equal_numpys(lanes: int, panel: int, rows: int, pa
     right = generator.normal(size=(parts, k, panel * lanes)).astype(np.float32)
     memory = np.concatenate([left.ravel(), np.full(3 + rows * panel * lanes + 5, 7.0, dtype=np.float32)])
     out = memory[left.size :]
-    product = Product(panel, 0, k + 2, rows, parts, k + 2, k, 0, left.size + 3, panel * lanes)
+    product = Product(panel, 0, k + 2, rows, parts, k + 2, k, 0, left.size + 3, panel * lanes, 0)
     multiply(lanes, memory, right.ravel(), product)
     expected = sum(left[part : part + rows, :k].astype(np.float64) @ right[part] for part in range(parts))
     np.testing.assert_allclose(out[3:-5], expected.ravel(), atol=2e-5)
+    multiply(lanes, memory, right.ravel(), product._replace(adds=1))
+    np.testing.assert_allclose(out[3:-5], 2 * expected.ravel(), atol=4e-5)
     assert np.all(out[:3] == 7.0)
     assert np.all(out[-5:] == 7.0)
 

@@ -1,0 +1,241 @@
+"""The inner loops of a transformer on rows of numbers, one for each point, as vector instructions.
+
+"Operands" are what `vectors.multiply_rows` multiplies: float32 or, with `code.ROUNDED`, bf16, two in the place of a
+float. Indices, strides and lengths are in floats, counts of channels in numbers; counts of channels are whole vectors.
+"""
+
+from typing import NamedTuple
+
+from engine.nets.kernels.code import (
+    ACTIVATIONS,
+    FEATURES_OF_PRODUCTS,
+    INTEGER,
+    Code,
+    InMemory,
+    InWeights,
+    Value,
+    vector_intrinsic,
+)
+
+_LOWEST = -1e30
+"""Score of a key that there is not."""
+
+
+class Squares(NamedTuple):
+    """out[r] = sum of the squares of the channels of row r."""
+
+    points: InMemory
+    stride: int
+    rows: int
+    channels: int
+    out: InMemory
+
+
+def _sum_squares(code: Code, squares: Squares) -> None:
+    """Write the instructions of `Squares`."""
+    builder = code.builder
+    with code.loop(squares.rows) as row:
+        first = code.at(squares.points, code.times(row, squares.stride))
+        total = code.variable(code.number(0.0))
+        with code.loop(squares.channels, code.lanes) as channel:
+            number = code.load(code.at(first, channel))
+            builder.store(code.fma(number, number, builder.load(total)), total)
+        result = code.total(builder.load(total), builder.fadd)
+        builder.store(builder.extract_element(result, INTEGER(0)), code.at(squares.out, row))
+
+
+class ScaledRows(NamedTuple):
+    """out[r] = points[r] * factors[r], as operands; the factor of row r is at r * factor_stride."""
+
+    points: InMemory
+    stride: int
+    rows: int
+    channels: int
+    factors: InMemory
+    factor_stride: int
+    out: InMemory
+    out_stride: int
+
+
+def _scale_rows(code: Code, scaled: ScaledRows) -> None:
+    """Write the instructions of `ScaledRows`."""
+    with code.loop(scaled.rows) as row:
+        factor = code.spread(code.at(scaled.factors, code.times(row, scaled.factor_stride)))
+        source = code.at(scaled.points, code.times(row, scaled.stride))
+        result = code.at(scaled.out, code.times(row, scaled.out_stride))
+        with code.loop(scaled.channels, code.lanes) as channel:
+            number = code.builder.fmul(code.load(code.at(source, channel)), factor)
+            code.store_operands(number, code.at(result, code.floats(channel)))
+
+
+class GatedRows(NamedTuple):
+    """out[r] = activation(points[r]) * gate[r], as operands; gate: `channels` after points, if `is_gated` is 1."""
+
+    activation: int
+    is_gated: int
+    points: InMemory
+    stride: int
+    rows: int
+    channels: int
+    out: InMemory
+    out_stride: int
+
+
+def _gate_rows(code: Code, gated: GatedRows) -> None:
+    """Write the instructions of `GatedRows`, once for each activation, with and without gate."""
+    for index, kind in enumerate(ACTIVATIONS):
+        for is_gated in (False, True):
+            with (
+                code.when_equal(gated.activation, index),
+                code.when_equal(gated.is_gated, int(is_gated)),
+                code.loop(gated.rows) as row,
+            ):
+                source = code.at(gated.points, code.times(row, gated.stride))
+                result = code.at(gated.out, code.times(row, gated.out_stride))
+                with code.loop(gated.channels, code.lanes) as channel:
+                    number = code.activate(code.load(code.at(source, channel)), kind)
+                    if is_gated:
+                        number = code.builder.fmul(number, code.load(code.at(source, channel, gated.channels)))
+                    code.store_operands(number, code.at(result, code.floats(channel)))
+
+
+class TurnedRows(NamedTuple):
+    """Rotates pairs of channels of the row of each point, of which the first are in one half and the second in another.
+
+    out[r] = [a * cos - b * sin, a * sin + b * cos], as operands, with points[r] = [a, b], `half` numbers each. turns:
+    [rows, 2, half], cosines and sines.
+    """
+
+    points: InMemory
+    stride: int
+    rows: int
+    half: int
+    turns: InWeights
+    out: InMemory
+    out_stride: int
+
+
+def _turn_rows(code: Code, turned: TurnedRows) -> None:
+    """Write the instructions of `TurnedRows`."""
+    builder, half = code.builder, turned.half
+    with code.loop(turned.rows) as row:
+        source = code.at(turned.points, code.times(row, turned.stride))
+        result = code.at(turned.out, code.times(row, turned.out_stride))
+        turns = code.at(turned.turns, code.times(code.times(row, half), 2))
+        with code.loop(half, code.lanes) as channel:
+            first, second = code.load(code.at(source, channel)), code.load(code.at(source, channel, half))
+            cosine, sine = code.load(code.at(turns, channel)), code.load(code.at(turns, channel, half))
+            left = code.fma(first, cosine, builder.fneg(builder.fmul(second, sine)))
+            right = code.fma(first, sine, builder.fmul(second, cosine))
+            code.store_operands(left, code.at(result, code.floats(channel)))
+            code.store_operands(right, code.at(result, code.floats(channel), code.floats(half)))
+
+
+class PackedKeys(NamedTuple):
+    """Writes `vectors` * lanes rows of operands, `floats` each, as the right side of a product: transposed.
+
+    out: [floats, vectors * lanes].
+    """
+
+    rows: InMemory
+    stride: int
+    vectors: int
+    floats: int
+    out: InMemory
+
+
+def _pack_keys(code: Code, packed: PackedKeys) -> None:
+    """Write the instructions of `PackedKeys`."""
+    lanes = code.lanes
+    width = code.times(packed.vectors, lanes)
+    with code.loop(packed.vectors) as vector, code.loop(packed.floats, lanes) as column:
+        first = code.at(packed.rows, code.times(code.times(vector, lanes), packed.stride), column)
+        square = [code.load(code.at(first, code.times(packed.stride, row))) for row in range(lanes)]
+        result = code.at(packed.out, code.times(column, width), code.times(vector, lanes))
+        for row, line in enumerate(code.transposed(square)):
+            code.store(line, code.at(result, code.times(width, row)))
+
+
+class PackedValues(NamedTuple):
+    """Writes rows of float32 as the right side of a product: [rows, channels], or pairs of rows of bf16.
+
+    The last row of an odd number is paired with zeros.
+    """
+
+    rows: int
+    points: InMemory
+    stride: int
+    channels: int
+    out: InMemory
+
+
+def _pack_values(code: Code, packed: PackedValues) -> None:
+    """Write the instructions of `PackedValues`."""
+    with code.loop(packed.channels, code.lanes) as channel:
+        first, out = code.at(packed.points, channel), code.at(packed.out, channel)
+        if code.rounded:
+            _pack_pairs(code, packed, first, out)
+        else:
+            with code.loop(packed.rows) as row:
+                number = code.load(code.at(first, code.times(row, packed.stride)))
+                code.store(number, code.at(out, code.times(row, packed.channels)))
+
+
+def _pack_pairs(code: Code, packed: PackedValues, first: Value, out: Value) -> None:
+    """Write the instructions for the channels of a vector in bf16; first, out: where they begin."""
+    pairs = code.floats(packed.rows)
+    with code.loop(pairs) as pair:
+        upper = code.at(first, code.times(code.times(pair, 2), packed.stride))
+        lower = code.load(code.at(upper, packed.stride))
+        code.store_in_pairs(code.load(upper), lower, code.at(out, code.times(pair, packed.channels)))
+    with code.when_equal(code.builder.and_(packed.rows, INTEGER(1)), 1):
+        upper = code.at(first, code.times(code.times(pairs, 2), packed.stride))
+        code.store_in_pairs(code.load(upper), code.number(0.0), code.at(out, code.times(pairs, packed.channels)))
+
+
+class SoftenedRows(NamedTuple):
+    """out[r] = 2^(scores[r] - their maximum), as operands, and factors[r] = 1 / their sum.
+
+    keys: numbers in a row. Beyond them, up to whole vectors, scores are changed, and out is written as at most 2^-126.
+    """
+
+    scores: InMemory
+    stride: int
+    rows: int
+    keys: int
+    out: InMemory
+    out_stride: int
+    factors: InMemory
+
+
+def _soften_rows(code: Code, softened: SoftenedRows) -> None:
+    """Write the instructions of `SoftenedRows`."""
+    builder, lanes = code.builder, code.lanes
+    rest = builder.srem(softened.keys, INTEGER(lanes))
+    whole = builder.sub(softened.keys, rest)
+    with code.loop(softened.rows) as row:
+        source = code.at(softened.scores, code.times(row, softened.stride))
+        result = code.at(softened.out, code.times(row, softened.out_stride))
+        with builder.if_then(builder.icmp_signed(">", rest, INTEGER(0))):
+            last = code.at(source, whole)
+            code.store(code.first(code.load(last), rest, _LOWEST), last)
+        largest = code.variable(code.number(_LOWEST))
+        with code.loop(softened.keys, lanes) as key:
+            builder.store(code.larger(code.load(code.at(source, key)), builder.load(largest)), largest)
+        highest, total = code.total(builder.load(largest), code.larger), code.variable(code.number(0.0))
+        with code.loop(softened.keys, lanes) as key:
+            below = builder.fsub(code.load(code.at(source, key)), highest)
+            chance = code.power(code.larger(below, code.number(-126.0)))
+            builder.store(builder.fadd(builder.load(total), chance), total)
+            code.store_operands(chance, code.at(result, code.floats(key)))
+        inverse = builder.fdiv(code.number(1.0), code.total(builder.load(total), builder.fadd))
+        builder.store(builder.extract_element(inverse, INTEGER(0)), code.at(softened.factors, row))
+
+
+sum_squares = vector_intrinsic(_sum_squares, FEATURES_OF_PRODUCTS)
+scale_rows = vector_intrinsic(_scale_rows, FEATURES_OF_PRODUCTS)
+gate_rows = vector_intrinsic(_gate_rows, FEATURES_OF_PRODUCTS)
+turn_rows = vector_intrinsic(_turn_rows, FEATURES_OF_PRODUCTS)
+pack_keys = vector_intrinsic(_pack_keys, FEATURES_OF_PRODUCTS)
+pack_values = vector_intrinsic(_pack_values, FEATURES_OF_PRODUCTS)
+soften_rows = vector_intrinsic(_soften_rows, FEATURES_OF_PRODUCTS)
