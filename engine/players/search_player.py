@@ -243,7 +243,8 @@ class SearchPlayer:
         if limits.most_seconds is not None and limits.seconds is not None:
             stoppers.append(PlannedStopper(limits.seconds, limits.most_seconds, self._speed, is_kept=limits.is_kept))
         elif limits.seconds is not None and self.params.stops_early:
-            stoppers.append(SettledStopper(limits.seconds, self._speed))
+            share = self.params.lcb_least_share if self.params.lcb_stdevs > 0 else 1.0
+            stoppers.append(SettledStopper(limits.seconds, self._speed, share))
         return self._run(limits, watch, stoppers)
 
     def _run(self, limits: Limits, watch: Watch | None, stoppers: Sequence[Stopper] = ()) -> SearchStats:

@@ -108,7 +108,7 @@ class PlayParams:
         1.0,
         katago="minVisitPropForLCB",
     )
-    stops_early: bool = truth(True, "End a move of fixed time early once no other move can overtake the best.")
+    stops_early: bool = truth(True, "End a move of fixed time early once no continuation could change its choice.")
     allow_resignation: bool = truth(True, "Allow the engine to resign.", katago="allowResignation")
     resign_threshold: float = number(
         0.05, "Winrate below which the engine considers resigning; 0 never resigns.", 0.0, 1.0, katago="resignThreshold"

@@ -1,5 +1,6 @@
 """Stoppers: objects that decide between batches, from the statistics of a search, whether it ends."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -84,19 +85,23 @@ class TimeStopper:
 
 
 class SettledStopper:
-    """Stops a timed search whose second move cannot overtake the best in the time left, at the present speed.
+    """Stops a timed search if no continuation, at the present speed, could change the move that is chosen.
 
-    speed: playouts per second of earlier searches, used for the first tenth of the time; 0.0 if unknown, then the
-    search does not stop before.
+    share: minimum share of the most visited move's visits for another move to be chosen, by its confidence bound; 1 if
+    visits alone choose. speed: playouts per second of earlier searches, used for the first tenth of the time; 0.0 if
+    unknown, then the search does not stop before.
     """
 
-    def __init__(self, seconds: float, speed: float = 0.0) -> None:
+    def __init__(self, seconds: float, speed: float = 0.0, share: float = 1.0) -> None:
         self.seconds = seconds
-        self._speed = speed
+        self._speed, self._share = speed, share
 
     def should_stop(self, stats: SearchStats) -> bool:
-        """Return True if spending all remaining time on the second move would not change the order."""
-        return is_settled(stats, self.seconds, stats.elapsed, self._speed)
+        """Return True if the second move would have too few visits to be chosen even with all remaining playouts."""
+        if stats.move_count == 1:
+            return True
+        left = _playouts_left(stats, self.seconds, stats.elapsed, self._speed)
+        return stats.second_visits + left < self._share * stats.best_visits
 
 
 class PlannedStopper:
@@ -131,21 +136,25 @@ class PlannedStopper:
         if not self._is_kept:
             return elapsed >= self.seconds * max(1.0, share)
         target = min(self.most_seconds, self.seconds * share)
-        return elapsed >= target or is_settled(stats, target, elapsed, self._speed)
+        return elapsed >= target or is_decided(stats, target, elapsed, self._speed)
 
 
-def is_settled(stats: SearchStats, seconds: float, elapsed: float, speed: float = 0.0) -> bool:
-    """Return whether no move can overtake the best in the rest of `seconds`, even if all of it goes to the second.
+def is_decided(stats: SearchStats, seconds: float, elapsed: float, speed: float = 0.0) -> bool:
+    """Return whether the second move, now worse, would have fewer visits with all playouts of the rest of `seconds`.
 
-    speed: playouts per second of earlier searches, used for the first tenth of the time; 0.0 if unknown.
+    Cheaper than certainty, for time that later moves can use: a confidence bound may still choose another move.
+    speed: see `SettledStopper`.
     """
     if _has_rival(stats) or stats.best_visits == 0:
         return False
+    return stats.best_visits - stats.second_visits > _playouts_left(stats, seconds, elapsed, speed)
+
+
+def _playouts_left(stats: SearchStats, seconds: float, elapsed: float, speed: float) -> float:
+    """Return the number of playouts in the rest of `seconds`, infinite while the speed is unknown."""
     if elapsed >= seconds * _TRUSTED_SHARE and stats.playouts > 0 and elapsed > 0:
         speed = stats.playouts / elapsed
-    elif speed <= 0:
-        return False
-    return stats.best_visits - stats.second_visits > (seconds - elapsed) * speed
+    return (seconds - elapsed) * speed if speed > 0 else math.inf
 
 
 def difficulty(stats: SearchStats) -> float:

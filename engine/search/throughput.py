@@ -1,18 +1,15 @@
 """Chooses the number of positions in flight: as few as keep the evaluator busy.
 
-A position that is chosen while others are in flight is chosen with virtual losses, that is, with less knowledge; a call
-with few positions wastes the evaluator's time. `Throughput` weighs one against the other in Elo. It only computes; the
-driver measures:
+A position that is chosen while others are in flight is chosen without their results, that is, with less knowledge; a
+call with few positions wastes the evaluator's time. `Throughput` weighs one against the other, in doublings of the
+number of visits. It only computes; the driver measures:
 
     throughput = Throughput(evaluator.attributes)       # one for a board size, kept from search to search
-    load = throughput.load(visits, timed=True)          # before each batch: calls in flight, positions in a call
+    load = throughput.load(visits)                      # before each batch: calls in flight, positions in a call
     throughput.record(calls, rows, seconds)             # after enough batches with one load
 
-`visits` is the number of root visits at the end of the search or, if that is unknown, now. Benchmarks and repeatable
-searches use a fixed `Load` instead, because the choice here depends on the machine's speed.
-
-The Elo values are those of KataGo's benchmark (program/playutils.cpp, measured with g170 networks): a doubling of the
-speed is worth 250 Elo, and each thread, which has one position in flight, costs 7 * (1600 / (800 + visits))^0.85.
+`visits` is the number of root visits now. Searches that visits limit, and repeatable ones, use a fixed `Load`, because
+the choice here depends on the machine's speed.
 """
 
 import math
@@ -23,16 +20,21 @@ from typing import NamedTuple
 from engine.evaluation.evaluator import Attributes
 from engine.search.params import SearchParams
 
-ELO_PER_DOUBLING = 250.0
-"""Value of a doubled speed for a search that is limited by time."""
-ELO_PER_DOUBLING_OF_FIXED_VISITS = 50.0
-"""The same for a search that is limited by visits: speed adds no strength, but the answer comes earlier."""
+LOST_IN_FLIGHT = 0.07
+"""Doublings of the visits that each further position in flight costs at 800 visits.
+
+At 400 visits 7 of them lost 0.3 % winrate and 0.03 to 0.05 points a move on 9x9 (`virtual_loss` 0.2 and 0.5), where a
+doubling gained 0.7 % and 0.025 points; at 100 visits the loss in winrate was within the noise (docs/performance.md).
+"""
+FREE_IN_FLIGHT = 0.067
+"""Doublings that positions in flight may cost a search that visits limit: 10 Elo, of about 150 for a doubling."""
+_DECREASE = 0.85
 LARGEST_BATCH = 64
 """Positions in the largest batch that a search chooses by itself."""
 LONGEST_CALL = 0.05
 """Seconds; a stopped search should not have to wait longer for the calls in flight."""
-_COST_OF_LONGER = 80.0
-"""Elo that a longer call must gain: as much as a quarter more speed."""
+_COST_OF_LONGER = math.log2(1.25)
+"""Doublings that a longer call must gain: a quarter more speed."""
 _REMEMBERED = 5
 """Number of measurements of each load; their median is used."""
 _VALID = 40
@@ -64,11 +66,24 @@ def load_of_visits(attributes: Attributes, params: SearchParams, visits: int) ->
         # tree does not depend on the number of threads; a second one in turn would wait for it nearly always, because
         # batches end where a walk meets a leaf under evaluation (with 7 rows on 9x9, with 5 on 19x19).
         return Load(1, attributes.preferred_batch)
-    if params.visits_in_flight > 0:
-        wanted = params.visits_in_flight
-        calls = max(each for each in range(1, workers + 1) if wanted % each == 0)
-        return Load(calls, wanted // calls)
-    return Throughput(attributes, most=LARGEST_BATCH).load(visits, timed=False)
+    wanted = params.visits_in_flight or most_in_flight(visits)
+    # With one call less the product may be nearer to the number: 2 * 4 of 8 for 3 workers.
+    calls = max(
+        range(max(1, min(workers, wanted) - 1), min(workers, wanted) + 1),
+        key=lambda each: (wanted // each * each, each),
+    )
+    return Load(calls, min(wanted // calls, attributes.max_batch))
+
+
+def most_in_flight(visits: int) -> int:
+    """Return how many positions in flight cost a search that ends after `visits` visits next to nothing."""
+    return 1 + int(FREE_IN_FLIGHT / lost_in_flight(2, visits))
+
+
+def lost_in_flight(count: int, visits: int) -> float:
+    """Return what `count` positions in flight cost a search with `visits` visits, in doublings of the visits."""
+    # The decrease with visits is that of KataGo's benchmark (program/playutils.cpp).
+    return LOST_IN_FLIGHT * (count - 1) * math.pow(1600.0 / (800.0 + visits), _DECREASE)
 
 
 class Throughput:
@@ -83,22 +98,22 @@ class Throughput:
         self._loads += [Load(self._concurrent, batch) for batch in batches]
         self._seconds: dict[Load, deque[float]] = {}
         self._rates: dict[Load, float] = {}
-        self._chosen: tuple[int, bool, Load] | None = None
+        self._chosen: tuple[int, Load] | None = None
         self._records = self._measurements = 0
         self._measured: dict[Load, int] = {}
 
-    def load(self, visits: int, *, timed: bool = True) -> Load:
+    def load(self, visits: int) -> Load:
         """Return the load with the largest gain for a search with this number of visits.
 
-        timed: True if time limits the search, False if visits do. Cheap enough to be called before every batch: chooses
-        again only if the arguments changed noticeably or a speed was measured.
+        Cheap enough to be called before every batch: chooses again only if the number changed noticeably or a speed was
+        measured.
         """
         if self._chosen is not None and self._records == 0:
-            before, before_timed, load = self._chosen
-            if timed == before_timed and before <= visits <= before * _NOTICEABLE:
+            before, load = self._chosen
+            if before <= visits <= before * _NOTICEABLE:
                 return load
-        load = self._untried(max(self._loads, key=lambda each: self.gain(each, visits, timed=timed)), visits)
-        self._chosen, self._records = (visits, timed, load), 0
+        load = self._untried(max(self._loads, key=lambda each: self.gain(each, visits)), visits)
+        self._chosen, self._records = (visits, load), 0
         return load
 
     def _untried(self, best: Load, visits: int) -> Load:
@@ -131,13 +146,11 @@ class Throughput:
             self._measurements += 1
             self._measured[load] = self._measurements
 
-    def gain(self, load: Load, visits: int, *, timed: bool = True) -> float:
-        """Return the value of a load in Elo, relative to other loads of the same evaluator."""
+    def gain(self, load: Load, visits: int) -> float:
+        """Return the value of a load in doublings of the visits, relative to other loads of the same evaluator."""
         rate, in_flight = self.rate(load), load.calls * load.batch
-        doubling = ELO_PER_DOUBLING if timed else ELO_PER_DOUBLING_OF_FIXED_VISITS
-        lost = 7.0 * math.pow(1600.0 / (800.0 + visits), 0.85) * (in_flight - 1)
         too_long = bool(self._rates) and in_flight / rate > LONGEST_CALL
-        return doubling * math.log2(rate) - lost - (_COST_OF_LONGER if too_long else 0.0)
+        return math.log2(rate) - lost_in_flight(in_flight, visits) - (_COST_OF_LONGER if too_long else 0.0)
 
     def rate(self, load: Load) -> float:
         """Return the positions per second of a load, measured or estimated from the nearest measured load.

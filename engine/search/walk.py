@@ -212,11 +212,13 @@ def collect(
     """Walk from the root until the batch has `wanted` leaves; return their number.
 
     Walks that end the game, or end at a node with enough visits by other paths, are backed up at once, up to `wanted`
-    of them. The batch is cut short when a walk meets a leaf that is already pending, or when the tree is full.
+    of them, and no more than the visits of `params` allow, if there are any. The batch is cut short when a walk meets a
+    leaf that is already pending, or when the tree is full.
     """
     rows, ended, numbers = 0, 0, params.numbers
+    most = numbers.visits - tree.nodes[ROOT].visits - numbers.in_flight if numbers.visits > 0 else 2 * wanted
     board, nodes, path, links = scratch.board, tree.nodes, scratch.path_node, scratch.path_link
-    while rows < wanted and ended < wanted:
+    while rows < wanted and ended < wanted and rows + ended < most:
         copy_board(root.board, board)
         counted = 0
         number, depth, passes, button = ROOT, 0, root.passes, root.button

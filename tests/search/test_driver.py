@@ -13,7 +13,7 @@ from engine.game import Game
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import SearchStats, TimeStopper
-from engine.search.tree import EXPANDED, ROOT, SIZE, TERMINAL, links_of
+from engine.search.tree import EXPANDED, ROOT, SIZE, TERMINAL, TERMINAL_PLAYOUTS, links_of
 from tests.native_fakes import CALLS, NativeFake, needs_closures
 from tests.positions import game_from_diagram, random_game
 from tests.search.test_search import subtree
@@ -92,6 +92,14 @@ def test_workers_that_are_not_in_turn_reach_the_visits_exactly(make: type[Native
     for visits in (1, 2, 7, 100, 333):
         assert search.run([], visits).visits == visits
         assert_whole(search)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+def test_walks_that_end_with_the_game_do_not_exceed_the_visits(batch: int) -> None:
+    search = begun(Game(3), NativeFake(2), batch_size=batch)
+    for visits in (40, 300, 800, 1001, 1502):
+        assert search.run([], visits).visits == visits
+    assert search.tree.counters[TERMINAL_PLAYOUTS] > 0
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3, 8])

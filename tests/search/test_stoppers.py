@@ -1,5 +1,7 @@
 """When a search ends: facts of each stopper, with a clock that the test turns."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.search.stoppers import PlannedStopper, SearchStats, SettledStopper, TimeStopper, difficulty
@@ -108,9 +110,30 @@ def test_visits_of_a_pondered_tree_settle_a_move_at_once() -> None:
     assert PlannedStopper(5.0, 9.0, speed=1000.0).should_stop(found)
 
 
-def test_no_move_is_settled_while_another_may_be_chosen_for_its_value() -> None:
-    assert SettledStopper(10.0).should_stop(stats(elapsed=9.0, best=600, second=200))
-    assert not SettledStopper(10.0).should_stop(stats(elapsed=9.0, best=600, second=200, second_value=0.3))
+def test_a_move_is_settled_once_no_other_can_get_the_visits_to_be_chosen_for_its_bound() -> None:
+    # 111 playouts are left.
+    assert not SettledStopper(10.0, share=0.15).should_stop(stats(elapsed=9.0, best=800, second=20))
+    assert not SettledStopper(10.0, share=0.15).should_stop(stats(elapsed=9.0, best=200, second=0))
+    assert SettledStopper(10.0, share=0.15).should_stop(stats(elapsed=9.0, best=900, second=20))
+
+
+def test_visits_alone_settle_a_move_where_they_choose() -> None:
+    for second_value in (0.1, 0.3):
+        assert SettledStopper(10.0).should_stop(stats(elapsed=9.0, best=600, second=200, second_value=second_value))
+    assert not SettledStopper(10.0).should_stop(stats(elapsed=9.0, best=300, second=200))
+
+
+def test_a_position_with_one_move_is_settled_at_once() -> None:
+    assert SettledStopper(10.0, share=0.15).should_stop(stats(elapsed=0.1, best=10, second=0, moves=1))
+
+
+def test_a_clocks_move_goes_on_while_another_may_be_chosen_for_its_value() -> None:
+    clear = stats(elapsed=0.9, visits=900, best=600, second=200)
+    hands = Hands()
+    for found, stops in ((clear, True), (replace(clear, second_value=0.3), False)):
+        planned = PlannedStopper(1.0, 9.0, now=hands)
+        hands.time += 0.9
+        assert planned.should_stop(found) == stops
 
 
 def test_time_that_passes_while_the_process_is_held_counts() -> None:

@@ -5,7 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from engine.evaluation.evaluator import Attributes
-from engine.search.throughput import LONGEST_CALL, Load, Throughput
+from engine.search.params import SearchParams
+from engine.search.throughput import (
+    FREE_IN_FLIGHT,
+    LONGEST_CALL,
+    Load,
+    Throughput,
+    load_of_visits,
+    lost_in_flight,
+    most_in_flight,
+)
 
 Machine = Callable[[Load], float]
 """Positions a second under a load."""
@@ -18,12 +27,12 @@ def saturating(full: float, half: float) -> Machine:
     return lambda load: full * load.batch / (load.batch + half) * min(1.0, load.calls / 2)
 
 
-def settled(throughput: Throughput, machine: Machine, visits: int, *, timed: bool = True) -> Load:
+def settled(throughput: Throughput, machine: Machine, visits: int) -> Load:
     """Search for a while on a machine, and return the load in the end."""
     for _ in range(300):
-        load = throughput.load(visits, timed=timed)
+        load = throughput.load(visits)
         throughput.record(*load, load.calls * load.batch / machine(load))
-    return throughput.load(visits, timed=timed)
+    return throughput.load(visits)
 
 
 def test_larger_searches_have_more_in_flight() -> None:
@@ -61,12 +70,32 @@ def test_a_measured_speed_counts_for_more_than_an_expected_one() -> None:
     assert settled(throughput, saturating(2000, 40.0), 20_000).batch > expected.batch
 
 
-def test_fewer_positions_are_in_flight_where_visits_limit_a_search() -> None:
-    for visits in (100, 2_000, 50_000):
-        timed, counted = (
-            settled(Throughput(NETWORK), saturating(2000, 1.0), visits, timed=timed) for timed in (True, False)
-        )
-        assert counted.calls * counted.batch < timed.calls * timed.batch
+@pytest.mark.parametrize(
+    ("wanted", "load"), [(1, (1, 1)), (2, (2, 1)), (3, (3, 1)), (4, (2, 2)), (8, (2, 4)), (31, (3, 10))]
+)
+def test_a_search_that_visits_limit_has_at_most_as_many_in_flight_as_its_setting_says(
+    wanted: int, load: tuple[int, int]
+) -> None:
+    assert load_of_visits(NETWORK, SearchParams(visits_in_flight=wanted), 100) == load
+    alone = Attributes("alone", preferred_batch=8, max_batch=64)
+    assert load_of_visits(alone, SearchParams(visits_in_flight=wanted), 100) == (1, wanted)
+
+
+def test_a_search_of_few_visits_is_sequential_and_one_of_many_is_not() -> None:
+    in_flight = [load.calls * load.batch for load in (load_of_visits(NETWORK, SearchParams(), each) for each in VISITS)]
+    assert in_flight[:4] == [1, 1, 1, 1]
+    assert in_flight == sorted(in_flight)
+    assert in_flight[-1] > 30
+
+
+def test_positions_in_flight_cost_at_most_ten_elo_where_visits_limit_a_search() -> None:
+    for visits in VISITS:
+        count = most_in_flight(visits)
+        assert lost_in_flight(count, visits) <= FREE_IN_FLIGHT < lost_in_flight(count + 1, visits)
+
+
+def test_a_given_batch_counts_for_more_than_positions_in_flight() -> None:
+    assert load_of_visits(NETWORK, SearchParams(batch_size=5, visits_in_flight=1), 100) == Load(3, 5)
 
 
 def test_a_call_is_short_where_a_longer_one_gains_little() -> None:

@@ -1,6 +1,6 @@
 """Searches positions side by side, one tree for each, so that their leaves fill the evaluator's batches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
 from engine.evaluation.evaluator import Evaluator
@@ -29,11 +29,13 @@ def search_all(
     *,
     leaves: int = 1,
     seed: int = 1,
+    stops: Sequence[int] = (),
 ) -> None:
     """Search games of one board size and one set of rules, `visits` visits each, and call `on_end` after each.
 
     leaves: positions of a tree in flight at the same time; with 1, each search is sequential. seed: of the symmetries
-    under which positions are evaluated. A tree is the same in every run, whatever the machine does.
+    under which positions are evaluated. stops: fewer visits, ascending, after which `on_end` is called, too. A tree is
+    the same in every run, whatever the machine does.
     """
     if not games:
         return
@@ -45,20 +47,24 @@ def search_all(
     count = max(groups, min(groups * in_batch, len(games), room))
     most_moves = max(game.move_number for game in games) + 1
     search = BatchedSearch(evaluator, games[0], count, nodes, most_moves=most_moves, with_rave=rave, seed=seed)
-    places = dict[int, int]()
+    places, ends = dict[int, int](), dict[int, Iterator[int]]()
     waiting = iter(range(len(games)))
 
     def start(tree: int) -> None:
         place = next(waiting, None)
         if place is not None:
-            game, places[tree] = games[place], place
+            game, places[tree], ends[tree] = games[place], place, iter((*stops, visits))
             search.forget(tree)
             search.begin(tree, game, game.to_play, safe_vertices(game, game.to_play))
-            search.start(tree, params, visits, seed)
+            search.start(tree, params, next(ends[tree]), seed)
 
     def end(tree: int) -> None:
         on_end(places[tree], search.trees[tree], search.roots[tree])
-        start(tree)
+        following = next(ends[tree], None)
+        if following is None:
+            start(tree)
+        else:
+            search.start(tree, params, following, seed)
 
     trees = [range(first, count, groups) for first in range(groups)]
     with closing(BatchedDriver([Group(search, each, end, leaves) for each in trees])) as driver:

@@ -90,7 +90,8 @@ class SearchChooser:
             report()
 
         games, seed = [each.game for each in positions], self._params.seed or 1
-        search_all(self._cached, games, self._params, visits, end, leaves=load.calls * load.batch, seed=seed)
+        leaves = min(load.calls * load.batch, self._cached.attributes.max_batch)
+        search_all(self._cached, games, self._params, visits, end, leaves=leaves, seed=seed)
         return found
 
     def _choose_in_time(self, position: Position, limit: Limit, report: Callable[[], None]) -> Choice:
