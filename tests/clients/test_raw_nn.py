@@ -18,6 +18,7 @@ from weights.shipped import DEFAULT_NETWORK
 
 pytestmark = pytest.mark.clients
 ROOT = Path(__file__).resolve().parent.parent.parent
+HUMAN_NET = "synth-v15-meta-human.bin.gz"
 NETS = ["g170-b6c96-s175395328-d26788732.bin.gz", "b7c96h3tfrs-test5-cnorm.bin.gz", "synth-v10.txt.gz"]
 TOLERANCES = {"policy": 2e-5, "policyPass": 2e-5, "whiteOwnership": 5e-5, "whiteWin": 1e-5, "whiteLoss": 1e-5}
 DEFAULT_TOLERANCE, SQUARE_TOLERANCE = 2e-3, 0.03
@@ -56,7 +57,11 @@ def differences(found: list[str], expected: list[str]) -> list[str]:
     for mine, theirs in zip(found, expected, strict=True):
         if theirs[:1].isalpha():
             key = theirs.split()[0]
-        bound = SQUARE_TOLERANCE if key == "whiteScoreSelfplaySq" else TOLERANCES.get(key, DEFAULT_TOLERANCE)
+        bound = (
+            SQUARE_TOLERANCE
+            if key in ("whiteScoreSelfplaySq", "whiteScoreSq")
+            else TOLERANCES.get(key, DEFAULT_TOLERANCE)
+        )
         pairs = list(zip(mine.split(), theirs.split(), strict=False))
         same = len(mine.split()) == len(theirs.split()) and all(_is_near(one, two, bound) for one, two in pairs)
         same_layout = [len(each) for each in mine.split(" ")] == [len(each) for each in theirs.split(" ")]
@@ -87,6 +92,25 @@ def test_keimas_own_network_gives_the_same_in_katago(tmp_path: Path) -> None:
     model = tmp_path / "keima.bin.gz"
     katago_writer.write(load(DEFAULT_NETWORK), model)
     compare(model, tmp_path)
+
+
+@pytest.mark.parametrize("profile", ["rank_20k", "rank_3d_1k", "preaz_9d", "proyear_1850", "proyear_2023"])
+def test_a_human_network_says_the_same_of_every_profile(profile: str, tmp_path: Path) -> None:
+    program, model, human = katago(), require_shared(f"nets/{NETS[0]}"), require_shared(f"nets/{HUMAN_NET}")
+    networks = ["-model", str(model), "-human-model", str(human)]
+    for name, game in GAMES.items():
+        setup = game.split("\n")
+        sides, questions = setup[0].split()[1:], ["kata-raw-human-nn 0", "kata-raw-human-nn all"]
+        config = tmp_path / "katago.cfg"
+        text = CONFIG.format(width=sides[0], height=sides[-1]) + f"humanSLProfile = {profile}\n"
+        config.write_text(text, encoding="ascii")
+        script = "\n".join([*setup, *questions, "quit", ""])
+        theirs = answers([program, "gtp", *networks, "-config", str(config)], script, tmp_path)
+        options = ["--backend", "torch", "--precision", "fp32", "-override-config", f"humanSLProfile={profile}"]
+        mine = answers([sys.executable, str(ROOT / "keima.py"), "gtp", *networks, *options], script, tmp_path)
+        assert len(mine) == len(theirs) == len(setup) + 3
+        for question, found, expected in zip(questions, mine[len(setup) :], theirs[len(setup) :], strict=False):
+            assert differences(found, expected) == [], f"{name}, {question}"
 
 
 def compare(model: Path, tmp_path: Path) -> None:
