@@ -24,6 +24,8 @@ INSTALL = {
 
 _TORCH: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
 """The precisions of torch."""
+_LANES_OF_AVX512 = 16
+"""Floats in a vector of AVX-512."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -58,14 +60,9 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
         return backend
     if "torch" in installed and has_gpu():
         return "torch"
-    # In the same precision the kernels are faster than OpenVINO; in fp32 they are slower than OpenVINO in int8 or bf16.
-    # g170-b6c96 on 19x19, batch 8: on a Zen 5 fp32 1,360 evaluations/s against 659, int8 2,119; on AMX bf16 4,943
-    # against 3,772; keima-t7c96 in bf16 on a core of the Zen 5 376 against 317 (docs/performance.md).
-    if _kernels_compute(spec) and ("openvino" not in installed or precision == "fp32"):
+    if "openvino" not in installed and _kernels_compute(spec):
         return "numba"
-    if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
-        return "numba"
-    if _kernels_compute(spec) and precision == AUTO and not _rounding_is_fast():
+    if _kernels_are_faster(spec, precision):
         return "numba"
     if not installed:
         raise GoError(f"network {spec.name} needs openvino or torch, neither is installed: {INSTALL['openvino']}")
@@ -116,6 +113,26 @@ def _installed(name: str) -> bool:
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
     """Return whether Keima's own kernels support a network in this precision on this machine."""
     return precision in full_speed(spec, "numba")
+
+
+def _kernels_are_faster(spec: NetSpec, precision: str) -> bool:
+    """Return whether the kernels compute a network faster than OpenVINO in a precision, or for AUTO in any.
+
+    In the same precision they are faster on convolutions; in fp32 they are slower than OpenVINO in int8 or bf16.
+    g170-b6c96 on 19x19, batch 8: on a Zen 5 fp32 1,360 evaluations/s against 659, int8 2,119; on AMX bf16 4,943 against
+    3,772. Transformers need AVX-512: keima-t7c96 on a core of the Zen 5 in bf16 376 against 317, in fp32 220 against
+    192, by AVX2 about 116 against 126; OpenVINO computes them by tiles, the kernels do not (docs/performance.md).
+    """
+    from engine.nets.kernels import code, tiles
+    from engine.nets.kernels.model import is_transformer
+
+    if not _kernels_compute(spec) or (is_transformer(spec) and code.lanes_here() < _LANES_OF_AVX512):
+        return False
+    if precision == "fp32":
+        return True
+    if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
+        return not (is_transformer(spec) and tiles.tiles_here())
+    return precision == AUTO and not _rounding_is_fast()
 
 
 def _rounding_is_fast() -> bool:

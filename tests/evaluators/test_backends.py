@@ -9,6 +9,8 @@ from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
+from engine.nets.kernels import code
+from engine.nets.kernels import tiles as tile_kernels
 from tests.nets.examples import EXAMPLES
 
 SPEC = EXAMPLES["softmax silu"]
@@ -32,8 +34,13 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
-        monkeypatch.setattr(kernels, "lanes_here", lambda: lanes)
-        monkeypatch.setattr(kernels, "tiles_here", lambda: tiles)
+        for module, name, value in (
+            (kernels, "lanes_here", lanes),
+            (code, "lanes_here", lanes),
+            (kernels, "tiles_here", tiles),
+            (tile_kernels, "tiles_here", tiles),
+        ):
+            monkeypatch.setattr(module, name, lambda value=value: value)
         monkeypatch.setattr(kernels, "rounds_here", lambda: rounds)
 
     return pretend
@@ -74,6 +81,16 @@ def test_the_kernels_compute_transformers_in_bf16_where_vectors_are_multiplied_i
     assert choose(SPEC, precision="bf16") == "openvino"
     machine("openvino", "torch", instructions=VNNI, lanes=16)
     assert [choose(spec), choose(spec, precision="fp32")] == ["openvino", "numba"]
+    machine("torch", instructions=PLAIN)
+    assert choose(spec) == "numba"
+
+
+def test_openvino_computes_transformers_by_tiles_and_by_short_vectors(machine) -> None:
+    spec = EXAMPLES["transformer"]
+    machine("openvino", "torch", instructions="amx-bf16", lanes=16, tiles=True, rounds=True)
+    assert [choose(spec, precision=each) for each in ("auto", "bf16", "fp32")] == ["openvino", "openvino", "numba"]
+    machine("openvino", "torch", instructions=PLAIN)
+    assert [choose(spec, precision=each) for each in ("auto", "fp32")] == ["openvino", "openvino"]
 
 
 def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
