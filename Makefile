@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser lint perft bench bench-quality ablation match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ test-binary: $(VENV)/installed-dev ## play a game with the program that `make bi
 
 test-browser: $(VENV)/installed-dev ## try the page of `keima web` in Chromium: needs pip install playwright axe-playwright-python
 	@$(PYTEST) -rs -m browser tests/browser $(ARGS)
+
+pictures: $(VENV)/installed-dev ## take the pictures of the page in docs/pictures, in Chromium: needs pip install playwright
+	@$(BIN)/python -m tests.browser.pictures $(ARGS)
 
 lint: $(VENV)/installed-dev ## check style, layout, types and pages: ruff, mypy, links and commands
 	@$(BIN)/ruff check .

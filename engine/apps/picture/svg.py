@@ -24,8 +24,8 @@ _DEFINITIONS = (
     '<stop offset="0.35" stop-color="#3a3835"/><stop offset="1" stop-color="#0d0c0b"/></radialGradient>'
     '<radialGradient id="white" cx="0.38" cy="0.32" r="0.75"><stop offset="0.1" stop-color="#ffffff"/>'
     '<stop offset="0.75" stop-color="#ebe7df"/><stop offset="1" stop-color="#bdb7ab"/></radialGradient>'
-    '<linearGradient id="wood" x2="1" y2="0.35"><stop offset="0" stop-color="#e9c27b"/>'
-    '<stop offset="0.5" stop-color="#e0b468"/><stop offset="1" stop-color="#e6bd75"/></linearGradient></defs>'
+    '<linearGradient id="wood" x2="1" y2="0.35"><stop offset="0" stop-color="#e6be75"/>'
+    '<stop offset="0.5" stop-color="#e2b86d"/><stop offset="1" stop-color="#e5bc72"/></linearGradient></defs>'
 )
 _GRAINS = 9
 """Dark lines in the wood."""
