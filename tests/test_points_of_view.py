@@ -22,6 +22,8 @@ EXCEPTIONS = {
     "engine/encoders/oneplane.py: encode_oneplane": "an input plane in which enemy stones are -1",
     "engine/evaluators/playout_kernels.py: heavy_rollout": "counts black less white stones",
     "engine/evaluators/playout_kernels.py: owner_sign": "the color of a stone becomes a number to be summed",
+    "engine/players/advantage.py: of": "a network's input, which says who has the advantage",
+    "engine/search/play_params.py: doubling_of": "the same input, for either side to move",
     "engine/match/game.py: _counted": "the sign of a score becomes the winner's color",
 }
 """Other choices between a number and its opposite by a color, with the reason why each is no conversion."""

@@ -19,11 +19,10 @@ class SearchParams(HumanParams, PlayParams):
     search in computer Go" (2009), where `rave_bias` is 4 * b^2.
     """
 
-    # The defaults are KataGo's, except `virtual_loss`: changing one of them made no search measurably stronger. With
-    # the part turned off, the points of 200 games on 9x9 at 100 visits were (docs/performance.md): stdev_scale 44.8 %,
-    # lcb_stdevs 44.8, fpu_reduction 47.0, value_weight_exponent 48.0, subtree_value_bias_factor 48.2,
-    # shares_nodes 48.5, noise_prune_scale 48.8, random_symmetries 49.2, fpu_policy_power 50.7, both score factors 50.7,
-    # c_puct_log 51.7.
+    # The defaults are KataGo's: changing one of them made no search measurably stronger. With the part turned off, the
+    # points of 200 games on 9x9 at 100 visits were (docs/performance.md): stdev_scale 44.8 %, lcb_stdevs 44.8,
+    # fpu_reduction 47.0, value_weight_exponent 48.0, subtree_value_bias_factor 48.2, shares_nodes 48.5,
+    # noise_prune_scale 48.8, random_symmetries 49.2, fpu_policy_power 50.7, both score factors 50.7, c_puct_log 51.7.
     c_puct: float = number(1.0, "Weight of the prior against the value.", 0.0, 10.0, katago="cpuctExploration")
     c_puct_log: float = number(
         0.45, "Growth of that weight with the logarithm of visits.", 0.0, 10.0, katago="cpuctExplorationLog"
@@ -75,10 +74,8 @@ class SearchParams(HumanParams, PlayParams):
         5.0,
         katago="fpuParentWeightByVisitedPolicyPow",
     )
-    # KataGo's is 1. With 8 positions in flight at 400 visits it lost 0.97 % winrate beside a sequential search (0.11 to
-    # 2.09), 0.5 lost 0.26 and 0.2 lost 0.39 (9x9, 192 positions, docs/performance.md).
     virtual_loss: float = number(
-        0.3, "Number of losses that a pending visit counts as.", 0.01, 1000.0, katago="numVirtualLossesPerThread"
+        1.0, "Number of losses that a pending visit counts as.", 0.01, 1000.0, katago="numVirtualLossesPerThread"
     )
     win_loss_factor: float = number(1.0, "Utility of winning the game.", 0.0, 1.0, katago="winLossUtilityFactor")
     no_result_utility: float = number(
@@ -252,7 +249,6 @@ ROLLOUT_PARAMS = SearchParams(
     stdev_scale=0.0,
     root_fpu_reduction=0.2,
     fpu_policy_power=0.0,
-    virtual_loss=1.0,
     static_score_factor=0.0,
     dynamic_score_factor=0.0,
     value_weight_exponent=0.0,

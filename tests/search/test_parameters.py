@@ -12,6 +12,7 @@ from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
+from engine.search.avoided import avoid_table
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import SearchParams
 from engine.search.root import root_temperature, shaped_priors
@@ -24,8 +25,8 @@ from tests.positions import game_of
 from tests.search.test_values import DetailedEvaluator
 
 PLAIN = SearchParams(prunes_symmetric_moves=False)
-WIDE = replace(PLAIN, forced_playouts=5.0)
-"""Many moves get visits that neither their priors nor their values explain."""
+WIDE = replace(PLAIN, forced_playouts=5.0, visits_in_flight=8)
+"""Many moves get visits that neither their priors nor their values explain, and some are pending beside others."""
 CHANGED: dict[str, Any] = {
     "cpuctExploration": 2.0,
     "cpuctExplorationBase": 50.0,
@@ -227,8 +228,8 @@ def test_repeating_a_shape_costs_the_penalty() -> None:
     repeated, other = (parse_vertex(name, 13, 13) for name in ("L11", "G7"))
     visits = []
     for penalty in (0.0, 0.25):
-        search = Search(VoidEvaluator(), replace(PLAIN, repeated_shape_penalty=penalty))
-        search.begin(game, BLACK, [repeated, other])
+        search = Search(VoidEvaluator(), replace(PLAIN, repeated_shape_penalty=penalty, visits_in_flight=8))
+        search.begin(game, BLACK, [repeated, other], avoid=avoid_table({BLACK: {PASS: 1}}, game.board.shape[1]))
         search.run([], 200)
         tree = search.tree
         nodes = dict(zip(tree.edge_vertex[ROOT].tolist(), child_nodes(tree, ROOT), strict=False))
