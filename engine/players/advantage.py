@@ -1,4 +1,4 @@
-"""The advantage in playouts that a network is told to have in an unequal game, which follows the game (KataGo).
+"""The advantage in playouts that is a network's input in an unequal game, adapted as the game goes on (KataGo).
 
 The weaker side of a handicap game plays as if it made more playouts than its opponent, so that it expects mistakes. A
 network must be trained with this input.

@@ -65,7 +65,7 @@ class TcpConnection:
         return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
 
     def close(self) -> None:
-        """Do nothing: the end of the stream tells it."""
+        """Do nothing: a stream signals its end by itself."""
 
 
 def receive(client: socket.socket) -> bytes:

@@ -26,7 +26,7 @@ KATAGO = "KataGo"
 BASE = "default"
 _CACHE_MIB = 256.0
 _CHUNK = 64
-"""Positions that go through all searches together: so many that their evaluations stay in the cache."""
+"""Positions that go through all searches together, few enough for their evaluations to stay in the cache."""
 _MOVES_TO_JUDGE = 2.5
 """Expected number of moves of a position that are judged, for the estimate of the time left."""
 _VISITS_PER_SECOND = 1000.0

@@ -29,7 +29,7 @@ NEVER = lambda: False  # noqa: E731
 
 
 class Quitter:
-    """Passes until it has moved so many times, then resigns."""
+    """Passes a given number of times, then resigns."""
 
     def __init__(self, patience: int) -> None:
         self._patience = patience

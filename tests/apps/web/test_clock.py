@@ -35,7 +35,7 @@ def clock_of(text: str) -> tuple[GameClock, GameTree, Watch]:
 
 
 def play(clock: GameClock, tree: GameTree, watch: Watch, name: str, seconds: float) -> bool:
-    """Play a move after so many seconds; return whether it came in time."""
+    """Play a move after the given seconds; return whether it came in time."""
     watch.seconds += seconds
     tree.play(vertex(name))
     return clock.follow(tree.game_end, is_over=False)
