@@ -141,28 +141,50 @@ def test_a_narrow_board_has_one_figure_on_a_point_and_the_navigation_stays_in_vi
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_of_wcag_aa(opened: Any, served: Served, scheme: str) -> None:
+def violations(page: Any) -> list[tuple[str, list[str]]]:
+    """Return what axe-core finds against WCAG 2.1 A and AA: each rule with the elements that break it."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
     tags = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+    found = axe.Axe().run(page, options=tags).response["violations"]
+    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
 
-    def check() -> None:
-        found = axe.Axe().run(opened, options=tags).response["violations"]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation_in_a_review_the_keys_and_the_agreement(
+    opened: Any, served: Served, scheme: str
+) -> None:
     opened.emulate_media(color_scheme=scheme)
     review(served)
     served.session.command("go", {"to": 4})
     served.session.command("switch", {"analysis": True})
     analyze(served, Candidate(vertex("G6"), 900, 0.9, 12.0, (vertex("G6"),)))
     see(opened, "#taught", "Move 5")
-    check()
+    assert violations(opened) == []
     opened.keyboard.press("?")
-    check()
+    assert violations(opened) == []
     opened.keyboard.press("Escape")
     served.session.open(b"(;SZ[9]KM[6.5]C[a note];B[ee];W[cc];B[];W[])")
     task = served.session.next_task()
     assert task is not None
     served.session.position_counted(task, counted(task.game))
     see(opened, "#agreed", "W+6.5 if you accept")
-    check()
+    assert violations(opened) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("tab", ["analysis", "record", "game", "settings"])
+def test_axe_finds_no_violation_in_any_tab_with_clocks_ranks_notes_and_variations(
+    opened: Any, served: Served, scheme: str, tab: str
+) -> None:
+    opened.emulate_media(color_scheme=scheme)
+    served.session.engine_started("Keima", has_ranks=True)
+    served.session.command("new", {"clock": "byoyomi:600+5x30"})
+    served.session.command("new", {"size": 9, "clock": "byoyomi:600+5x30"})
+    review(served)
+    served.session.command("edit", {"note": "a note"})
+    served.session.command("go", {"to": 3})
+    served.session.command("play", {"move": "D4"})
+    open_tab(opened, tab)
+    see(opened, "#number", "4 / 4")
+    assert violations(opened) == []
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
