@@ -181,6 +181,21 @@ class Clock:
         """Return (seconds, stones or periods) as in `time_left`; the second is 0 in main time."""
         return (self._period, self._count) if self._count else (self._main, 0)
 
+    def resume(self, seconds: float, count: int) -> None:
+        """Set the time left, in the form of `time_left`. Raises ValueError for more time than the settings give."""
+        settings = self._settings
+        most_seconds = settings.period if count else max(settings.main, settings.main_cap or 0.0)
+        if settings.increment and settings.main_cap is None:
+            most_seconds = math.inf  # increments may have been saved up
+        most_count = settings.count if settings.has_periods else 0
+        if not (0 <= seconds <= most_seconds and math.isfinite(seconds) and 0 <= count <= most_count):
+            raise ValueError(f"{_number(seconds)} seconds and {count} periods: more than {clock_text(settings)} gives")
+        if count:
+            self._main, self._period, self._count = 0.0, seconds, count
+        else:
+            self._main, self._period, self._count = seconds, 0.0, 0
+        self.least_left = self.available()
+
     def command(self, color: str, *, fractions: bool) -> str:
         """Return the `time_left` command; without fractions, in whole seconds if the settings are whole."""
         seconds, count = self.time_left()

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from engine.apps.web.counting import counted
+from engine.apps.web.view import view
 from engine.programs.answers import AnalysisAnswer, Candidate
 from engine.vertex import parse_vertex
 from tests.browser.conftest import Served
@@ -16,7 +17,9 @@ pytestmark = pytest.mark.browser
 def test_a_server_that_is_gone_is_named_and_one_that_is_started_again_gets_the_game(
     opened: Any, served: Served
 ) -> None:
+    served.session.command("new", {"clock": "byoyomi:600+5x30"})
     play(served, *GAME)
+    served.session.command("clock", {"clock": "byoyomi:600+5x30", "left": {"black": [30, 2], "white": [77.5, 0]}})
     served.session.command("go", {"to": 4})
     see(opened, "#number", "4 / 6")
     opened.wait_for_timeout(1000)  # the page keeps a copy of the game a moment after each move
@@ -28,6 +31,9 @@ def test_a_server_that_is_gone_is_named_and_one_that_is_started_again_gets_the_g
     served.start()
     see(opened, "#number", "4 / 6")
     opened.wait_for_selector("#offline", state="hidden")
+    see(opened, "#player-white time", "1:1")  # 77.5 s
+    clock = view(served.session.snapshot())["clock"]
+    assert clock["left"] == {"black": (30, 2), "white": (77.5, 0)}
     assert not opened.evaluate("document.querySelector('main').inert")
     assert [move.vertex for move in served.session.snapshot().line] == [vertex(name) for name in GAME]
 

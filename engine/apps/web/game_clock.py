@@ -1,7 +1,7 @@
 """Both players' clocks in a game on the page: they follow its moves, and say who lost on time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from engine.apps.web.snapshot import ClockReading
 from engine.apps.web.tree import Node
@@ -23,6 +23,11 @@ class GameClock:
         self._since = 0.0
         self.turn = 0
         """Changes whenever a clock is started or stopped."""
+
+    def resume(self, left: Mapping[int, tuple[float, int]]) -> None:
+        """Set both clocks to (seconds, stones or periods) as in GTP's `time_left`, by color. Raises ValueError."""
+        for color, (seconds, count) in left.items():
+            self._clocks[color].resume(seconds, count)
 
     def follow(self, end: Node, *, is_over: bool) -> bool:
         """Follow the game to its last position; return False if the move that led there came too late.

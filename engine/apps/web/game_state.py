@@ -13,7 +13,7 @@ from engine.apps.web.records import GameFile, read_tree, write_tree
 from engine.apps.web.settings import GameSettings, PlayerKind, read_settings, recorded, rules_name
 from engine.apps.web.snapshot import NOTHING, Count, Limits, Notice, Shown, Switches
 from engine.apps.web.tree import GameTree, Node
-from engine.color import BLACK, WHITE, color_letter, opponent
+from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError
 from engine.game import Game, Move
 from engine.records.markup import SYMBOLS
@@ -359,6 +359,24 @@ class GameState:
         """The clocks of the game, if it has any."""
         return self._open.clock
 
+    def _resume_clock(self, fields: dict[str, Any]) -> None:
+        """Give the game clocks that have run already, as the page of a server that was started again knows them.
+
+        clock: as in the settings. left: [seconds, stones or periods] by color. The running move begins anew.
+        """
+        settings = read_settings({"clock": fields.get("clock")}, self.settings)
+        if settings.clock is None:
+            raise GoError("expected a clock such as fischer:60+5")
+        clock = GameClock(settings.clock)
+        try:
+            left = {color: fields["left"][color_name(color)] for color in (BLACK, WHITE)}
+            clock.resume({color: (float(seconds), int(count)) for color, (seconds, count) in left.items()})
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise GoError("left: expected [seconds, periods] of black and white, within the clock's time") from error
+        self._open.settings, self._open.clock = settings, clock
+        self.discard_results()
+        self.follow_clock()
+
     def follow_clock(self) -> None:
         """Let the clocks follow the game to its last move. A move that came too late loses the game."""
         clock, end = self._open.clock, self.tree.game_end
@@ -413,5 +431,6 @@ COMMANDS: dict[str, Callable[[GameState, dict[str, Any]], None]] = {
     "accept": GameState._accept,
     "edit": GameState._edit,
     "mark": GameState._mark,
+    "clock": GameState._resume_clock,
     "previous": GameState._back_to_previous,
 }

@@ -169,3 +169,43 @@ def test_a_clock_that_cannot_be_is_refused(text: str, message: str) -> None:
     with pytest.raises(GoError, match=message):
         at.command("new", {"clock": text})
     assert snapshot(at).settings == GameSettings(SIZE, SIZE, players=PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("fischer:60+5", {"black": [70.5, 0], "white": [3, 0]}),
+        ("byoyomi:10+3x5", {"black": [5, 2], "white": [4.5, 0]}),
+        ("absolute:60", {"black": [0.5, 0], "white": [60, 0]}),
+    ],
+)
+def test_a_record_opened_after_a_restart_gets_its_clocks_back(text: str, left: dict[str, list[float]]) -> None:
+    opened = session(players=PEOPLE)
+    opened.open(b"(;SZ[9]KM[7];B[cc];W[dc])")
+    opened.command("clock", {"clock": text, "left": left})
+    shown = view(opened.snapshot())
+    assert shown["clock"]["left"] == {color: (seconds, count) for color, (seconds, count) in left.items()}
+    assert shown["clock_settings"] == text
+    assert shown["clock"]["running"] == "black"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"clock": "fischer:60+5"},
+        {"clock": "absolute:60", "left": {"black": [61, 0], "white": [60, 0]}},
+        {"clock": "absolute:60", "left": {"black": [60, 1], "white": [60, 0]}},
+        {"clock": "fischer:60+5", "left": {"black": [1e999, 0], "white": [60, 0]}},
+        {"clock": "byoyomi:10+3x5", "left": {"black": [5, 4], "white": [5, 3]}},
+        {"clock": "byoyomi:10+3x5", "left": {"black": [-1, 3], "white": [5, 3]}},
+        {"clock": "byoyomi:10+3x5", "left": {"black": "5", "white": [5, 3]}},
+    ],
+)
+def test_clocks_that_their_settings_cannot_give_change_nothing(fields: dict[str, Any]) -> None:
+    opened = session(players=PEOPLE)
+    opened.open(b"(;SZ[9]KM[7];B[cc];W[dc])")
+    before = view(opened.snapshot())
+    with pytest.raises(GoError):
+        opened.command("clock", fields)
+    assert view(opened.snapshot()) == before

@@ -51,7 +51,10 @@ function receive(state, show) {
     clearTimeout(saving);
     saving = setTimeout(keep, SAVE_MILLISECONDS);
   }
-  if (kept) kept.shown = state.session === kept.session ? state.shown : kept.shown;
+  if (kept && state.session === kept.session) {
+    kept.shown = state.shown;
+    kept.clock = clockOf(state);
+  }
 }
 
 const KEPT = ["session", "moves", "last", "variation", "variations", "result", "note", "symbols", "labels", "info"];
@@ -59,18 +62,22 @@ const isSameGame = (one, two) =>
   KEPT.every((name) => JSON.stringify(one[name]) === JSON.stringify(two[name])) &&
   Object.keys(one.estimates).length === Object.keys(two.estimates).length;
 
+const clockOf = (state) => (state.clock ? {clock: state.clock_settings, left: state.clock.left} : null);
+
 async function keep() {
   const {session, shown, players, variation} = page.state;
+  const clock = clockOf(page.state);
   try {
     const answer = await fetch("/game.sgf");
-    if (answer.ok) kept = {session, shown, players, variation, record: await answer.text()};
+    if (answer.ok) kept = {session, shown, players, variation, clock, record: await answer.text()};
   } catch { /* the events notice the lost connection */ }
 }
 
-async function restore({record, shown, players, variation}) {
+async function restore({record, shown, players, variation, clock}) {
   if (!(await post("/game.sgf", record))) return;
   if (variation) await send("variation", {to: variation});
   await send("go", {to: shown});
   await send("configure", players);
+  if (clock) await send("clock", clock);
   announce(t("restored"));
 }
