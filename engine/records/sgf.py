@@ -14,7 +14,7 @@ from sgfmill import sgf_grammar
 from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
-from engine.records.markup import Markup, MarkupReader
+from engine.records.markup import ABOUT, Markup, MarkupReader
 from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
 from engine.rules import MOST_KOMI, TROMP_TAYLOR, Rules, parse_rules
 from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
@@ -28,8 +28,6 @@ _SETUP_COLORS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _MOVE_COLORS = {"B": BLACK, "W": WHITE}
 # Fox writes komi under Chinese rules in hundredths of stones, that is half of the points.
 _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
-# Properties that are kept as text because the engine has no use for them.
-_ABOUT = ("AN", "BR", "BT", "CP", "DT", "EV", "GC", "GN", "ON", "OT", "PC", "RO", "SO", "TM", "US", "WR", "WT")
 
 __all__ = ["Record", "Setup", "iterate_sgfl", "load_sgf", "load_variations"]
 
@@ -217,7 +215,7 @@ class _Reader:
             self.read_node(node)
         info: dict[str, list[bytes]] = {}
         for node in nodes:
-            for key in ("KM", "HA", "RU", "RE", "PB", "PW", *_ABOUT):
+            for key in ("KM", "HA", "RU", "RE", "PB", "PW", *ABOUT):
                 if key in node:
                     info.setdefault(key, node[key])
         return Record(
@@ -232,7 +230,7 @@ class _Reader:
             result=_text(info, "RE"),
             black=_text(info, "PB"),
             white=_text(info, "PW"),
-            about={key: text for key in _ABOUT if (text := _text(info, key))},
+            about={key: text for key in ABOUT if (text := _text(info, key))},
             comments=self.comments,
             markup=self.markup,
             warnings=tuple(self._warnings),

@@ -18,6 +18,7 @@ from engine.apps.web.snapshot import Count, Kind, Limits, Snapshot, Task, estima
 from engine.color import color_letter, opponent
 from engine.errors import GoError
 from engine.programs.answers import AnalysisAnswer
+from engine.records.markup import MarkupReader
 from engine.settings.levels import FULL
 
 
@@ -256,6 +257,7 @@ class GameSession:
                 note=shown.note,
                 symbols=dict(shown.symbols),
                 labels=dict(shown.labels),
+                lines=MarkupReader(state.game.width, state.game.height).lines(shown.others),
                 following=state.following,
                 variations=tree.variations(),
                 variation=tree.index,

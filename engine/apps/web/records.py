@@ -92,6 +92,7 @@ def _annotate(line: Iterable[Node], record: Record, before: int, game: Game) -> 
         node.note = comment[: estimate.start() if estimate else None] or node.note
         markup = record.markup.get(node.number + before, Markup())
         node.symbols, node.labels = dict(markup.symbols) or node.symbols, dict(markup.labels) or node.labels
+        node.others = dict(markup.others) or node.others
 
 
 def _vertices(text: str, game: Game) -> tuple[int, ...]:
@@ -117,7 +118,7 @@ def _line(end: Node, game: Game) -> Variation:
     """Return a line as the writer of records takes it."""
     nodes = end.path()
     comments = {node.number: text for node in nodes if (text := _comment(node, game))}
-    markup = {node.number: Markup(node.symbols, node.labels) for node in nodes}
+    markup = {node.number: Markup(node.symbols, node.labels, node.others) for node in nodes}
     return Variation([node.move for node in nodes if node.move is not None], comments, markup)
 
 

@@ -1,6 +1,6 @@
 """Plain data of a game session: tasks for the engine, its results, and the snapshot that pages get."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -159,7 +159,7 @@ class Snapshot:
     continues after a result. has_ranks: whether the engine plays at ranks.
     limits: those that the engine has by itself.
     estimates: by the number of moves before the position. reviewed: number of reviewed positions.
-    note, symbols, labels: the record's comment and markup of the position shown, see `Markup`.
+    note, symbols, labels, lines: the record's comment and markup of the position shown, see `Markup`.
     following: moves after the position shown, first that of the line, then those of variations.
     variations: all lines of play, first the game itself. variation: index of the one shown.
     may_undo, has_previous: whether a move can be taken back, and whether there is a game before this one.
@@ -184,6 +184,7 @@ class Snapshot:
     note: str = ""
     symbols: Mapping[int, str] = field(default_factory=dict)
     labels: Mapping[int, str] = field(default_factory=dict)
+    lines: Sequence[tuple[str, int, int]] = ()
     following: tuple[Move, ...] = ()
     variations: tuple[Variation, ...] = (Variation(0, None),)
     variation: int = 0

@@ -1,6 +1,6 @@
 """A game with its variations as a tree, and the position shown in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.apps.web.snapshot import Count, Estimate, Variation
 from engine.color import BLACK
@@ -11,7 +11,7 @@ from engine.game import Game, Move
 class Node:
     """A position: the move that leads to it, and what is known of it.
 
-    number: of moves before the position. note: the record's comment. symbols, labels: as in `Markup`.
+    number: of moves before the position. note: the record's comment. symbols, labels, others: as in `Markup`.
     result: where a game ended here. count: with the dead stones that the players marked.
     left_at: at the end of a line, the number of the position that was shown last, 0 if none was.
     """
@@ -24,6 +24,7 @@ class Node:
         self.note = ""
         self.symbols: dict[int, str] = {}
         self.labels: dict[int, str] = {}
+        self.others: dict[str, Sequence[bytes]] = {}
         self.estimate: Estimate | None = None
         self.is_reviewed = False
         self.result: str | None = None

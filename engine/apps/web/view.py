@@ -83,6 +83,9 @@ def _record(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "symbols": _at_points(snapshot.symbols, game),
         "labels": _at_points(snapshot.labels, game),
+        "lines": [
+            [kind, *(format_vertex(end, game.width, game.height) for end in ends)] for kind, *ends in snapshot.lines
+        ],
         "following": [format_vertex(move.vertex, game.width, game.height) for move in snapshot.following],
         "variations": [
             {

@@ -7,11 +7,15 @@ import pytest
 
 from engine.apps.web.counting import counted
 from engine.apps.web.game_state import LONGEST_NOTE
+from engine.apps.web.records import read_tree
 from engine.apps.web.view import view
-from engine.errors import GoError
+from engine.errors import BadSgf, GoError
 from engine.records.markup import Markup
-from engine.records.sgf import load_sgf
+from engine.records.sgf import Record, load_sgf, load_variations
+from engine.records.sgf_source import iterate_records
+from engine.rules import CHINESE
 from tests.apps.web.sessions import MIXED, PEOPLE, moves, session, snapshot, task, vertex
+from tests.shared import require_shared
 
 TREE = b"(;SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]C[a comment]))(;W[gg];B[cc])(;W[hh]))"
 
@@ -204,3 +208,35 @@ def test_a_new_game_that_the_engine_began_is_taken_back() -> None:
     at.engine_moved(task(at), vertex("D4"))
     at.command("undo", {})
     assert [move.vertex for move in snapshot(at).line] == [vertex("C3")]
+
+
+def markup_of(data: bytes, record: Record) -> set[tuple[str, object]]:
+    """Return all markup and kept properties of a record and its variations, wherever they stand."""
+    lines = [record, *load_variations(data, record, 99)]
+    found = [markup for line in lines for markup in line.markup.values()]
+    symbols = [("symbol", each) for markup in found for each in markup.symbols.items()]
+    labels = [("label", each) for markup in found for each in markup.labels.items()]
+    others = [(key, each) for markup in found for key in markup.others for each in markup.others[key]]
+    return {*symbols, *labels, *others}
+
+
+def test_records_of_other_programs_that_are_opened_and_saved_keep_every_property() -> None:
+    """Stones that are set up between moves are left out: a tree of moves cannot hold them."""
+    kept = 0
+    for name, data in iterate_records([require_shared("problems/sgf_files.tar.xz")], broken=lambda _: None):
+        if len(data) > 20_000:
+            continue
+        try:
+            before, _, left_out = read_tree(data, CHINESE)
+        except BadSgf:
+            continue
+        if left_out or any(setup.after for setup in before.setups):
+            continue
+        at = session(PEOPLE)
+        at.open(data)
+        saved = at.record()[0].encode()
+        after, _, _ = read_tree(saved, CHINESE)
+        assert after.moves == before.moves
+        assert markup_of(data, before) - markup_of(saved, after) == set(), name
+        kept += 1
+    assert kept > 50

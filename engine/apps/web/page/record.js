@@ -19,7 +19,7 @@ const SHAPES = {
 
 // placeOf: the coordinates of a point in the picture. stoneAt: the color of the stone there. unit: between two lines.
 export function drawMarkup(placeOf, stoneAt, unit) {
-  const {symbols, labels} = page.state;
+  const {symbols, labels, lines} = page.state;
   const ink = (move) => (stoneAt(move) === "black" ? "#fff" : "#111");
   const drawn = [];
   const clear = (move, [x, y], r) => stoneAt(move) ?? drawn.push(element("circle", {cx: x, cy: y, r, fill: "var(--wood)"}));
@@ -35,6 +35,13 @@ export function drawMarkup(placeOf, stoneAt, unit) {
     const size = unit * (text.length > 2 ? 0.9 / text.length + 0.05 : 0.55);
     clear(move, [x, y], 0.38 * unit);
     drawn.push(element("text", {x, y: y + 0.36 * size, "font-size": size, "font-weight": 600, fill: ink(move)}, text));
+  }
+  for (const [kind, from, to] of lines) {
+    const [[x1, y1], [x2, y2]] = [placeOf(from), placeOf(to)];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [x, y] = [((x2 - x1) / length) * 0.3 * unit, ((y2 - y1) / length) * 0.3 * unit];
+    const head = `M${x2 - x - 0.6 * y} ${y2 - y + 0.6 * x}L${x2} ${y2}L${x2 - x + 0.6 * y} ${y2 - y - 0.6 * x}`;
+    drawn.push(element("path", {d: `M${x1} ${y1}L${x2} ${y2}${kind === "AR" ? head : ""}`, fill: "none", stroke: "#1a4fa0", "stroke-width": 4, "stroke-linecap": "round", "data-line": kind}));
   }
   at("markup").replaceChildren(...drawn);
 }
