@@ -32,6 +32,10 @@ VERSION = 1
 SUFFIX = ".safetensors"
 TARGETS = ("policy", "reply", "outcome", "score", "ownership")
 """Columns of `Samples.weights`."""
+OPTIONAL = {"later"}
+"""Arrays that a file lacks if they are all zeros."""
+HORIZONS = 3
+"""Horizons of `later`, see `engine.train.games.later_targets`."""
 OWNERSHIP_SCALE = 127
 """The stored value of certain ownership."""
 MAX_HEADER = 1 << 20
@@ -61,6 +65,7 @@ class Samples:
     score: [B] float32, the final margin in points, komi included.
     ownership: [B, area] int8, -127..127, positive where the side to move owns the point at the end.
     weights: [B, 5] float32, the weight of each of TARGETS; 0 masks a target out.
+    later: [B, HORIZONS, 4] float32, P(win), P(loss), P(no result) and score of the near future; zeros if unknown.
     ply: [B] int16, moves played before the position. game: [B] uint64, a hash, equal for all samples of a game.
     """
 
@@ -75,6 +80,7 @@ class Samples:
     score: NDArray[np.float32]
     ownership: NDArray[np.int8]
     weights: NDArray[np.float32]
+    later: NDArray[np.float32]
     ply: NDArray[np.int16]
     game: NDArray[np.uint64]
 
@@ -124,6 +130,7 @@ def schema(encoder: str, width: int, height: int, count: int) -> dict[str, tuple
         "score": (np.dtype(np.float32), (count,)),
         "ownership": (np.dtype(np.int8), (count, area)),
         "weights": (np.dtype(np.float32), (count, len(TARGETS))),
+        "later": (np.dtype(np.float32), (count, HORIZONS, 4)),
         "ply": (np.dtype(np.int16), (count,)),
         "game": (np.dtype(np.uint64), (count,)),
     }
@@ -233,25 +240,26 @@ class SampleWriter:
         score: float | None = None,
         ownership: AnyArray | None = None,
         weights: Mapping[str, float] | None = None,
+        later: AnyArray | None = None,
         ply: int | None = None,
     ) -> None:
         """Add the current position of a game with `color` to play. The game may be changed afterwards.
 
         policy, reply: [area + 1], normalized here. outcome: P(win), P(loss), P(no result). ownership: [area] in -1..1.
-        All are from the point of view of `color`. None means unknown and gets weight 0; other targets get weight 1,
-        unless `weights` has another one under their name in TARGETS. ply: moves played, by default the game's.
+        later: [HORIZONS, 4]. All are from the point of view of `color`. None means unknown and gets weight 0; other
+        targets get weight 1, unless `weights` has another one under their name in TARGETS. ply: by default the game's.
         Raises ValueError on values outside these ranges, or a game of another board size.
         """
-        if (game.width, game.height) != (self._empty.width, self._empty.height):
-            raise ValueError(
-                f"expected a {self._empty.width}x{self._empty.height} game, got {game.width}x{game.height}"
-            )
+        width, height = self._empty.width, self._empty.height
+        if (game.width, game.height) != (width, height):
+            raise ValueError(f"expected a {width}x{height} game, got {game.width}x{game.height}")
         given = {"policy": policy, "reply": reply, "outcome": outcome, "score": score, "ownership": ownership}
         unknown = set(weights or ()) - set(TARGETS)
         if unknown:
             raise ValueError(f"unknown target {min(unknown)!r}, expected one of {' '.join(TARGETS)}")
         row = {name: _checked(name, value) for name, value in given.items() if value is not None}
         row["weights"] = [(weights or {}).get(name, 1.0) if name in row else 0.0 for name in TARGETS]
+        row |= {} if later is None else {"later": later}
         row["ply"] = game.move_number if ply is None else ply
         row["game"] = game_hash
         # Encoded in batches, because a call of the encoder costs more than a position; a batch has one rule set.
@@ -328,7 +336,9 @@ def write_shard(path: Path | str, samples: Samples, provenance: Mapping[str, str
         "count": len(samples),
         "provenance": dict(provenance),
     }
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays_of(samples).items()}
+    # Without targets that no sample has: files of samples without them remain what they were.
+    kept = [each for each in arrays_of(samples).items() if each[0] not in OPTIONAL or each[1].any()]
+    arrays = {name: np.ascontiguousarray(array) for name, array in kept}
     data = safetensors.numpy.save(arrays, {FORMAT: json_text(header, sort_keys=True)})
     write_atomically(Path(path), data)
 
@@ -348,16 +358,20 @@ class ShardLayout:
 
     def map(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by field, as read-only memory maps of the file. Raises OSError."""
-        # One map for all arrays: each map needs its own file descriptor.
+        # One map for all arrays, because each needs its own file descriptor.
         handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
             content = np.frombuffer(mmap(handle, 0, access=ACCESS_READ), np.uint8)
         finally:
             os.close(handle)
-        return {
+        found = {
             name: content[start : start + dtype.itemsize * math.prod(shape)].view(dtype).reshape(shape)
             for name, (start, dtype, shape) in self.places.items()
         }
+        for name in OPTIONAL - found.keys():
+            dtype, shape = schema(self.info.encoder, self.info.width, self.info.height, self.info.count)[name]
+            found[name] = np.broadcast_to(np.zeros((), dtype), shape)
+        return found
 
 
 def read_shard(path: Path | str) -> Samples:
@@ -377,6 +391,8 @@ def shard_layout(path: Path | str) -> ShardLayout:
     for name, (dtype, shape) in schema(info.encoder, info.width, info.height, info.count).items():
         stored = places.pop(name, None)
         if stored is None:
+            if name in OPTIONAL:
+                continue
             raise BadSamples(f"{path}: {name}: missing")
         start, stored_dtype, stored_shape = stored
         if (stored_dtype, stored_shape) != (dtype, shape):

@@ -38,6 +38,8 @@ _SPARE_NODES = 64
 _NODES_PER_VISIT = 2
 # Settings that change the speed, but not the games.
 _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
+# Settings that folders of earlier versions do not name: they are left out at their defaults, which play as before.
+_ADDED = ("records_later",)
 _REPORT_SECONDS = 1.0
 # Maximum number of finished games that wait to be written.
 _MAX_UNSTORED = 64
@@ -61,7 +63,9 @@ class GameSink(Protocol):
 
 def decisive_settings(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     """Return the settings that decide which games are played; they must not change within a folder."""
-    return {"seed": seed} | {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+    default = asdict(SelfplaySettings())
+    decides = {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+    return {"seed": seed} | {key: value for key, value in decides.items() if key not in _ADDED or value != default[key]}
 
 
 # More than 8 parameters: keyword arguments with defaults, of which a caller names the few that matter to it.

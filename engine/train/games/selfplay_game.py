@@ -20,6 +20,7 @@ from engine.search.position import Root
 from engine.search.tree import ROOT, Tree
 from engine.train.data.samples import SampleWriter
 from engine.train.data.targets import FinalResult
+from engine.train.games.later_targets import Rows, for_side, later_targets
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Kind, Starts, draw_game, draw_opening_moves
@@ -55,7 +56,7 @@ class Ply(NamedTuple):
     """One move of the game.
 
     target: the policy target, None unless the search was full. spread: the distribution of the search at temperature 1,
-    None without a search. visits: of the root at the end of the search.
+    None without a search. visits: of the root at the end of the search. found: its value and score, Black-positive.
     """
 
     color: int
@@ -64,6 +65,7 @@ class Ply(NamedTuple):
     target: Policy | None = None
     spread: Policy | None = None
     visits: int = 0
+    found: tuple[float, float] | None = None
 
 
 class Ending(NamedTuple):
@@ -163,7 +165,8 @@ class SelfplayGame:
         target = None
         if plan.effort is Effort.FULL and not self._is_decided:
             target = found.spread(temperature, side, side) if self._settings.tempers_targets else spread
-        self._play(Ply(color, vertex, plan.effort, target, spread, visits))
+        value_and_score = float(tree.nodes[ROOT]["value"]), float(tree.nodes[ROOT]["score"])
+        self._play(Ply(color, vertex, plan.effort, target, spread, visits, value_and_score))
 
     def _watch_for_resignation(self, color: int, winrate: float) -> None:
         """Count the hopeless turns of a side, and note the first side that would resign.
@@ -207,6 +210,7 @@ class SelfplayGame:
         # Replayed, because keeping every encoded position until the end would take far more memory than the moves.
         replayed = self._start()
         count = 0
+        later = self._later()
         for index, ply in enumerate(self.plies):
             weight = self._settings.quick_weight if ply.effort is Effort.QUICK else float(ply.target is not None)
             if weight > 0:
@@ -218,11 +222,19 @@ class SelfplayGame:
                     game_hash=game_hash,
                     reply=following.spread if following is not None and following.color != ply.color else None,
                     weights=dict.fromkeys(_NOT_POLICY, weight),
+                    later=None if later is None else for_side(later[index], ply.color),
                     **self.ending.result.targets(ply.color),
                 )
                 count += 1
             replayed.play(ply.color, ply.vertex, lenient=True)
         return count
+
+    def _later(self) -> Rows | None:
+        """Return the targets of the near future of all plies, None if they are not recorded."""
+        if not self._settings.records_later:
+            return None
+        assert self.ending is not None
+        return later_targets([ply.found for ply in self.plies], self.ending.result, self._side**2)
 
     def _start(self) -> Game:
         """Return the game before the first move of self-play."""

@@ -153,6 +153,11 @@ class SelfplaySettings:
         above=True,
     )
 
+    records_later: bool = truth(
+        False,
+        "Whether samples have the value and score of the near future at three horizons, for train.short_value_weight "
+        "and train.short_score_weight.",
+    )
     encoder: str = option(
         Kind.TEXT, "katago-v7", "Input format of the samples, that of the network to be trained.", metavar="NAME"
     )

@@ -140,6 +140,11 @@ class ZeroConfig:
             raise ValueError(f"train.hours: expected 0, because run.hours bounds the run, got {self.train.hours}")
         if self.train.seed != TrainConfig.seed:
             raise ValueError(f"train.seed: expected {TrainConfig.seed}; set run.seed instead, got {self.train.seed}")
+        train = self.train
+        if (train.short_value_weight or train.short_score_weight) and not self.selfplay.records_later:
+            raise ValueError(
+                "train.short_value_weight: expected selfplay.records_later=true, which records its targets"
+            )
         # Black's share of wins is counted over all games of a generation, so it must be of one board size.
         if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
             raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")

@@ -18,7 +18,7 @@ from engine.train.data.batches import Batch, Source
 from engine.train.data.samples import OWNERSHIP_SCALE, Samples
 from engine.train.learning.loss import Targets
 
-_FIELDS = ("planes", "globals", "policy", "reply", "outcome", "score", "ownership", "weights")
+_FIELDS = ("planes", "globals", "policy", "reply", "outcome", "score", "ownership", "weights", "later")
 
 
 class TrainingError(GoError):
@@ -64,6 +64,7 @@ class HostBatch:
             score=sent["score"],
             ownership=sent["ownership"].float() / OWNERSHIP_SCALE,
             weights=sent["weights"],
+            later=sent["later"],
             importance=sent["importance"].float(),
         )
         return (planes, sent["globals"]), targets

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.nets.spec import NetSpec
+from engine.train.learning.auxiliary import extra_heads
 from engine.train.learning.checkpoint import Checkpoint, restore, restore_module
 from engine.train.learning.devices import Devices
 from engine.train.learning.network import Predictions, TrainableNet
@@ -24,7 +25,9 @@ class Learner:
     """
 
     def __init__(self, spec: NetSpec, config: TrainConfig, device: torch.device) -> None:
-        net = TrainableNet(spec, freeze_trunk=config.freeze == "trunk", norms=config.norms, seed=config.seed)
+        net = TrainableNet(
+            spec, freeze_trunk=config.freeze == "trunk", norms=config.norms, seed=config.seed, extra=extra_heads(config)
+        )
         self.net: TrainableNet = net.to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.average = Average(self.net, config.ema_decay)
         self.optimizer = make_optimizer(config, self.net)

@@ -13,12 +13,14 @@ from torch import Tensor, nn
 
 from engine.nets.spec import NetSpec, Scales, Score, ValueHead, ValueKind
 from engine.train.data.samples import TARGETS
+from engine.train.learning.auxiliary import OUTCOMES, Auxiliary
 from engine.train.learning.network import Predictions, result_kind
 from engine.train.learning.train_config import TrainConfig
 
 POLICY, REPLY, OUTCOME, SCORE, OWNERSHIP = range(len(TARGETS))
 MEAN_DELTA, LEAD_DELTA = 12.0, 8.0
 """Errors in points from which the score losses grow linearly, as in KataGo."""
+LEAST_POLICY = 1e-7
 LEAST_STDEV = 0.5
 """Minimum deviation in points: a known score is still uncertain, because scores come in whole points."""
 
@@ -27,7 +29,7 @@ class Targets(NamedTuple):
     """The targets of `engine.train.data.samples.Samples` as tensors; float32, ownership in -1..1.
 
     policy, reply: [B, area + 1]. outcome: [B, 3]. score: [B]. ownership: [B, area]. weights: [B, 5].
-    importance: [B], the importance weights of the samples.
+    later: [B, HORIZONS, 4]. importance: [B], the importance weights of the samples.
     """
 
     policy: Tensor
@@ -36,6 +38,7 @@ class Targets(NamedTuple):
     score: Tensor
     ownership: Tensor
     weights: Tensor
+    later: Tensor
     importance: Tensor
 
 
@@ -54,31 +57,89 @@ class Loss(NamedTuple):
 
 def loss(predictions: Predictions, targets: Targets, spec: NetSpec, config: TrainConfig) -> Loss:
     """Return the loss of a batch with the configured weights."""
-    outputs, scores = predictions.outputs, outputs_by_score(predictions, spec)
-    parts: dict[str, tuple[float, int, Tensor]] = {
-        "policy": (config.policy_weight, POLICY, cross_entropy(outputs.policy[:, 0], targets.policy)),
-        "value": (config.value_weight, OUTCOME, value_loss(outputs.result, targets.outcome, result_kind(spec))),
-        "reply": (config.reply_weight, REPLY, cross_entropy(predictions.reply, targets.reply)),
-    }
-    if spec.has_ownership:
-        ownership = ownership_loss(outputs.ownership, targets.ownership)
-        parts["ownership"] = (config.ownership_weight, OWNERSHIP, ownership)
-    mean = scores.get(Score.MEAN, scores.get(Score.BOARD_MEAN))
-    if mean is not None:
-        # Huber: in a collapsed game the score can be off by a hundred points, which would dominate a squared error.
-        parts["score_mean"] = (config.score_mean_weight, SCORE, _huber(mean, targets.score, MEAN_DELTA))
-    if Score.LEAD in scores:
-        parts["lead"] = (config.lead_weight, SCORE, _huber(scores[Score.LEAD], targets.score, LEAD_DELTA))
-    if Score.STDEV in scores and mean is not None:
-        likelihood = stdev_loss(mean, scores[Score.STDEV], targets.score)
-        parts["score_stdev"] = (config.score_stdev_weight, SCORE, likelihood)
+    parts = _parts(predictions, targets, spec, config)
     per_sample = torch.zeros_like(targets.score)
     means = {}
-    for name, (factor, column, each) in parts.items():
-        weights = targets.weights[:, column]
+    for name, (factor, weights, each) in parts.items():
         per_sample = per_sample + factor * weights * each
         means[name] = ((weights * each).sum() / weights.sum()).detach()
     return Loss((targets.importance * per_sample).mean(), means, per_sample.detach())
+
+
+_Parts = dict[str, tuple[float, Tensor, Tensor]]
+"""The parts of the loss by name: weight in the loss, weights [B] of the samples, losses [B]."""
+
+
+def _parts(predictions: Predictions, targets: Targets, spec: NetSpec, config: TrainConfig) -> _Parts:
+    outputs, scores = predictions.outputs, outputs_by_score(predictions, spec)
+    policy, reply, outcome, score, owner = targets.weights.unbind(1)
+    parts: _Parts = {
+        "policy": (config.policy_weight, policy, cross_entropy(outputs.policy[:, 0], targets.policy)),
+        "value": (config.value_weight, outcome, value_loss(outputs.result, targets.outcome, result_kind(spec))),
+        "reply": (config.reply_weight, reply, cross_entropy(predictions.reply, targets.reply)),
+    }
+    if spec.has_ownership:
+        ownership = ownership_loss(outputs.ownership, targets.ownership)
+        parts["ownership"] = (config.ownership_weight, owner, ownership)
+    mean = scores.get(Score.MEAN, scores.get(Score.BOARD_MEAN))
+    if mean is not None:
+        # Huber: in a collapsed game the score can be off by a hundred points, which would dominate a squared error.
+        parts["score_mean"] = (config.score_mean_weight, score, _huber(mean, targets.score, MEAN_DELTA))
+    if Score.LEAD in scores:
+        parts["lead"] = (config.lead_weight, score, _huber(scores[Score.LEAD], targets.score, LEAD_DELTA))
+    if Score.STDEV in scores and mean is not None:
+        likelihood = stdev_loss(mean, scores[Score.STDEV], targets.score)
+        parts["score_stdev"] = (config.score_stdev_weight, score, likelihood)
+    return parts | _auxiliary_parts(predictions.auxiliary, targets, config)
+
+
+def _auxiliary_parts(found: Auxiliary, targets: Targets, config: TrainConfig) -> _Parts:
+    """Return the parts of the auxiliary heads that exist."""
+    policy, reply, outcome, score, _ = targets.weights.unbind(1)
+    parts: _Parts = {}
+    if found.soft.shape[1]:
+        weight = config.soft_policy_weight
+        parts["soft_policy"] = (weight, policy, cross_entropy(found.soft, softened(targets.policy)))
+        softer = cross_entropy(found.soft_reply, softened(targets.reply))
+        parts["soft_reply"] = (weight * config.reply_weight, reply, softer)
+    if found.distribution.shape[1]:
+        each = distribution_loss(found.distribution, targets.score)
+        parts["score_distribution"] = (config.score_distribution_weight, score, each)
+    if found.short_values.shape[1]:
+        # All zeros where the later values are unknown.
+        known = outcome * (targets.later[:, 0, :OUTCOMES].sum(1) > 0)
+        values, scores = targets.later[:, :, :OUTCOMES], targets.later[:, :, OUTCOMES]
+        logits = found.short_values.view_as(values)
+        divergence = -(values * logits.log_softmax(2)).sum((1, 2)) + torch.special.xlogy(values, values).sum((1, 2))
+        parts["short_value"] = (config.short_value_weight, known, divergence)
+        parts["short_score"] = (config.short_score_weight, known, _huber(found.short_scores, scores, MEAN_DELTA).sum(1))
+    return parts
+
+
+def softened(policy: Tensor) -> Tensor:
+    """Return a policy target [B, moves] to the power 1/4, scaled to sum 1: more about the moves with few visits.
+
+    The least value before the power, 1e-7, is KataGo's.
+    """
+    soft = (policy + LEAST_POLICY).pow(0.25)
+    return soft / soft.sum(1, keepdim=True)
+
+
+def distribution_loss(logits: Tensor, score: Tensor) -> Tensor:
+    """Return the loss [B] of a score distribution [B, entries] against the score [B] in points, as in KataGo.
+
+    The sum of the cross entropy and of the squared differences of the cumulative distributions. A score between two
+    entries, which are half points apart from whole ones, is shared by them.
+    """
+    entries = logits.shape[1]
+    place = (score + (entries - 1) / 2).clamp(0, entries - 1)
+    lower = place.floor().long()
+    share = place - lower
+    target = torch.zeros_like(logits)
+    target.scatter_(1, lower[:, None], (1 - share)[:, None])
+    target.scatter_add_(1, (lower + 1).clamp(max=entries - 1)[:, None], share[:, None])
+    gap = logits.softmax(1).cumsum(1) - target.cumsum(1)
+    return cross_entropy(logits, target) + gap.square().sum(1)
 
 
 def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:

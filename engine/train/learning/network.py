@@ -32,8 +32,8 @@ from engine.nets.spec import (
     validate,
 )
 from engine.nets.torch_modules.model import Outputs, TorchModel, TorchPolicy
+from engine.train.learning.auxiliary import REPLY_CHANNELS, Auxiliary, AuxiliaryHeads, Extra
 
-REPLY_CHANNELS = 32
 DEFAULT_SCORES = (Score.MEAN, Score.STDEV, Score.LEAD)
 LEARNED_SCORES = {*DEFAULT_SCORES, Score.BOARD_MEAN}
 Norms = Literal["auto", "batch", "fixed"]
@@ -41,10 +41,11 @@ Node = TypeVar("Node")
 
 
 class Predictions(NamedTuple):
-    """The predictions for B positions: the network's outputs, and logits [B, area + 1] of the reply."""
+    """The predictions for B positions: the network's outputs, logits [B, area + 1] of the reply, and auxiliary ones."""
 
     outputs: Outputs
     reply: Tensor
+    auxiliary: Auxiliary
 
 
 def default_spec(
@@ -94,11 +95,19 @@ class TrainableNet(nn.Module):
     freeze_trunk: train only the heads, and update only their norms' statistics.
     norms: "fixed" keeps all statistics, so that norms are affine maps; "auto" fixes the norms of a foreign network
         that have no statistics (mean 0 and the same variance everywhere): KataGo's newer networks train without them.
-    seed: of the reply head.
+    seed: of the reply head and the auxiliary ones. extra: the auxiliary heads.
     Raises WeightsError on a network that cannot be trained on samples.
     """
 
-    def __init__(self, spec: NetSpec, *, freeze_trunk: bool = False, norms: Norms = "auto", seed: int = 1) -> None:
+    def __init__(
+        self,
+        spec: NetSpec,
+        *,
+        freeze_trunk: bool = False,
+        norms: Norms = "auto",
+        seed: int = 1,
+        extra: Extra = Extra(),  # noqa: B008 - an immutable tuple
+    ) -> None:
         super().__init__()
         if spec.metadata:
             raise WeightsError(
@@ -109,6 +118,7 @@ class TrainableNet(nn.Module):
         self.spec = spec
         self.model = TorchModel(spec)
         self.reply = TorchPolicy(random_policy_head(spec.channels, REPLY_CHANNELS, seed))
+        self.auxiliary = AuxiliaryHeads(spec.channels, extra, seed)
         self._fixed = [
             cast(nn.BatchNorm2d, self.model.get_submodule(path))
             for path, norm in _norms(spec)
@@ -123,11 +133,13 @@ class TrainableNet(nn.Module):
         """Compute all heads; the arguments are those of `TorchModel.forward`."""
         trunk = self.model.trunk(planes, globals_)
         outputs = Outputs(self.model.policy(trunk), *self.model.value(trunk))
-        return Predictions(outputs, self.reply(trunk)[:, 0])
+        return Predictions(outputs, self.reply(trunk)[:, 0], self.auxiliary(trunk))
 
     def twin(self) -> "TrainableNet":
         """Return a copy of the network on the same device that is not trained."""
-        other = TrainableNet(self.spec).to(self.reply.conv1.weight.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        other = TrainableNet(self.spec, extra=self.auxiliary.extra).to(
+            self.reply.conv1.weight.device, memory_format=torch.channels_last
+        )  # type: ignore[call-overload]
         other.load_state_dict(self.state_dict())
         return cast(TrainableNet, other.requires_grad_(False).eval())
 

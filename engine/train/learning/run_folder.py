@@ -15,7 +15,7 @@ from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec
-from engine.train.learning.train_config import FIXED, TrainConfig
+from engine.train.learning.train_config import FIXED, HEAD_WEIGHTS, TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
 from weights import native
 
@@ -85,7 +85,8 @@ def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec
 
 def _is_fixed(optimizer: str, name: str, before: Any, now: Any) -> bool:
     """Return whether a change is refused. SGD without momentum has no tensors to resume with momentum."""
-    return name in FIXED or (name == "momentum" and optimizer == "sgd" and 0.0 in (before, now))
+    has_tensors = name in HEAD_WEIGHTS or (name == "momentum" and optimizer == "sgd")
+    return name in FIXED or (has_tensors and 0.0 in (before, now))
 
 
 def save_run(

@@ -18,6 +18,8 @@ SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
 """Settings that define a network with random weights."""
 FIXED = (*SHAPE, "seed", "optimizer", "freeze")
 """Settings that must not change when a run is resumed."""
+HEAD_WEIGHTS = ("soft_policy_weight", "score_distribution_weight", "short_value_weight", "short_score_weight")
+"""Weights that are 0 where the network in training has no such head; a resumed run must not add or drop one."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,22 @@ class TrainConfig:
     score_mean_weight: float = number(0.0015, "Weight of the mean score in the loss.", 0)
     lead_weight: float = number(0.006, "Weight of the score lead in the loss.", 0)
     score_stdev_weight: float = number(0.02, "Weight of the likelihood of the score in the loss.", 0)
+    soft_policy_weight: float = number(
+        0.0,
+        "Weight of the soft policy, the policy target to the power 1/4, and of the soft reply times reply_weight, in "
+        "the loss (KataGo: 8); 0 for no such heads.",
+        0,
+    )
+    score_distribution_weight: float = number(
+        0.0, "Weight of the distribution of the score in the loss (KataGo: 0.02); 0 for no such head.", 0
+    )
+    short_value_weight: float = number(
+        0.0,
+        "Weight of the value in the near future in the loss, at each of three horizons (KataGo: 0.72); needs samples "
+        "of self-play with records_later. 0 for no such head.",
+        0,
+    )
+    short_score_weight: float = number(0.0, "The same for the score in the near future (KataGo: 0.0004).", 0)
 
     freeze: Frozen = choice(
         "none",
