@@ -78,8 +78,9 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
         max_memory_mib=options["max_memory"],
         human_profile=options["profile"],
     )
-    if "wide_root_noise" not in options["settings"]:
-        params = replace(params, wide_root_noise=default_of("analysis_noise", GTP))
+    # Two defaults of KataGo's analysis: what a query's moves were must not change the judgement of its position.
+    defaults = {"wide_root_noise": default_of("analysis_noise", GTP), "ignores_past": True}
+    params = replace(params, **{name: value for name, value in defaults.items() if name not in options["settings"]})
     warns = given.get("warnUnusedFields", "true").lower() != _FALSE
     settings, unused = overridden(Settings(params, warns_unused=warns), given)
     refuse_without_human(settings.params, options)

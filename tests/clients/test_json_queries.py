@@ -38,7 +38,7 @@ FLAGS += ("includePolicy", "includePVVisits", "includeNoResultValue")
 RULES = ("tromp-taylor", "chinese", "chinese-ogs", "japanese", "korean", "stone-scoring", "aga", "bga", "new-zealand")
 RULES += ("aga-button", "chinese-kgs", "nonsense", "")
 KNOWN_DIFFERENCES = {
-    **dict.fromkeys(("q0", "q3", "q4", "q9", "q44", "q71"), "rawWinrate differs by up to 0.02; the cause is open"),
+    "q0": "a pass that would end the game as a loss is hidden from the network there (enablePassingHacks)",
     **dict.fromkeys(("q25", "q26"), "boards up to 25 here, up to 19 in this build of KataGo"),
     **dict.fromkeys(("q50", "q51"), "turn 1.5 and turn true: refused here, truncated there"),
     **dict.fromkeys(("q84", "q110", "q112", "q114", "q116", "q118"), "other words of an error"),
