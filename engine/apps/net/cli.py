@@ -49,14 +49,14 @@ def check(file: str, golden: tuple[Path, ...], profile: str | None, positions: b
 @click.argument("source", metavar="IN", type=click.Path(dir_okay=False))
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @options_of("net convert")
-def convert(source: str, target: str, to: str | None, name: str | None, force: bool) -> None:
-    """Write a network in another format: .safetensors is Keima's, .bin.gz KataGo's.
+def convert(source: str, target: str, **options: Any) -> None:
+    """Write a network in another format: .safetensors is Keima's, .bin.gz KataGo's, .onnx ONNX.
 
-    OUT is read back and compared before it takes its place.
+    OUT is read back and compared before it takes its place. ONNX needs PyTorch and is for one board.
     """
     from engine.apps.net.convert import cli_convert
 
-    cli_convert(source, target, to=to, name=name, force=force)
+    cli_convert(source, target, **options)
 
 
 @net.command()

@@ -17,8 +17,8 @@ from weights import katago_writer, native
 from weights.katago_form import katago_form
 from weights.registry import format_of, load
 
-KEIMA, KATAGO = "keima", "katago"
-_SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO}
+KEIMA, KATAGO, ONNX = "keima", "katago", "onnx"
+_SUFFIXES = {native.SUFFIX: KEIMA, ".bin.gz": KATAGO, ".onnx": ONNX}
 _BYTES_OF: dict[str, Callable[[NetSpec], bytes]] = {KEIMA: native.to_bytes, KATAGO: katago_writer.to_gzip}
 
 
@@ -29,19 +29,33 @@ def cli_convert(
     to: str | None = None,
     name: str | None = None,
     force: bool = False,
+    size: tuple[int, int] | None = None,
     stdout: IO[str] | None = None,
 ) -> int:
     """Write the network of one file into another and return the exit status 0.
 
-    to: "keima" or "katago"; None goes by the suffix of the target. name: the network's in the new file, its own if
-    None. force: replace an existing target.
-    Raises GoError, WeightsError, OSError.
+    to: a format; None goes by the suffix of the target. name: the network's in the new file, its own if None. force:
+    replace an existing target. size: (width, height) of the board of an ONNX file, None for 19x19 or the nearest square
+    that the network supports.
+    Raises GoError, WeightsError, OSError, and ModuleNotFoundError where ONNX cannot be written.
     """
     screen = stdout or sys.stdout
     path, kind = Path(target), target_kind(target, to, force=force)
+    if size is not None and kind != ONNX:
+        raise GoError(f"--size is for ONNX files: {target} serves every board that the network supports")
     spec = load(find_network(source))
     if name is not None:
         spec = replace(spec, name=name)
+    if kind == ONNX:
+        from engine.apps.net.onnx_export import onnx_size, write_onnx
+
+        width, height = onnx_size(spec, size)
+        difference = write_onnx(spec, path, (width, height))
+        screen.write(
+            f"{target}: ONNX for {width}x{height}, {parameters(spec):,} parameters, {path.stat().st_size:,} bytes, "
+            f"ONNX Runtime differs from PyTorch by {difference:.1g} at most\n"
+        )
+        return 0
     try:
         written = write_checked(spec, kind, path)
     except WeightsError as error:
@@ -61,7 +75,7 @@ def cli_convert(
 
 
 def target_kind(target: str, to: str | None = None, *, force: bool = False) -> str:
-    """Return the format, "keima" or "katago", in which a network may be written to a file. Raises GoError if none."""
+    """Return the format, KEIMA, KATAGO or ONNX, in which a network may be written to a file. Raises GoError if none."""
     path = Path(target)
     kind = to or _kind_of(path)
     if kind == KATAGO and not path.name.endswith(".bin.gz"):

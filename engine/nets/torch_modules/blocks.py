@@ -168,7 +168,7 @@ def _as_vectors(points: Tensor) -> Tensor:
 
 def _as_points(vectors: Tensor, like: Tensor) -> Tensor:
     """Return [B, area, c] as [B, c, H, W]."""
-    return vectors.transpose(1, 2).reshape(len(like), -1, *like.shape[2:])
+    return vectors.transpose(1, 2).reshape(like.shape)
 
 
 def _angles(rope: Tensor, height: int, width: int) -> Tensor:

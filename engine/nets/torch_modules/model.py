@@ -184,7 +184,7 @@ class _DenseValue(_PointsHead):
 
     def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         hidden = self.hidden_activation(self.hidden(self.points(trunk).float().flatten(1)))
-        nothing = hidden.new_empty((len(hidden), 0))
+        nothing = hidden[:, :0]
         return self.result(hidden), nothing, nothing
 
 
@@ -197,7 +197,7 @@ class _Value(_DenseValue):
     def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         points = self.points(trunk)
         hidden = self.hidden_activation(self.hidden(value_pool(points)))
-        nothing = hidden.new_empty((len(hidden), 0))
+        nothing = hidden[:, :0]
         score = nothing if self.score is None else self.score(hidden)
         ownership = nothing if self.ownership is None else self.ownership(points).float().flatten(1)
         return self.result(hidden), score, ownership

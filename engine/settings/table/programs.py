@@ -392,7 +392,13 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.DATA,
         ("net convert",),
-        choice("to", "Format to write.", choices=("keima", "katago"), default_text="by the suffix of OUT"),
+        choice("to", "Format to write.", choices=("keima", "katago", "onnx"), default_text="by the suffix of OUT"),
+        size(
+            "size",
+            "Board of an ONNX file: 19 for a square board, 13x9 for a rectangle.",
+            default_text="19, or the nearest that the network supports",
+            reason="An ONNX file is for one board; the other files are for every board.",
+        ),
     ),
     *under(
         Heading.DATA,
