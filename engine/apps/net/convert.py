@@ -47,7 +47,7 @@ def cli_convert(
     if name is not None:
         spec = replace(spec, name=name)
     if kind == ONNX:
-        from engine.apps.net.onnx_export import onnx_size, write_onnx
+        from engine.nets.torch_modules.onnx_export import onnx_size, write_onnx
 
         width, height = onnx_size(spec, size)
         difference = write_onnx(spec, path, (width, height))
