@@ -25,8 +25,9 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.native.closures import FAILED
-from engine.search.advance import CONTROL, EVALUATING, FULL, GO_ON, GOING, OVER, collect_rows, finish_batch
+from engine.search.advance import CONTROL, EVALUATING, FULL, GO_ON, GOING, OVER, REACHED, collect_rows, finish_batch
 from engine.search.driver import Step, WorkerThreads, argument, step
+from engine.search.gumbel import GumbelRoot
 from engine.search.kernel_params import SCORE_TABLE, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch, refill
@@ -54,7 +55,7 @@ from engine.search.tree import (
 from engine.search.walk import plant
 from engine.search.worker import Worker
 from engine.symmetry import applicable
-from engine.vertex import points
+from engine.vertex import points, policy_index
 
 _KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
 _KEYS_LOAD = 4
@@ -67,7 +68,8 @@ class BatchedSearch:
 
     game: an example, for size and rules. most_moves: most moves of a game, passes included. with_rave: whether the
     trees have all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
-    which positions are evaluated; the root, too, is evaluated under one symmetry.
+    which positions are evaluated; the root, too, is evaluated under one symmetry. doubling: Black's advantage in
+    playouts of which networks know, as a logarithm to base 2.
     roots, trees: a view of each tree's arrays, valid for the lifetime of this object. is_searching: by tree, whether a
     search was started and has not ended. busy_seconds: time in which a batch was under evaluation. Not thread-safe,
     except `evaluate`.
@@ -83,8 +85,9 @@ class BatchedSearch:
         most_moves: int,
         with_rave: bool = False,
         seed: int = 1,
+        doubling: float = 0.0,
     ) -> None:
-        self._evaluator, self._seed = evaluator, seed
+        self._evaluator, self._seed, self._doubling = evaluator, seed, doubling
         self._size, self._rules = (game.width, game.height), game.rules
         self._area, self._points = game.width * game.height, points(game.width, game.height)
         attributes = evaluator.attributes
@@ -98,6 +101,9 @@ class BatchedSearch:
         self._params = [SearchParams()] * count
         self._random: list[np.random.Generator | None] = [None] * count
         self._games: list[tuple[Game, int] | None] = [None] * count
+        self._policies: list[tuple[NDArray[np.int64], NDArray[np.float64]] | None] = [None] * count
+        self._considered = [0] * count
+        self.gumbel: list[GumbelRoot | None] = [None] * count
         self._scratch = new_scratch(game.board, self.new_worker(1).evaluation.first_play.shape[1])
         self._arguments = argument(self._trees), argument(self._roots), argument(self._scratch)
         self.is_searching = [False] * count
@@ -108,7 +114,7 @@ class BatchedSearch:
         """Allocate buffers for a batch of `capacity` leaves."""
         game = Game(*self._size, rules=self._rules)
         worker = Worker(capacity, game, has_details=self._has_details, number=number, trees=len(self._records))
-        worker.positions.rules = self._rules
+        worker.positions.rules, worker.positions.playout_doubling = self._rules, self._doubling
         return worker
 
     def steps(self, worker: Worker, control: NDArray[np.void], leaves: int) -> tuple[Step, Step]:
@@ -173,13 +179,23 @@ class BatchedSearch:
         """Drop a tree; the next `begin` starts a new one."""
         self._games[tree] = None
 
+    # More than 8 parameters with `self`: what differs between the searches of one game.
     def start(
-        self, tree: int, params: SearchParams, visits: int, seed: int, generator: np.random.Generator | None = None
+        self,
+        tree: int,
+        params: SearchParams,
+        visits: int,
+        seed: int,
+        generator: np.random.Generator | None = None,
+        considered: int = 0,
     ) -> None:
         """Start a search that ends when the root has `visits` visits, those of earlier searches included.
 
-        seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once.
+        seed: of the evaluator's random numbers. generator: of the noise at the root, which is mixed once. considered:
+        moves of the root that are compared by sequential halving (`gumbel` has the result), in a tree that `forget`
+        cleared and whose group has one leaf in a batch; 0 for PUCT.
         """
+        self._policies[tree], self._considered[tree], self.gumbel[tree] = None, considered, None
         self._params[tree], self._random[tree], self.is_searching[tree] = params, generator, True
         record = self._records[tree]
         record["visits"], record["evaluated"] = visits, 0
@@ -201,9 +217,45 @@ class BatchedSearch:
         each, params, generator = self.trees[tree], self._params[tree], self._random[tree]
         self._write_params(tree, float(each.nodes[ROOT]["score"]))
         temperature = root_temperature(params, self.roots[tree].number, self._area)
-        if shapes_priors(params, temperature):
+        if self._considered[tree]:
             assert generator is not None
+            playouts = int(self._records[tree]["visits"]) - 1
+            considered = self._considered[tree]
+            self.gumbel[tree] = GumbelRoot(each, self.roots[tree], params, considered, playouts, generator)
+        elif shapes_priors(params, temperature):
+            assert generator is not None
+            self._policies[tree] = self._edges(tree)
             set_root_priors(each, shaped_priors(root_priors(each), params, temperature, generator))
+
+    def _edges(self, tree: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the policy indices and the priors of a root's edges."""
+        priors = root_priors(self.trees[tree])
+        vertices = self.trees[tree].edge_vertex[ROOT, : len(priors)].tolist()
+        return np.array([policy_index(each, *self._size) for each in vertices], dtype=np.int64), priors
+
+    def policy(self, tree: int) -> NDArray[np.float32]:
+        """Return the evaluator's policy at the root, before temperature and noise: [area + 1]."""
+        indices, priors = self._policies[tree] or self._edges(tree)
+        policy = np.zeros(self._area + 1, dtype=np.float32)
+        policy[indices] = priors
+        return policy
+
+    def choose_root_move(self, tree: int) -> None:
+        """Let a search by sequential halving make one playout, which begins with the move whose turn it is."""
+        gumbel, color = self.gumbel[tree], self.roots[tree].color
+        if gumbel is None:
+            return
+        # Without this limit, playouts that end the game would be followed by others from the same move.
+        self._records[tree]["visits"] = min(int(self.trees[tree].nodes[ROOT]["visits"]), gumbel.playouts) + 1
+        avoid = self._roots.avoid[tree]
+        avoid[color] = 1
+        avoid[color, gumbel.next_move()] = 0
+        self._roots.avoid_depth[tree] = 1
+
+    def is_reached(self, tree: int) -> bool:
+        """Return whether a tree has the visits of the whole search, not only those of `choose_root_move`."""
+        gumbel = self.gumbel[tree]
+        return gumbel is None or int(self.trees[tree].nodes[ROOT]["visits"]) > gumbel.playouts
 
     def make_room(self, tree: int) -> None:
         """Drop the least visited nodes of a full tree."""
@@ -303,13 +355,15 @@ def _collect(group: Group, worker: Worker, collect: Step) -> int:
     while waiting:
         count = len(waiting)
         arrays.chosen[:count] = waiting
+        for tree in waiting:
+            search.choose_root_move(tree)
         if collect(count) == FAILED:
             return FAILED
         status = dict(zip(waiting, arrays.status[:count].tolist(), strict=True))
         for tree in waiting:
             if status[tree] == FULL:
                 search.make_room(tree)
-            elif status[tree] != GOING:
+            elif status[tree] != GOING and (status[tree] != REACHED or search.is_reached(tree)):
                 search.is_searching[tree] = False
                 group.on_end(tree)
         waiting = [tree for tree in waiting if status[tree] != GOING and search.is_searching[tree]]

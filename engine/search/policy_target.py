@@ -48,6 +48,11 @@ class RootMoves:
         bounds = np.cumsum(tempered(self.weight, temperature))
         return int(self.vertex[np.searchsorted(bounds, generator.random() * bounds[-1], side="right")])
 
+    def favorite_of(self, count: int, generator: np.random.Generator) -> int:
+        """Return the move with the largest weight among `count` random ones, all alike likely to be drawn."""
+        drawn = generator.choice(len(self.vertex), min(count, len(self.vertex)), replace=False)
+        return int(self.vertex[drawn[int(np.argmax(self.weight[drawn]))]])
+
 
 def tempered(weights: Floats, temperature: float) -> Floats:
     """Return weights ** (1 / temperature), scaled to sum 1; at temperature 0 the largest ones have equal shares."""

@@ -210,14 +210,15 @@ def random_symmetries(samples: Samples, generator: np.random.Generator) -> NDArr
 class SampleWriter:
     """Collects samples of one board size, encoding their positions many at a time.
 
-    Games of any rules may be mixed, and interleaved. Not for several threads at once.
+    Games of any rules may be mixed, and interleaved. doubling: as `PositionBatch.playout_doubling`. Not thread-safe.
     """
 
-    def __init__(self, encoder: str, width: int, height: int) -> None:
+    def __init__(self, encoder: str, width: int, height: int, doubling: float = 0.0) -> None:
         self._empty = empty_samples(encoder, width, height)  # refuses an unknown encoder
         self._format = ENCODERS[encoder]
         self._scratch = self._format.new_scratch(width, height)
         self._positions = PositionBatch(_ENCODED_AT_A_TIME, width, height)
+        self._positions.playout_doubling = doubling
         self._planes = np.zeros((_ENCODED_AT_A_TIME, self._format.planes, height, width), dtype=np.float32)
         self._globals = np.zeros((_ENCODED_AT_A_TIME, self._format.globals), dtype=np.float32)
         self._pending = 0
@@ -254,8 +255,7 @@ class SampleWriter:
         if (game.width, game.height) != (width, height):
             raise ValueError(f"expected a {width}x{height} game, got {game.width}x{game.height}")
         given = {"policy": policy, "reply": reply, "outcome": outcome, "score": score, "ownership": ownership}
-        unknown = set(weights or ()) - set(TARGETS)
-        if unknown:
+        if unknown := set(weights or ()) - set(TARGETS):
             raise ValueError(f"unknown target {min(unknown)!r}, expected one of {' '.join(TARGETS)}")
         row = {name: _checked(name, value) for name, value in given.items() if value is not None}
         row["weights"] = [(weights or {}).get(name, 1.0) if name in row else 0.0 for name in TARGETS]

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engine.evaluation.evaluator import Evaluator
-from engine.game import Game
 from engine.records.sgf_writer import write_game
 from engine.search.batched_search import BatchedDriver, BatchedSearch, Group
 from engine.train.data.held_out import is_held_out
@@ -39,7 +38,16 @@ _NODES_PER_VISIT = 2
 # Settings that change the speed, but not the games.
 _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
 # Settings that folders of earlier versions do not name: they are left out at their defaults, which play as before.
-_ADDED = ("records_later",)
+_ADDED: tuple[str, ...] = (
+    "records_later",
+    "surprise_share",
+    "gumbel_moves",
+    "komis",
+    "forks",
+    "fork_share",
+    "handicap_share",
+)
+_ADDED += ("handicap_stones", "handicap_fair_share", "asymmetric_share", "asymmetric_ratio", "notes_winrates")
 _REPORT_SECONDS = 1.0
 # Maximum number of finished games that wait to be written.
 _MAX_UNSTORED = 64
@@ -65,6 +73,8 @@ def decisive_settings(settings: SelfplaySettings, seed: int) -> dict[str, Any]:
     """Return the settings that decide which games are played; they must not change within a folder."""
     default = asdict(SelfplaySettings())
     decides = {key: value for key, value in asdict(settings).items() if key not in _WITHOUT_EFFECT}
+    # Only the names of the generation and the file, so that the folder of a run may be moved.
+    decides["forks"] = tuple("/".join(Path(each).parts[-2:]) for each in settings.forks)
     return {"seed": seed} | {key: value for key, value in decides.items() if key not in _ADDED or value != default[key]}
 
 
@@ -134,6 +144,7 @@ class SelfplayRun:
     ) -> None:
         self.settings, self.evaluator, self.sink, self.seed = settings, evaluator, sink, seed
         self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), _origin(seed, provenance)
+        self.forks = Starts(settings.forks)
         self._report, self._reported = report, time.monotonic()
         self.queue = queue
         self._pools: dict[Kind, _GamePool] = {}
@@ -191,6 +202,8 @@ class SelfplayRun:
             [
                 *(f"{key} {value}" for key, value in self.origin.items()),
                 f"moves {game.summary()}",
+                *game.notes(),
+                *([f"playout doubling {game.doubling:g}"] if game.doubling else []),
                 *(["counted as it stood"] if ending.unfinished else []),
             ]
         )
@@ -235,17 +248,20 @@ class _GamePool:
     def __init__(self, run: SelfplayRun, kind: Kind) -> None:
         settings = run.settings
         self._run, self._kind, self._settings = run, kind, settings
-        nodes = _NODES_PER_VISIT * max(settings.full_visits, settings.quick_visits) + _SPARE_NODES
+        # Twice as many in asymmetric games: the side with more visits has less than twice the usual ones.
+        visits = max(settings.full_visits, settings.quick_visits) * (2 if kind.doubling else 1)
+        nodes = _NODES_PER_VISIT * visits + _SPARE_NODES
         count = settings.games_at_once
         self.search = BatchedSearch(
             run.evaluator,
-            Game(kind.side, rules=kind.rules),
+            kind.new_game(0.0),
             count,
             nodes,
             most_moves=settings.most_moves(kind.side),
             seed=run.seed,
+            doubling=kind.doubling,
         )
-        self._writer = SampleWriter(settings.encoder, kind.side, kind.side)
+        self._writer = SampleWriter(settings.encoder, kind.side, kind.side, kind.doubling)
         attributes = run.evaluator.attributes
         room = max(1, attributes.max_batch // settings.leaves)
         groups = min(count, max(settings.batches or attributes.concurrent, -(-count // room)))
@@ -276,7 +292,8 @@ class _GamePool:
         """Play the move of a finished search, and start the next search in this tree, if a game is left."""
         game, plan = self._games[tree]
         self._moves += 1
-        game.decide(plan, self.search.trees[tree], self.search.roots[tree])
+        policy = self.search.policy(tree) if self._settings.surprise_share else None
+        game.decide(plan, self.search.trees[tree], self.search.roots[tree], policy, self.search.gumbel[tree])
         self._search(tree, game)
 
     def _search(self, tree: int, game: SelfplayGame | None) -> None:
@@ -291,10 +308,11 @@ class _GamePool:
                 return
             plan = game.plan()
         self._games[tree] = (game, plan)
-        if not self._settings.reuses_trees:
+        # The two sides of an asymmetric game do not share a tree, and sequential halving starts with no visits.
+        if not self._settings.reuses_trees or self._kind.doubling or plan.considered:
             self.search.forget(tree)
         self.search.begin(tree, game.game, game.game.to_play, avoid=game.avoid())
-        self.search.start(tree, plan.params, plan.visits, plan.seed, game.generator)
+        self.search.start(tree, plan.params, plan.visits, plan.seed, game.generator, plan.considered)
 
     def _next_game(self) -> SelfplayGame | None:
         """Return the next game of this board and rules, None if there is none."""
@@ -304,7 +322,7 @@ class _GamePool:
         generator = generator_of(run.seed, number)
         # The queue has drawn the kind from these random numbers, so they are used up here too.
         draw_kind(self._settings, generator)
-        return SelfplayGame(self._settings, number, self._kind, run.starts, generator, run.adviser)
+        return SelfplayGame(self._settings, number, self._kind, run.starts, run.forks, generator, run.adviser)
 
     def close(self) -> None:
         """Stop the search's threads."""

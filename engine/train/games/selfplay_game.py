@@ -4,6 +4,7 @@ Knows neither other games nor batches. A game has its own random generator, so t
 beside it.
 """
 
+import math
 from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
@@ -11,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.color import BLACK, WHITE, for_color, opponent
+from engine.color import BLACK, EMPTY, WHITE, for_color, opponent
 from engine.game import Game
 from engine.scoring import VOID, format_score
+from engine.search.gumbel import GumbelRoot
 from engine.search.params import SearchParams
-from engine.search.policy_target import root_moves
+from engine.search.policy_target import RootMoves, root_moves
 from engine.search.position import Root
 from engine.search.tree import ROOT, Tree
 from engine.train.data.samples import SampleWriter
@@ -23,8 +25,10 @@ from engine.train.data.targets import FinalResult
 from engine.train.games.later_targets import Rows, for_side, later_targets
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
-from engine.train.games.selfplay_starts import Kind, Starts, draw_game, draw_opening_moves
+from engine.train.games.selfplay_starts import Kind, Starts, draw_opening_moves, draw_start
+from engine.train.games.surprise import drawn_copies, sample_weights, surprise
 from engine.train.teaching.hints import Adviser, Exploration
+from engine.vertex import PASS
 
 Policy = NDArray[np.float32]
 _SEEDS = 1 << 31
@@ -33,7 +37,7 @@ _NOT_POLICY = ("reply", "outcome", "score", "ownership")
 
 class Effort(Enum):
     """How a move is chosen: by the policy alone, a quick or full search, the quicker search of a decided game, or by
-    exploration outside of the search.
+    exploration outside of the search. HANDICAP and FORK: a stone and the first move by the policy, see `Start`.
     """
 
     OPENING = "opening"
@@ -41,15 +45,18 @@ class Effort(Enum):
     FULL = "full"
     DECIDED = "decided"
     FORCED = "forced"
+    HANDICAP = "handicap"
+    FORK = "fork"
 
 
 class Plan(NamedTuple):
-    """The search for a move. seed: of the evaluator's random numbers."""
+    """The search for a move. seed: of the evaluator's random numbers. considered: see `BatchedSearch.start`."""
 
     effort: Effort
     visits: int
     params: SearchParams
     seed: int
+    considered: int = 0
 
 
 class Ply(NamedTuple):
@@ -57,6 +64,7 @@ class Ply(NamedTuple):
 
     target: the policy target, None unless the search was full. spread: the distribution of the search at temperature 1,
     None without a search. visits: of the root at the end of the search. found: its value and score, Black-positive.
+    surprise: of the policy by a full or quick search, in nats.
     """
 
     color: int
@@ -66,6 +74,7 @@ class Ply(NamedTuple):
     spread: Policy | None = None
     visits: int = 0
     found: tuple[float, float] | None = None
+    surprise: float = 0.0
 
 
 class Ending(NamedTuple):
@@ -91,23 +100,26 @@ class SelfplayGame:
         number: int,
         kind: Kind,
         starts: Starts,
+        forks: Starts,
         generator: np.random.Generator,
         adviser: Adviser | None = None,
     ) -> None:
         self.number, self.generator = number, generator
         self.ending: Ending | None = None
-        self._settings, self._side = settings, kind.side
-        self.game = draw_game(settings, kind, starts, generator)
+        self._settings, self._side, self.doubling = settings, kind.side, kind.doubling
+        start = draw_start(settings, kind, starts, forks, generator)
+        self.game, self._fork_choices, self._handicap_left = start
         self.first_ply = self.game.move_number
-        self._opening_left = draw_opening_moves(settings, kind.side, generator)
+        self._opening_left = draw_opening_moves(settings, kind.side, generator) if not self._fork_choices else 0
         self._may_be_decided = bool(generator.random() >= settings.no_resign_share)
         self._exploration = Exploration(settings.exploration, generator, adviser, number)
         self.plies: list[Ply] = []
         self._hopeless = {BLACK: 0, WHITE: 0}
+        self._winrates: dict[int, list[float]] = {BLACK: [], WHITE: []}
         self._resigned: int | None = None
         self._plain = settings.quick_search
         most_moves = settings.most_moves(kind.side)
-        self._referee = Referee(self.game, most_moves, ends_settled=settings.ends_settled)
+        self._referee = Referee(self.game, most_moves, ends_settled=settings.ends_settled and kind.rules.is_area)
         self._end_if_over()
 
     @property
@@ -117,6 +129,9 @@ class SelfplayGame:
 
     def plan(self) -> Plan | None:
         """Play due exploratory moves, and return the search for the next move; None if the game is over."""
+        if not self.is_over and (self._handicap_left or self._fork_choices):
+            effort = Effort.HANDICAP if self._handicap_left else Effort.FORK
+            return Plan(effort, 1, self._plain, int(self.generator.integers(_SEEDS)))
         while not self.is_over and self._opening_left == 0:
             forced = self._exploration.forced_move(self.game)
             if forced is None:
@@ -132,7 +147,9 @@ class SelfplayGame:
             return Plan(Effort.DECIDED, min(settings.decided_visits, settings.quick_visits), self._plain, seed)
         # Playout-cap randomization (Wu 2019, section 3.1): many cheap moves finish games, a few make policy targets.
         if generator.random() >= settings.full_share:
-            return Plan(Effort.QUICK, settings.quick_visits, self._plain, seed)
+            return Plan(Effort.QUICK, self._visits(settings.quick_visits), self._plain, seed)
+        if settings.gumbel_moves:
+            return Plan(Effort.FULL, self._visits(settings.full_visits), self._plain, seed, settings.gumbel_moves)
         params = replace(
             self._plain,
             adds_noise=True,
@@ -142,16 +159,40 @@ class SelfplayGame:
             early_root_policy_temperature=0.0,
             root_policy_temperature=settings.root_temperature_at(self.game.move_number, self._side),
         )
-        return Plan(Effort.FULL, settings.full_visits, params, seed)
+        return Plan(Effort.FULL, self._visits(settings.full_visits), params, seed)
+
+    def _visits(self, visits: int) -> int:
+        """Return the visits of the side to move, which has more or fewer in an asymmetric game; KataGo's factors."""
+        if self.doubling == 0:
+            return visits
+        ratio: float = 2.0 ** for_color(self.doubling, self.game.to_play)
+        return max(2, round(visits * 2 * ratio / (ratio + 1)))
 
     def avoid(self) -> NDArray[np.int16] | None:
         """Return the moves that the next search excludes at its root, see `Search.begin`."""
-        return self._referee.pointless(self.game.to_play) if self._settings.avoids_settled else None
+        # Under territory rules such a move may cost a point, or be needed to capture in the clean-up phases.
+        if not self._settings.avoids_settled or not self.game.rules.is_area:
+            return None
+        return self._referee.pointless(self.game.to_play)
 
-    def decide(self, plan: Plan, tree: Tree, root: Root) -> None:
-        """Play the move of a finished search."""
+    def decide(
+        self,
+        plan: Plan,
+        tree: Tree,
+        root: Root,
+        policy: Policy | None = None,
+        gumbel: GumbelRoot | None = None,
+    ) -> None:
+        """Play the move of a finished search. policy: the root's, needed for the surprise. gumbel: see `Plan`."""
         color, side, generator = self.game.to_play, self._side, self.generator
         found = root_moves(tree, root, plan.params)
+        if plan.effort is Effort.HANDICAP:
+            self._place_handicap(found.without_passes().choose(1.0, generator))
+            return
+        if plan.effort is Effort.FORK:
+            choices, self._fork_choices = self._fork_choices, 0
+            self._play(Ply(color, found.without_passes().favorite_of(choices, generator), plan.effort))
+            return
         if plan.effort is Effort.OPENING:
             self._opening_left -= 1
             found = found.without_passes()
@@ -160,13 +201,24 @@ class SelfplayGame:
         visits = int(tree.nodes[ROOT]["visits"])
         self._watch_for_resignation(color, (1 + for_color(float(tree.nodes[ROOT]["value"]), color)) / 2)
         temperature = self._settings.temperature_at(self.game.move_number, side)
-        vertex = found.choose(temperature, generator)
-        spread = found.spread(1.0, side, side)
+        if gumbel is None:
+            vertex, spread = found.choose(temperature, generator), found.spread(1.0, side, side)
+        else:
+            vertex, spread = gumbel.chosen_move(), RootMoves(*gumbel.target()).spread(1.0, side, side)
         target = None
         if plan.effort is Effort.FULL and not self._is_decided:
-            target = found.spread(temperature, side, side) if self._settings.tempers_targets else spread
+            tempers = self._settings.tempers_targets and gumbel is None
+            target = found.spread(temperature, side, side) if tempers else spread
+        surprised = plan.effort in (Effort.FULL, Effort.QUICK) and not self._is_decided
+        amount = surprise(spread, policy) if policy is not None and surprised else 0.0
         value_and_score = float(tree.nodes[ROOT]["value"]), float(tree.nodes[ROOT]["score"])
-        self._play(Ply(color, vertex, plan.effort, target, spread, visits, value_and_score))
+        self._play(Ply(color, vertex, plan.effort, target, spread, visits, value_and_score, amount))
+
+    def _place_handicap(self, vertex: int) -> None:
+        """Set up a handicap stone; White is to play after the last one, or if there is no point for another one."""
+        self._handicap_left = 0 if vertex == PASS else self._handicap_left - 1
+        stones = [] if vertex == PASS else [vertex]
+        self.game.setup(stones, to_play=BLACK if self._handicap_left else WHITE)
 
     def _watch_for_resignation(self, color: int, winrate: float) -> None:
         """Count the hopeless turns of a side, and note the first side that would resign.
@@ -175,6 +227,8 @@ class SelfplayGame:
         """
         settings = self._settings
         is_late = self.game.move_number >= settings.earliest_resignation(self._side)
+        if is_late:
+            self._winrates[color].append(winrate)
         hopeless = is_late and winrate < settings.resign_threshold
         self._hopeless[color] = self._hopeless[color] + 1 if hopeless else 0
         if self._hopeless[color] >= settings.resign_turns:
@@ -210,15 +264,15 @@ class SelfplayGame:
         # Replayed, because keeping every encoded position until the end would take far more memory than the moves.
         replayed = self._start()
         count = 0
-        later = self._later()
+        later, copies, surprises = self._later(), self._copies(game_hash), self._settings.surprise_share > 0
         for index, ply in enumerate(self.plies):
-            weight = self._settings.quick_weight if ply.effort is Effort.QUICK else float(ply.target is not None)
-            if weight > 0:
+            weight = self._settings.quick_weight if ply.effort is Effort.QUICK and not surprises else 1.0
+            for _ in range(copies[index]):
                 following = self.plies[index + 1] if index + 1 < len(self.plies) else None
                 writer.add(
                     replayed,
                     ply.color,
-                    ply.target,
+                    ply.spread if surprises and ply.target is None else ply.target,
                     game_hash=game_hash,
                     reply=following.spread if following is not None and following.color != ply.color else None,
                     weights=dict.fromkeys(_NOT_POLICY, weight),
@@ -228,6 +282,16 @@ class SelfplayGame:
                 count += 1
             replayed.play(ply.color, ply.vertex, lenient=True)
         return count
+
+    def _copies(self, seed: int) -> list[int]:
+        """Return how often the position before each ply is recorded."""
+        if self._settings.surprise_share == 0:
+            weighs_quick = self._settings.quick_weight > 0
+            return [int(ply.target is not None or (ply.effort is Effort.QUICK and weighs_quick)) for ply in self.plies]
+        is_full = np.array([ply.target is not None for ply in self.plies], dtype=np.bool_)
+        surprises = np.array([ply.surprise for ply in self.plies])
+        weights = sample_weights(is_full, surprises, self._settings.surprise_share)
+        return [int(each) for each in drawn_copies(weights, np.random.default_rng(seed))]
 
     def _later(self) -> Rows | None:
         """Return the targets of the near future of all plies, None if they are not recorded."""
@@ -242,6 +306,18 @@ class SelfplayGame:
         for _ in self.plies:
             game.undo()
         return game
+
+    def notes(self) -> list[str]:
+        """Return the lowest winrate of the winner in a game that was always to be played in full, if that is wanted.
+
+        With a threshold above it, the winner would have resigned: the lowest bound of `resign_turns` turns in a row.
+        """
+        if not self._settings.notes_winrates or self._may_be_decided or self.ending is None:
+            return []
+        rates, turns = self._winrates.get(self.ending.result.winner or EMPTY, []), self._settings.resign_turns
+        bounds = [max(rates[first : first + turns]) for first in range(len(rates) - turns + 1)]
+        # Rounded down: with this number as the threshold, the winner must not resign.
+        return [f"winner's lowest winrate {math.floor(1e6 * min(bounds)) / 1e6:.6f}"] if bounds else []
 
     def summary(self) -> str:
         """Return a summary for the game's record: each effort with the numbers of its moves."""

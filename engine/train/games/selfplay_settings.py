@@ -5,6 +5,7 @@ KataGo: Wu, "Accelerating self-play learning in Go" (2019), and the configuratio
 knowledge" (2017).
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -41,7 +42,10 @@ class SelfplaySettings:
     sizes: tuple[int, ...] = numbers((9,), "Sides of the boards to play on.", 2, 25)
     size_weights: tuple[float, ...] = numbers((), "Relative frequencies of the sizes; without any, all are alike.", 0)
     rules: tuple[str, ...] = option(
-        Kind.RULES, ("tromp-taylor",), "Rule sets by name or as JSON, equally frequent; they must score area."
+        Kind.RULES,
+        ("tromp-taylor",),
+        "Rule sets by name or as JSON, equally frequent. Under rules that score territory, two clean-up phases capture "
+        "dead stones (KataGo).",
     )
     games_at_once: int = number(
         64, "Games of one board size and rule set in each process; their leaves fill a batch.", 1, unit="games"
@@ -86,6 +90,13 @@ class SelfplaySettings:
         above=True,
         unit="moves",
     )
+    gumbel_moves: int = number(
+        0,
+        "Moves that the root of a full search considers, by sequential halving with Gumbel noise, in place of PUCT "
+        "with noise and temperature (Danihelka et al. 2022: 16); 0 for PUCT.",
+        0,
+        unit="moves",
+    )
     temperature_moves: int = number(
         0, "Moves after which the temperature is 0 (AGZ: 30); 0 for never.", 0, unit="moves"
     )
@@ -105,6 +116,28 @@ class SelfplaySettings:
         Kind.TEXT, (), "Record files, directories of them, or files of one record a line, to start games from."
     )
     starts_share: float = number(0.0, "Share of the games that start from a position of `starts`.", 0, 1)
+    forks: tuple[str, ...] = option(
+        Kind.TEXT, (), "Record files of self-play that games fork from; keima zero sets them with run.fork_share."
+    )
+    fork_share: float = number(
+        0.0,
+        "Share of the games that fork from an earlier one, mostly in its opening, by the policy's favorite among some "
+        "random moves (KataGo: 0.05).",
+        0,
+        1,
+    )
+    handicap_share: float = number(0.0, "Share of the games in which Black has more stones (KataGo: 0.1).", 0, 1)
+    handicap_stones: int = number(3, "Most handicap stones; the policy places them.", 1, unit="stones")
+    handicap_fair_share: float = number(
+        0.5, "Share of the handicap games with a komi that makes up for the stones (KataGo: 0.5).", 0, 1
+    )
+    asymmetric_share: float = number(
+        0.0,
+        "Share of the games in which one side searches with more visits, of which the network knows (KataGo: 0.01).",
+        0,
+        1,
+    )
+    asymmetric_ratio: float = number(4.0, "Its visits as a multiple of the other side's (KataGo: up to 8).", 1, 64)
     komi: float | None = option(
         Kind.NUMBER,
         None,
@@ -113,6 +146,9 @@ class SelfplaySettings:
         most=MOST_KOMI,
         unit="points",
         default_text="fair for the board size",
+    )
+    komis: tuple[float, ...] = numbers(
+        (), "Mean komi of each of the sizes, in place of komi; keima zero sets them with run.fair_komi_rate."
     )
     komi_stdev: float = number(1.0, "Standard deviation of the komi (KataGo: 1).", 0, unit="points")
     komi_wide_share: float = number(0.06, "Share of the games with a komi far from fair (KataGo: 0.06).", 0, 1)
@@ -138,6 +174,11 @@ class SelfplaySettings:
     no_resign_share: float = number(
         0.1, "Share of the games that are always played in full, to measure wrong decisions (AGZ: 0.1).", 0, 1
     )
+    notes_winrates: bool = truth(
+        False,
+        "Whether the records of games that are always played in full name the lowest winrate of the winner; keima zero "
+        "sets it with run.resign_false_rate.",
+    )
     decided_visits: int = number(
         16,
         "Visits of a move in a decided game, at most those of a quick search; such moves are not recorded.",
@@ -153,6 +194,13 @@ class SelfplaySettings:
         above=True,
     )
 
+    surprise_share: float = number(
+        0.0,
+        "Share of a game's samples that are drawn in proportion to the surprise of the policy by the search, quick "
+        "searches included where it is large (KataGo: 0.5).",
+        0,
+        1,
+    )
     records_later: bool = truth(
         False,
         "Whether samples have the value and score of the near future at three horizons, for train.short_value_weight "
@@ -172,23 +220,27 @@ class SelfplaySettings:
             raise ValueError(f"size_weights: expected {len(self.sizes)} of them, got {self.size_weights}")
         if self.size_weights and not any(self.size_weights):
             raise ValueError("size_weights: expected one above 0")
+        if self.komis and len(self.komis) != len(self.sizes):
+            raise ValueError(f"komis: expected {len(self.sizes)} of them, got {self.komis}")
         self._check_rules()
         self._check_search()
         if self.starts_share > 0 and not self.starts:
             raise ValueError("starts_share: expected records in starts")
+        if self.fork_share > 0 and not self.forks:
+            raise ValueError("fork_share: expected records in forks; for keima zero, set run.fork_share")
+        if self.gumbel_moves and self.leaves > 1:
+            raise ValueError(f"leaves: expected 1 with gumbel_moves, got {self.leaves}")
+        if self.surprise_share and self.quick_weight:
+            raise ValueError(f"quick_weight: expected 0 with surprise_share, got {self.quick_weight}")
 
     def _check_rules(self) -> None:
         if not self.rules:
             raise ValueError("rules: expected at least one rule set")
         for text in self.rules:
             try:
-                is_area = parse_rules(text).is_area
+                parse_rules(text)
             except BadRules as error:
                 raise ValueError(f"rules: {error}") from error
-            if not is_area:
-                raise ValueError(
-                    f"rules: {text!r} scores territory, which needs agreement on dead stones; use area rules"
-                )
 
     def _check_search(self) -> None:
         try:
@@ -222,7 +274,14 @@ class SelfplaySettings:
 
     def mean_komi(self, side: int) -> float:
         """Return the mean komi on a board of this side."""
+        if self.komis:
+            return self.komis[self.sizes.index(side)]
         return FAIR_KOMI.get(side, _FAIR_ELSEWHERE) if self.komi is None else self.komi
+
+    @property
+    def doubling(self) -> float:
+        """The advantage of the side with more visits in asymmetric games, as a logarithm to base 2."""
+        return math.log2(self.asymmetric_ratio)
 
     def wide_stdev(self, side: int) -> float:
         """Return the standard deviation of a komi far from fair, in points."""

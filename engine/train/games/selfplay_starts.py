@@ -5,8 +5,9 @@ Everything is drawn from the game's own random generator, so that a game does no
 
 from collections.abc import Collection, MutableSequence, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,19 @@ from engine.records.sgf_source import iterate_records
 from engine.rules import Rules, parse_rules
 from engine.train.data.held_out import is_held_out
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.vertex import PASS
 
 # Share of a record's moves after which no game starts, because there is little left to learn.
 _LATEST = 0.8
 _TRIES = 8
+# KataGo (cpp/configs/training): 0.04 of 0.05 forks are early, after 0.025 moves a point of the board on average; the
+# move is the best of 3 to 12 random ones, of 3 to 36 in later forks.
+_EARLY_FORKS, _EARLY_MOVES = 0.8, 0.025
+_FORK_CHOICES = (3, 12, 36)
 
 
-class Kind(tuple[int, str]):
-    """Board size and rules, which all games of one search share: (side, rules as text)."""
+class Kind(tuple[int, str, float]):
+    """What all games of one search share: (side, rules as text, Black's advantage in playouts, see `doubling`)."""
 
     @property
     def side(self) -> int:
@@ -36,6 +42,15 @@ class Kind(tuple[int, str]):
         """The rules."""
         return parse_rules(self[1])
 
+    @property
+    def doubling(self) -> float:
+        """Black's visits divided by White's, as a logarithm to base 2."""
+        return self[2]
+
+    def new_game(self, komi: float) -> Game:
+        """Return a game at its start; under rules that score territory, with clean-up phases."""
+        return Game(self.side, rules=self.rules, komi=komi, encore=not self.rules.is_area)
+
 
 def generator_of(seed: int, number: int) -> np.random.Generator:
     """Return the random generator of one game."""
@@ -46,7 +61,10 @@ def draw_kind(settings: SelfplaySettings, generator: np.random.Generator) -> Kin
     """Draw the board size and the rules of a game."""
     weights = np.array(settings.size_weights or [1.0] * len(settings.sizes))
     side = int(generator.choice(settings.sizes, p=weights / weights.sum()))
-    return Kind((side, settings.rules[int(generator.integers(len(settings.rules)))]))
+    rules, doubling = settings.rules[int(generator.integers(len(settings.rules)))], 0.0
+    if settings.asymmetric_share > 0 and generator.random() < settings.asymmetric_share:
+        doubling = settings.doubling * float(generator.choice((1, -1)))
+    return Kind((side, rules, doubling))
 
 
 class GameQueue:
@@ -68,7 +86,9 @@ class GameQueue:
         """games: the number of games, None for no end. done: numbers to skip. counters: for each kind, initially 0."""
         weights = settings.size_weights or (1.0,) * len(settings.sizes)
         sides = [side for side, weight in zip(settings.sizes, weights, strict=True) if weight > 0]
-        self.kinds = list(dict.fromkeys(Kind((side, rules)) for side in sides for rules in settings.rules))
+        doublings = [0.0, settings.doubling, -settings.doubling] if settings.asymmetric_share > 0 else [0.0]
+        kinds = product(sides, settings.rules, doublings)
+        self.kinds = list(dict.fromkeys(Kind(each) for each in kinds))
         self._settings, self._seed, self._games, self._done = settings, seed, games, done
         self._counters = [0] * len(self.kinds) if counters is None else counters
         self._lock = lock or nullcontext()
@@ -132,20 +152,63 @@ class Starts:
                 f"{held_out} held out"
             )
 
-    def draw(self, kind: Kind, komi: float, generator: np.random.Generator) -> Game | None:
-        """Return a game at a random position of a random record, or None if there is none for this board size."""
+    def draw(self, kind: Kind, komi: float, generator: np.random.Generator, moves: float | None = None) -> Game | None:
+        """Return a game at a random position of a random record, or None if there is none for this board size.
+
+        moves: the mean number of its moves, exponentially distributed; None for all alike but the last ones.
+        """
         records = self._records.get(kind.side, [])
         for _ in range(_TRIES if records else 0):
             record = records[int(generator.integers(len(records)))]
             last = int(_LATEST * len(record.moves))
+            number = int(generator.integers(last + 1)) if moves is None else int(generator.exponential(moves))
             try:
-                game = record.game(1 + int(generator.integers(last + 1)), rules=kind.rules, komi=komi)
+                game = record.game(1 + min(number, last), rules=kind.rules, komi=komi)
             except BadSgf:
                 # The record may be illegal under these rules; another one is drawn.
                 continue
+            if not kind.rules.is_area:
+                if any(move.vertex == PASS for move in game.moves):
+                    continue
+                game.encore = True
             if not game.is_over:
                 return game
         return None
+
+
+class Start(NamedTuple):
+    """The start of a game. fork_choices: random moves of which the policy's favorite comes first, 0 for no such move.
+
+    handicap: stones that the policy places before the first move.
+    """
+
+    game: Game
+    fork_choices: int = 0
+    handicap: int = 0
+
+
+def draw_start(
+    settings: SelfplaySettings, kind: Kind, starts: Starts, forks: Starts, generator: np.random.Generator
+) -> Start:
+    """Draw how a game starts: as a fork of an earlier game, with a handicap, or plainly."""
+    if settings.fork_share > 0 and generator.random() < settings.fork_share:
+        is_early = generator.random() < _EARLY_FORKS
+        least, early, late = _FORK_CHOICES
+        choices = int(generator.integers(least, (early if is_early else late) + 1))
+        moves = _EARLY_MOVES * kind.side**2 if is_early else None
+        game = forks.draw(kind, draw_komi(settings, kind.side, generator), generator, moves)
+        if game is not None:
+            return Start(game, fork_choices=choices)
+    if settings.handicap_share > 0 and generator.random() < settings.handicap_share:
+        stones, komi = (
+            int(generator.integers(1, settings.handicap_stones + 1)),
+            draw_komi(settings, kind.side, generator),
+        )
+        if generator.random() < settings.handicap_fair_share:
+            # Komi is half the worth of the first move, so a stone is worth twice as much.
+            komi = min(komi + 2 * stones * settings.mean_komi(kind.side), float(kind.side**2))
+        return Start(kind.new_game(round(2 * komi) / 2), handicap=stones)
+    return Start(draw_game(settings, kind, starts, generator))
 
 
 def draw_game(settings: SelfplaySettings, kind: Kind, starts: Starts, generator: np.random.Generator) -> Game:
@@ -154,7 +217,7 @@ def draw_game(settings: SelfplaySettings, kind: Kind, starts: Starts, generator:
     game = None
     if generator.random() < settings.starts_share:
         game = starts.draw(kind, komi, generator)
-    return game or Game(kind.side, rules=kind.rules, komi=komi)
+    return game or kind.new_game(komi)
 
 
 def draw_opening_moves(settings: SelfplaySettings, side: int, generator: np.random.Generator) -> int:

@@ -56,8 +56,9 @@ def zero(
     from engine.train.generations.zero_config import config_of_run
 
     config = config_of_run(run, preset, settings, hours, generations)
-    if address is not None and config.run.komi_gain:
-        raise click.UsageError("--ray plays with one komi: begin the run with --set run.komi_gain=0")
+    if address is not None and config.run.adapted:
+        name = config.run.adapted[0]
+        raise click.UsageError(f"--ray plays with one komi and no forks: begin the run with --set run.{name}=0")
     with claimed(run):
         sys.exit(_learn(run, config, address, sys.stderr))
 

@@ -58,6 +58,23 @@ class RunSettings:
         "Gain by which the mean komi follows Black's share of wins; 0 keeps it constant, as --ray requires.",
         0,
     )
+    fair_komi_rate: float = number(
+        0.0,
+        "Share by which the mean komi of each board size moves to the mean margin of the last generation's even games, "
+        "so that games stay even on every size; 0 keeps it constant.",
+        0,
+        1,
+    )
+    fork_share: float = number(
+        0.0, "Share of the games that fork from a game of the last generation (KataGo: 0.05).", 0, 1
+    )
+    resign_false_rate: float = number(
+        0.0,
+        "Share of the winners that may fall below selfplay.resign_threshold (AGZ: 0.05): the threshold follows from "
+        "the games that are always played in full; 0 keeps it constant.",
+        0,
+        1,
+    )
     first_komi: float = number(0.5, "Mean komi to start with where there is a gain.", 0, unit="points")
 
     def __post_init__(self) -> None:
@@ -69,6 +86,12 @@ class RunSettings:
         if komi is None or black_share is None:
             return min(self.first_komi if komi is None else komi, most)
         return min(max(komi + self.komi_gain * (black_share - 0.5), 0.0), most)
+
+    @property
+    def adapted(self) -> list[str]:
+        """The settings by which self-play follows earlier games, which a cluster that plays on its own cannot do."""
+        names = ("komi_gain", "fair_komi_rate", "fork_share", "resign_false_rate")
+        return [name for name in names if getattr(self, name)]
 
     def games_of(self, generation: int) -> int:
         """Return the number of games of a generation; the first one is 1."""
@@ -148,6 +171,10 @@ class ZeroConfig:
         # Black's share of wins is counted over all games of a generation, so it must be of one board size.
         if self.run.komi_gain and len(set(self.selfplay.sizes)) != 1:
             raise ValueError(f"run.komi_gain: expected one board size, got {list(self.selfplay.sizes)}")
+        if self.run.komi_gain and self.run.fair_komi_rate:
+            raise ValueError("run.fair_komi_rate: expected 0 with run.komi_gain: both change the komi")
+        if self.run.resign_false_rate and not self.selfplay.no_resign_share:
+            raise ValueError("run.resign_false_rate: expected selfplay.no_resign_share above 0, whose games it counts")
         smallest, largest = self.train.board_sizes
         if not smallest <= min(self.selfplay.sizes) <= max(self.selfplay.sizes) <= largest:
             raise ValueError(f"selfplay.sizes: expected {smallest} to {largest}, got {list(self.selfplay.sizes)}")

@@ -23,6 +23,7 @@ import numpy as np
 
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.factory import Computing, make_evaluator
+from engine.rules import parse_rules
 from engine.search.params import SearchParams, with_settings
 from engine.support.files import whole_lines, write_atomically
 from engine.train.data.replay import Window
@@ -33,6 +34,7 @@ from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
 from engine.train.games.selfplay_workers import SelfplayWorkers
+from engine.train.generations.adaptation import RESIGN_GENERATIONS, next_komi, records_of, resign_threshold
 from engine.train.generations.gate import Gate, gate, needs_match, noted, read_gates, without_match, write_gate
 from engine.train.generations.rating import is_rated, next_opponent, player_of, read_lines, write_line
 from engine.train.generations.rating_matches import RatingMatches
@@ -114,17 +116,33 @@ class LocalSteps:
             if stats.done < games:
                 raise Stopped
             figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
+            figures |= {"komis": list(settings.komis)} if settings.komis else {}
+            figures |= {"resign_threshold": settings.resign_threshold} if self._config.run.resign_false_rate else {}
         return {"games": games, "samples": samples_in(folder), "black_win_rate": black_win_rate(folder), **figures}
 
     def _settings(self, generation: int) -> SelfplaySettings:
-        """Return the self-play settings of a generation; with `komi_gain`, the komi follows the last results."""
+        """Return the self-play settings of a generation, adapted to the games of those before."""
         run, settings = self._config.run, self._config.selfplay
-        if run.komi_gain == 0:
-            return settings
         lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "selfplay"]
         last = next((line for line in lines if line["generation"] == generation - 1), {})
-        most = settings.mean_komi(settings.sizes[0])
-        return replace(settings, komi=run.next_komi(last.get("komi"), last.get("black_win_rate"), most))
+        if run.komi_gain:
+            most = settings.mean_komi(settings.sizes[0])
+            settings = replace(settings, komi=run.next_komi(last.get("komi"), last.get("black_win_rate"), most))
+        if run.fair_komi_rate:
+            komis = last.get("komis") or [settings.mean_komi(side) for side in settings.sizes]
+            records = records_of([self._games(generation - 1)])
+            sizes = zip(komis, settings.sizes, strict=True)
+            fair = tuple(next_komi(komi, records, side, run.fair_komi_rate) for komi, side in sizes)
+            settings = replace(settings, komis=fair)
+        if run.fork_share and generation > 1:
+            forks = (str(self._games(generation - 1) / RECORDS),)
+            settings = replace(settings, forks=forks, fork_share=run.fork_share)
+        if run.resign_false_rate:
+            counted = range(max(1, generation - RESIGN_GENERATIONS), generation)
+            records = records_of(self._games(each) for each in counted)
+            threshold = resign_threshold(records, run.resign_false_rate, settings.resign_threshold)
+            settings = replace(settings, resign_threshold=threshold, notes_winrates=True)
+        return settings
 
     def _show_play(self, stats: SelfplayStats) -> None:
         self._show(stats.progress())
@@ -203,10 +221,11 @@ class LocalSteps:
         return with_settings(SearchParams(), dict(self._config.selfplay.search))
 
     def _arena(self, seed: int) -> ArenaSettings:
-        """Return the settings of matches, with the first board size and the first rules of self-play."""
+        """Return the settings of matches, with the first board size and the first area rules of self-play."""
         play = self._config.selfplay
+        rules = next((each for each in play.rules if parse_rules(each).is_area), ArenaSettings.rules)
         return ArenaSettings(
-            play.sizes[0], play.rules[0], play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed
+            play.sizes[0], rules, play.komi, games_at_once=play.games_at_once, longest=play.longest, seed=seed
         )
 
     def gate(self, state: State) -> Gate:

@@ -393,7 +393,7 @@ def test_statistics_add_up(tmp_path: Path) -> None:
         ("sizes", (), "sizes: expected at least one side"),
         ("sizes", (1,), "sizes: expected an integer from 2 to 25, got (1,)"),
         ("size_weights", (1.0, 2.0), "size_weights: expected 1 of them"),
-        ("rules", ("japanese",), "scores territory"),
+        ("komis", (1.0, 2.0), "komis: expected 1 of them"),
         ("rules", ("checkers",), "unknown rules 'checkers'"),
         ("starts_share", 0.5, "starts_share: expected records"),
         ("longest", 0.0, "longest: expected a number above 0, got 0.0"),

@@ -55,7 +55,7 @@ def test_no_game_starts_from_a_held_out_record_wherever_it_lies(tmp_path: Path) 
     held_out = tmp_path / "held_out.sgf"
     held_out.write_bytes(b"".join(text for text in texts if is_held_out(text)))
     starts = Starts([str(tmp_path / "all.zip")])
-    generator, kind = np.random.default_rng(1), Kind((3, "tromp-taylor"))
+    generator, kind = np.random.default_rng(1), Kind((3, "tromp-taylor", 0.0))
     games = [starts.draw(kind, 0.5, generator) for _ in range(300)]
     openings = {load_sgf(text).moves[:3] for text in texts if is_held_out(text)}
     trained = {load_sgf(text).moves[:3] for text in texts if not is_held_out(text)}
