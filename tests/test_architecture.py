@@ -55,7 +55,7 @@ ONLY_IMPORTER = {
     "onnx": {"engine.nets.torch_modules.onnx_export"},
     "onnxruntime": {"engine.nets.torch_modules.onnx_export"},
     "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}
-    | {"engine.nets.torch_modules.onnx_export", "engine.evaluators.backends", "engine.evaluators.torch_backend"}
+    | {"engine.nets.torch_modules.onnx_export", "engine.evaluators.torch_backend"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }
 WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors", "engine.support.files"}

@@ -1,15 +1,14 @@
-"""Chooses the backend of a network: torch on a GPU, OpenVINO or Keima's own kernels on the CPU.
+"""Chooses the backend of a network: OpenVINO or Keima's own kernels on the CPU, or a framework on another device.
 
 A framework is imported only when it is chosen: a machine without a GPU never waits for torch.
 """
 
-import ctypes
 import importlib.util
 import logging
-import sys
 from typing import get_args
 
 from engine.errors import GoError
+from engine.evaluators.devices import CPU, DEVICES, GPU, OPENVINO, accelerators, fastest, first_working, torch_device
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
 from engine.nets.spec import NetSpec
 
@@ -30,22 +29,62 @@ _LOG = logging.getLogger(__name__)
 
 
 def network_evaluator(
-    spec: NetSpec, backend: str = AUTO, precision: str = AUTO, threads: int | None = None
+    spec: NetSpec, backend: str = AUTO, precision: str = AUTO, threads: int | None = None, device: str = AUTO
 ) -> NetworkEvaluator:
     """Create the evaluator of a network.
 
-    backend, precision: one of `BACKENDS` and of `PRECISIONS`. threads: CPU threads; None for one per core.
-    Raises GoError with a remedy if the backend is not installed or does not support the network or the precision, and
-    WeightsError if the network does not fit its encoder.
+    backend, precision, device: one of `BACKENDS`, of `PRECISIONS` and of `DEVICES`. A device that fails is named in a
+    warning, and the next best one computes. threads: CPU threads; None for one per core.
+    Raises GoError with a remedy if the backend is not installed or does not support the network, the precision or the
+    device, and WeightsError if the network does not fit its encoder.
     """
-    for what, value, known in (("backend", backend, BACKENDS), ("precision", precision, PRECISIONS)):
-        if value not in known:
-            raise GoError(f"unknown {what} {value!r}, expected {' or '.join(known)}")
-    chosen = choose(spec, backend, precision)
-    wanted: Precision | None = None if precision == AUTO else precision  # type: ignore[assignment]
-    made = {"numba": _numba, "openvino": _openvino, "torch": _torch}[chosen](spec, wanted, threads)
+    made = make_backend(spec, backend, precision, threads, device)
     _LOG.info("network %s is computed by %s (asked for: %s, %s)", spec.name, made.name, backend, precision)
     return NetworkEvaluator(spec, made)
+
+
+def make_backend(
+    spec: NetSpec, backend: str = AUTO, precision: str = AUTO, threads: int | None = None, device: str = AUTO
+) -> Backend:
+    """Create the backend of `network_evaluator`."""
+    for what, value, known in (
+        ("backend", backend, BACKENDS),
+        ("precision", precision, PRECISIONS),
+        ("device", device, DEVICES),
+    ):
+        if value not in known:
+            raise GoError(f"unknown {what} {value!r}, expected {' or '.join(known)}")
+    framework = "openvino" if device.startswith(OPENVINO) else "torch" if device == GPU else None
+    if framework is not None and backend not in (AUTO, framework):
+        raise GoError(f"--device {device} needs --backend {framework}, not {backend}")
+
+    def make(one: str) -> Backend:
+        return backend_on(spec, one, backend, precision, threads)
+
+    if framework is not None:
+        return first_working(spec, (device, CPU), make)
+    present = _accelerators_for(backend) if device == AUTO else []
+    return fastest(spec, (*present, CPU), make) if present else make(CPU)
+
+
+def _accelerators_for(backend: str) -> list[str]:
+    """Return the devices beside the CPU that may be faster with a backend, or for AUTO with any."""
+    if backend == AUTO:
+        return accelerators()
+    return [GPU] if backend == "torch" and has_gpu() else []
+
+
+def backend_on(spec: NetSpec, device: str, backend: str, precision: str, threads: int | None) -> Backend:
+    """Create the backend that computes a network on one device."""
+    wanted: Precision | None = None if precision == AUTO else precision  # type: ignore[assignment]
+    if device == GPU:
+        return _torch(spec, wanted, threads, on_gpu=True)
+    if device.startswith(OPENVINO):
+        return _openvino(spec, wanted, threads, device.removeprefix(OPENVINO))
+    chosen = _choose_on_cpu(spec, precision) if backend == AUTO else backend
+    if chosen == "openvino":
+        return _openvino(spec, wanted, threads)
+    return _numba(spec, wanted, threads) if chosen == "numba" else _torch(spec, wanted, threads, on_gpu=False)
 
 
 def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
@@ -60,6 +99,12 @@ def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:
         return backend
     if "torch" in installed and has_gpu():
         return "torch"
+    return _choose_on_cpu(spec, precision)
+
+
+def _choose_on_cpu(spec: NetSpec, precision: str) -> str:
+    """Return the fastest backend on this machine's CPU."""
+    installed = [name for name in INSTALL if _installed(name)]
     if "openvino" not in installed and _kernels_compute(spec):
         return "numba"
     if _kernels_are_faster(spec, precision):
@@ -143,18 +188,8 @@ def _rounding_is_fast() -> bool:
 
 
 def has_gpu() -> bool:
-    """Return whether torch can use a GPU."""
-    # Asks the driver first: importing torch takes far longer, and without a device it would be in vain.
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return False
-    devices = ctypes.c_int(0)
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(devices)) != 0 or devices.value == 0:
-        return False
-    import torch
-
-    return torch.cuda.is_available()
+    """Return whether torch can use a GPU: NVIDIA's, AMD's, Intel's or Apple's."""
+    return torch_device() is not None
 
 
 def _numba(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
@@ -163,16 +198,28 @@ def _numba(spec: NetSpec, precision: Precision | None, threads: int | None) -> B
     return NumbaBackend(spec, precision, threads=threads)
 
 
-def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
+def _openvino(spec: NetSpec, precision: Precision | None, threads: int | None, device: str | None = None) -> Backend:
+    _require("openvino")
+    from engine.evaluators.openvino_backend import CPU as OPENVINO_CPU
     from engine.evaluators.openvino_backend import OpenVinoBackend
 
-    return OpenVinoBackend(spec, precision, threads=threads)
+    return OpenVinoBackend(spec, precision, threads=threads, device=device or OPENVINO_CPU)
 
 
-def _torch(spec: NetSpec, precision: Precision | None, threads: int | None) -> Backend:
-    """Create torch's backend; its default precision is bf16 on a GPU and fp32 on a CPU."""
+def _torch(spec: NetSpec, precision: Precision | None, threads: int | None, *, on_gpu: bool) -> Backend:
+    """Create torch's backend; its default precision is bf16 on a GPU, but fp32 on Apple's, and fp32 on a CPU."""
     if precision is not None and precision not in _TORCH:
         raise GoError(f"torch does not compute in {precision}: choose {' or '.join(_TORCH)}, or openvino")
+    _require("torch")
+    found = torch_device() if on_gpu else "cpu"
+    if found is None:
+        raise GoError("PyTorch finds no GPU here")
     from engine.evaluators.torch_backend import TorchBackend
 
-    return TorchBackend(spec, precision or ("bf16" if has_gpu() else "fp32"), threads=threads)
+    return TorchBackend(spec, precision or ("bf16" if found in ("cuda", "xpu") else "fp32"), found, threads=threads)
+
+
+def _require(backend: str) -> None:
+    """Raise GoError with a remedy if a framework is not installed."""
+    if not _installed(backend):
+        raise GoError(f"{backend} is not installed: {INSTALL[backend]}")

@@ -26,16 +26,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Computing:
-    """Backend, precision and CPU threads of a network. threads: None for all cores."""
+    """Backend, precision, CPU threads and device of a network. threads: None for all cores."""
 
     backend: str = AUTO
     precision: str = AUTO
     threads: int | None = None
+    device: str = AUTO
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Computing":
-        """Return the values of --backend, --precision and --threads."""
-        return cls(options["backend"], options["precision"], options["threads"])
+        """Return the values of --backend, --precision, --threads and --device."""
+        return cls(options["backend"], options["precision"], options["threads"], options.get("device", AUTO))
 
 
 class Opened(NamedTuple):
@@ -165,4 +166,4 @@ def check_profile(spec: NetSpec, profile: str | None) -> None:
 
 def make_evaluator(spec: NetSpec, computing: Computing) -> NetworkEvaluator:
     """Create the evaluator of a network. Raises GoError if backend or precision do not support it."""
-    return network_evaluator(spec, computing.backend, computing.precision, computing.threads)
+    return network_evaluator(spec, computing.backend, computing.precision, computing.threads, computing.device)

@@ -1,4 +1,4 @@
-"""The OpenVINO backend: computes networks on the CPU.
+"""The OpenVINO backend: computes networks on the CPU, or on a GPU or NPU that OpenVINO has a driver for.
 
 There is a compiled model for each board size and batch size, and requests that compute in the memory of the slots,
 without copies. Each stream has one thread: two streams with a thread each compute more positions per second than one
@@ -43,6 +43,10 @@ _PREFERRED: dict[Precision, int] = {"fp32": 2, "bf16": _ROWS, "fp16": 4, "int8":
 precision."""
 _MAX_STREAMS = 8
 """Most streams; with more threads each stream has several, so that a search need not have more positions in flight."""
+CPU = "CPU"
+_OF_DEVICES: tuple[Precision | None, ...] = (None, "fp16", "fp32")
+_DEVICE_STREAMS = 2
+"""Requests at a time on a GPU or NPU: while one is computed, the other is sent."""
 _SLOTS = 2
 """Slots for each stream: while one is computed, another is encoded or read. Two instead of one made 185 instead of 173
 evaluations/s on 9x9 and 39 instead of 32 on 19x19 (g170-b6c96, batch 8, loaded machine)."""
@@ -81,17 +85,25 @@ class OpenVinoBackend:
         int8 loses too much accuracy. Never fp16: the activations of some networks exceed its range.
     threads: CPU threads; None for one per core.
     emulate: allow a precision that the CPU does not support natively, which is slow, for tests of accuracy.
-    Raises GoError if the CPU does not support the precision.
+    device: OpenVINO's name of it. On others than the CPU the precision is fp16, or fp32 if it is asked for.
+    Raises GoError if the device does not support the precision.
     """
 
     def __init__(
-        self, spec: NetSpec, precision: Precision | None = None, *, threads: int | None = None, emulate: bool = False
+        self,
+        spec: NetSpec,
+        precision: Precision | None = None,
+        *,
+        threads: int | None = None,
+        emulate: bool = False,
+        device: str = CPU,
     ) -> None:
-        self._core = openvino.Core()
-        self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate)
+        self._core, self._device = openvino.Core(), device
+        self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate, device)
         threads = threads or os.cpu_count() or 1
-        self._spec, self._precision, self._streams = spec, precision, min(threads, _MAX_STREAMS)
-        self._is_native = runs_closures() and has_c_library()
+        self._spec, self._precision = spec, precision
+        self._streams = min(threads, _MAX_STREAMS) if device == CPU else _DEVICE_STREAMS
+        self._is_native = device == CPU and runs_closures() and has_c_library()
         self._properties = {
             "NUM_STREAMS": str(self._streams),
             "INFERENCE_NUM_THREADS": str(threads),
@@ -103,11 +115,13 @@ class OpenVinoBackend:
             # and 32, on a loaded machine).
             "ENABLE_CPU_PINNING": "NO",
         }
-        if spec.stem.conv.outputs == 1:
+        if device != CPU:
+            self._properties = {"PERFORMANCE_HINT": "LATENCY"}
+        elif spec.stem.conv.outputs == 1:
             # OpenVINO cannot compile some of these with it, in any precision: "Layout rank can't be larger than tensor
             # rank", a network of 7 planes, one channel and dense heads.
             self._properties["SNIPPETS_MODE"] = "DISABLE"
-        self.name = f"openvino-cpu-{precision}"
+        self.name = f"openvino-{device.lower()}-{precision}"
         self._batches = _batches(4 * parameters(spec))
         self.parallel, self.max_batch = self._streams, 4 * _ROWS * self._streams
         # One more than streams: it walks while they compute.
@@ -214,7 +228,7 @@ class OpenVinoBackend:
             {**self._properties, "INFERENCE_PRECISION_HINT": _HINTS[precision], **properties},
         )
         if not self._is_native or changed:
-            return self._core.compile_model(graph, "CPU", properties)
+            return self._core.compile_model(graph, self._device, properties)
         model = NativeModel(graph, properties, self._weights)
         self._weights = model.weights
         return model
@@ -316,8 +330,17 @@ def precisions() -> tuple[Precision, ...]:
     return fast if BYTE_PRODUCTS & set(instruction_sets()) else tuple(each for each in fast if each != "int8")
 
 
-def _choose(precision: Precision | None, spec: NetSpec, emulate: bool) -> Precision:
+def devices() -> tuple[str, ...]:
+    """Return the names of the devices that OpenVINO has drivers for, such as CPU, GPU.0 and NPU."""
+    return tuple(openvino.Core().available_devices)
+
+
+def _choose(precision: Precision | None, spec: NetSpec, emulate: bool, device: str) -> Precision:
     """Return the precision to compute in."""
+    if device != CPU:
+        if precision not in _OF_DEVICES:
+            raise GoError(f"{precision} is not computed on OpenVINO's {device}: choose fp16 or fp32")
+        return precision or "fp16"
     able = precisions()
     if precision is None:
         return next(each for each in _by_speed(spec) if each in able)

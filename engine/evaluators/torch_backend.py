@@ -16,17 +16,25 @@ from engine.nets.spec import NetSpec, parameters
 from engine.nets.torch_modules.model import Outputs, TorchModel
 
 _LOG = logging.getLogger(__name__)
-_PREFERRED = {"cpu": 16, "cuda": 128}
+_PREFERRED = {"cpu": 16, "cuda": 128, "xpu": 64, "mps": 32}
 """Positions of a slot from which on larger batches hardly raise throughput."""
-_MAX_BATCH = {"cpu": 64, "cuda": 1024}
+_MAX_BATCH = {"cpu": 64, "cuda": 1024, "xpu": 512, "mps": 256}
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+ACCELERATORS = ("cuda", "xpu", "mps")
+"""Torch's names of the kinds of GPUs: NVIDIA's and, by ROCm, AMD's; Intel's; Apple's."""
 _GPU_SLOTS = 2
 """Two, so that the next positions are encoded while the device is busy."""
 
 
+def accelerator() -> str | None:
+    """Return the first of `ACCELERATORS` that torch can use here, or None."""
+    modules = {"cuda": torch.cuda, "xpu": torch.xpu, "mps": torch.backends.mps}
+    return next((name for name in ACCELERATORS if modules[name].is_available()), None)
+
+
 @dataclass(eq=False)
 class TorchSlot(Slot):
-    """A slot and the tensors that share its memory. On a GPU the memory is pinned; `done` marks the end of a call."""
+    """A slot and the tensors that share its memory. With CUDA the memory is pinned; `done` marks the end of a call."""
 
     inputs: tuple[Tensor, Tensor]
     results: Outputs
@@ -36,7 +44,7 @@ class TorchSlot(Slot):
 class TorchBackend:
     """Computes one network; see `engine.evaluators.network.Backend`. Buffers are allocated once for each board size.
 
-    device: "cpu", "cuda", or None for a GPU if there is one.
+    device: "cpu", one of `ACCELERATORS`, or None for a GPU if there is one.
     max_batch: most positions in a call; None for a default by device.
     threads: torch's CPU threads, for the whole process; None leaves torch's setting.
     """
@@ -54,13 +62,13 @@ class TorchBackend:
             raise ValueError(f"unknown precision {precision!r}, expected one of {' '.join(get_args(Precision))}")
         if threads is not None:
             torch.set_num_threads(threads)
-        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._device = torch.device(device or accelerator() or "cpu")
         self._type, self._spec = _TYPES[precision], spec
         self._model = TorchModel(spec).fused(self._type).to(self._device)
         preferred = _PREFERRED.get(self._device.type, 16)
         self.max_batch = _MAX_BATCH.get(self._device.type, 64) if max_batch is None else max_batch
         self.preferred_batch = min(preferred, self.max_batch)
-        self.parallel = _GPU_SLOTS if self._device.type == "cuda" else 1
+        self.parallel = 1 if self._device.type == "cpu" else _GPU_SLOTS
         self.name = f"torch-{self._device.type}-{precision}"
         # One model for all board sizes; on a GPU it takes none of the process' memory.
         self.model_bytes = 4 * parameters(spec) if self._device.type == "cpu" else 0
@@ -100,11 +108,13 @@ class TorchBackend:
     def infer(self, slot: Slot, count: int) -> None:
         """Compute rows 0..count-1."""
         assert isinstance(slot, TorchSlot)
-        planes, globals_ = (each[:count].to(self._device, non_blocking=True) for each in slot.inputs)
+        # Copies wait for the device, except with CUDA, where the end of the call is awaited once.
+        is_awaited = slot.done is not None
+        planes, globals_ = (each[:count].to(self._device, non_blocking=is_awaited) for each in slot.inputs)
         # The memory layout that torch recommends for convolutions.
         planes = planes.to(self._type, memory_format=torch.channels_last)
         for result, computed in zip(slot.results, self._model(planes, globals_), strict=True):
-            result[:count].copy_(computed, non_blocking=True)
+            result[:count].copy_(computed, non_blocking=is_awaited)
         if slot.done is not None:
             slot.done.record()
             slot.done.synchronize()

@@ -79,7 +79,7 @@ def random_spec(
     sqrt(blocks), and the last layers of the heads are small, so that the untrained policy is nearly uniform and the
     value nearly 0. Raises WeightsError if an attention head has an odd number of channels.
     """
-    layers = _Layers(np.random.default_rng(seed), activation)
+    layers = Layers(np.random.default_rng(seed), activation)
     trunk: list[Block] = []
     for index in range(blocks):
         pools = pool_every > 0 and index % pool_every == pool_every - 1
@@ -108,7 +108,7 @@ def random_agz_spec(blocks: int, channels: int, encoder: InputFormat, seed: int,
 
     Sizes are from Silver et al. 2017, Methods: 2 and 1 channels before the heads, 256 hidden units of the value.
     """
-    layers = _Layers(np.random.default_rng(seed), Activation.RELU)
+    layers = Layers(np.random.default_rng(seed), Activation.RELU)
     relu, area = Activation.RELU, size * size
     trunk = tuple(layers.post_activation_block(channels, blocks) for _ in range(blocks))
     globals_ = layers.linear(encoder.globals, channels, bias=False) if encoder.globals else None
@@ -131,11 +131,14 @@ def random_agz_spec(blocks: int, channels: int, encoder: InputFormat, seed: int,
 
 def random_policy_head(channels: int, width: int, seed: int) -> PolicyHead:
     """Return a policy head for a trunk of `channels` whose policy is nearly uniform."""
-    return _Layers(np.random.default_rng(seed), Activation.RELU).policy(channels, width)
+    return Layers(np.random.default_rng(seed), Activation.RELU).policy(channels, width)
 
 
-class _Layers:
-    """Creates layers with weights from one random generator."""
+class Layers:
+    """Creates layers with weights from one random generator.
+
+    A parameter `blocks` is the number of blocks of the trunk, to which a block adds a part of this size.
+    """
 
     def __init__(self, generator: np.random.Generator, activation: Activation) -> None:
         self.generator, self.activation = generator, activation
@@ -144,17 +147,21 @@ class _Layers:
         return (self.generator.standard_normal(shape) * deviation).astype(np.float32)
 
     def conv(self, inputs: int, outputs: int, size: int, gain: float = 1.0) -> Conv:
+        """Return a convolution that keeps the variance of activations, times gain squared."""
         return Conv(self._normal((outputs, inputs, size, size), gain * np.sqrt(2.0 / (inputs * size * size))))
 
     def linear(self, inputs: int, outputs: int, gain: float = 1.0, bias: bool = True) -> Linear:
+        """Return a matrix that keeps the variance of activations, times gain squared."""
         weight = self._normal((inputs, outputs), gain * np.sqrt(2.0 / inputs))
         return Linear(weight, np.zeros(outputs, np.float32) if bias else None)
 
     def norm(self, channels: int) -> Norm:
+        """Return a norm that changes nothing."""
         zeros, ones = np.zeros(channels, np.float32), np.ones(channels, np.float32)
         return Norm(mean=zeros, variance=ones, scale=ones.copy(), bias=zeros.copy())
 
     def block(self, channels: int, blocks: int) -> ResidualBlock:
+        """Return a residual block for a trunk of `blocks` blocks."""
         return ResidualBlock(
             norm1=self.norm(channels),
             conv1=self.conv(channels, channels, 3),
@@ -165,9 +172,11 @@ class _Layers:
         )
 
     def rms_norm(self, channels: int, bias: bool = False) -> RmsNorm:
+        """Return a root mean square norm without weights."""
         return RmsNorm(np.ones(channels, np.float32), np.zeros(channels, np.float32) if bias else None)
 
     def attention(self, channels: int, blocks: int) -> AttentionBlock:
+        """Return attention with heads of 32 channels, rotated by row and column."""
         heads = channels // _HEAD_WIDTH if channels % _HEAD_WIDTH == 0 else 1
         query, key, value = (self.linear(channels, channels, 0.5**0.5, bias=False) for _ in range(3))
         return AttentionBlock(
@@ -181,9 +190,10 @@ class _Layers:
             rope=_axial_rope(heads, channels // heads // 2),
         )
 
-    def feed_forward(self, channels: int, blocks: int) -> FeedForwardBlock:
+    def feed_forward(self, channels: int, blocks: int, width: int | None = None) -> FeedForwardBlock:
+        """Return SwiGLU with `width` hidden channels."""
         # Two thirds of the 4 * channels of a block without a gate: with the gate the number of weights is the same.
-        width = round(8 * channels / 3)
+        width = round(8 * channels / 3) if width is None else width
         return FeedForwardBlock(
             norm=self.rms_norm(channels),
             expand=self.linear(channels, width, bias=False),
@@ -192,6 +202,7 @@ class _Layers:
         )
 
     def post_activation_block(self, channels: int, blocks: int) -> PostActivationBlock:
+        """Return a block of AlphaGo Zero for a trunk of `blocks` blocks."""
         return PostActivationBlock(
             conv1=self.conv(channels, channels, 3),
             norm1=self.norm(channels),
@@ -201,9 +212,10 @@ class _Layers:
             activation2=self.activation,
         )
 
-    def pool_block(self, channels: int, blocks: int) -> GlobalPoolBlock:
+    def pool_block(self, channels: int, blocks: int, pooled: int | None = None) -> GlobalPoolBlock:
+        """Return a global pooling block with `pooled` pooled channels."""
         # Not more work than another block: a third of the channels is pooled instead of passed on.
-        pooled = max(1, channels // 3)
+        pooled = max(1, channels // 3) if pooled is None else pooled
         regular = max(1, channels - pooled)
         return GlobalPoolBlock(
             norm1=self.norm(channels),
@@ -219,6 +231,7 @@ class _Layers:
         )
 
     def policy(self, channels: int, width: int) -> PolicyHead:
+        """Return a policy head of `width` channels, whose policy is nearly uniform."""
         return PolicyHead(
             conv1=self.conv(channels, width, 1),
             pool_conv=self.conv(channels, width, 1),
@@ -234,6 +247,7 @@ class _Layers:
     def value(
         self, channels: int, width: int, meaning: ValueKind, scores: tuple[Score, ...], ownership: bool
     ) -> ValueHead:
+        """Return a value head of `width` channels, whose value is nearly 0."""
         hidden = 2 * width
         return ValueHead(
             meaning=meaning,

@@ -307,3 +307,27 @@ def test_options_that_nothing_can_be_measured_with_are_refused(options: list[str
 def test_versions_of_absent_libraries_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.native.machine.VERSIONS_OF", ("numpy", "no-such-distribution"))
     assert set(versions()) == {"keima", "python", "numpy"}
+
+
+def test_shapes_are_measured_beside_the_arithmetic_peak() -> None:
+    quick = ["--size", "5", "--runs", "1", "--seconds", "0.01", "--backend", "torch", "--precision", "fp32"]
+    found = json.loads(run("bench", "--shapes", "--shape", "b6c96", *quick, "--threads", "1", "--json"))
+    (row,) = found["shapes"]
+    assert [row[key] for key in ("shape", "size", "backend", "precision")] == ["b6c96", "5", "torch", "fp32"]
+    assert row["evaluations_per_s"] > 0
+    assert row["gflop"] == pytest.approx(2 * 25 * 1.0e6 / 1e9, rel=0.05)
+    peak = found["peak_gflops"].get("fp32")
+    if peak is None:
+        assert row["share_of_peak"] is None
+    else:
+        expected = row["evaluations_per_s"] * row["gflop"] / peak
+        assert row["share_of_peak"] == pytest.approx(expected, rel=0.02, abs=0.001)
+    assert row["bytes_per_evaluation"] > 4 * 1.03e6 / 8
+    if sys.platform == "linux":
+        assert 10 < row["memory"]["resident_mib"] <= row["memory"]["peak_mib"]
+
+
+def test_an_unknown_shape_is_refused_with_the_known_ones() -> None:
+    result = CliRunner().invoke(keima.main, ["bench", "--shapes", "--shape", "b99"])
+    assert result.exit_code == 2
+    assert "unknown shape b99, expected b6c96 or b15c192" in result.stderr

@@ -48,7 +48,10 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
     With --quality, moves are judged instead. A deep search of the same network values every move that the search
     chooses in positions from game records. The mean loss is printed, with the paired difference of the settings of
     --compare.
+
+    With --shapes, networks of the shapes that people use are measured, with random weights.
     """
+    has_shapes, shapes = options.pop("shapes"), options.pop("shape_names")
     if options.pop("quality"):
         sys.exit(_quality(options))
     given = [name for name in _QUALITY if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
@@ -56,6 +59,15 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         raise click.UsageError(f"{', '.join(given)}: only with --quality")
     for name in _QUALITY:
         del options[name]
+    if has_shapes:
+        sys.exit(_shapes(options, shapes))
+    if shapes:
+        raise click.UsageError("--shape: only with --shapes")
+    sys.exit(_speeds(options))
+
+
+def _speeds(options: dict[str, Any]) -> int:
+    """Measure start-up, playouts, evaluations and visits, and return the exit status."""
     from engine.apps.bench.effort import NO_PRECISION
     from engine.apps.bench.measure import cli_bench
     from engine.evaluators.factory import Computing, open_network, open_rollouts
@@ -92,7 +104,23 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
             ]
             rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
         program = this_program()
-        sys.exit(cli_bench(program, factories, katago=rival, playing=playing, **options))
+        return cli_bench(program, factories, katago=rival, playing=playing, **options)
+
+
+def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
+    """Run `keima bench --shapes` and return the exit status."""
+    from engine.apps.bench.effort import Effort
+    from engine.apps.bench.shapes import Asked, cli_shapes
+    from engine.nets.shapes import SHAPES
+
+    unknown = [name for name in names if name not in SHAPES]
+    if unknown:
+        raise click.UsageError(f"unknown shape {unknown[0]}, expected {' or '.join(SHAPES)}")
+    threads, sizes = options["threads"] or os.cpu_count() or 1, options["sizes"] or ((9, 9), (19, 19))
+    asked = Asked(names or tuple(SHAPES), sizes, options["backend"], options["precision"], threads)
+    with interrupting():
+        effort = Effort(options["runs"], options["seconds"])
+        return cli_shapes(this_program(), asked, effort, as_json=options["as_json"])
 
 
 def _quality(options: dict[str, Any]) -> int:

@@ -5,6 +5,7 @@ from engine.settings.table.kinds import choice, input_file, integer, text, under
 
 AUTO = "auto"
 BACKENDS = (AUTO, "numba", "openvino", "torch")
+DEVICES = (AUTO, "cpu", "gpu", "openvino:GPU", "openvino:NPU")
 PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
 _SEARCHING = ("gtp", "play", "solve", "bench")
 _COMPUTING = (
@@ -117,6 +118,17 @@ NETWORK_ROWS: tuple[Setting, ...] = (
             "Number format of inference (auto: chosen for this machine and network).",
             AUTO,
             choices=PRECISIONS,
+        ),
+    ),
+    *under(
+        Heading.EXPERT,
+        ("gtp", "play", "analysis", "solve", "review", "explain", "levels"),
+        choice(
+            "device",
+            "Device of inference: the CPU, a GPU by PyTorch (CUDA, ROCm, XPU or MPS), or a GPU or NPU by OpenVINO "
+            "(auto: the fastest one here in a trial). Where it fails, the CPU computes.",
+            AUTO,
+            choices=DEVICES,
         ),
     ),
     *under(

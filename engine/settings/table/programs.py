@@ -241,8 +241,26 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ),
     ),
     *under(
+        Heading.PLAY,
+        ("bench",),
+        flag(
+            "shapes",
+            "Measure networks of the shapes that people use, from b6c96 to b28c512nbt, with random weights: "
+            "evaluations, share of the machine's arithmetic peak, memory. Takes minutes.",
+        ),
+    ),
+    *under(
         Heading.EXPERT,
         ("bench",),
+        text(
+            "shape_names",
+            "With --shapes: the shape to measure, such as b18c384nbt; may be repeated.",
+            (),
+            flags=("--shape",),
+            metavar="NAME",
+            many=True,
+            default_text="all",
+        ),
         integer(
             "positions",
             "With --quality: number of positions, on all boards (9, 13 and 19) together.",

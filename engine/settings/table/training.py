@@ -204,7 +204,11 @@ TRAINING_ROWS: tuple[Setting, ...] = (
         Heading.MACHINE,
         ("train run", "train bench"),
         choice(
-            "device", "Device to train on.", choices=("auto", "cpu", "cuda"), default_text="a GPU where there is one"
+            "device",
+            "Device to train on.",
+            choices=("auto", "cpu", "cuda"),
+            default_text="a GPU where there is one",
+            reason="Training needs PyTorch, and its memory is planned for CUDA and the CPU alone.",
         ),
     ),
     *under(

@@ -1,0 +1,74 @@
+"""The arithmetic peak of this machine: products in registers alone, without memory."""
+
+import threading
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.native.jit import kernel
+from engine.nets.kernels.code import FEATURES_OF_PRODUCTS, INTEGER, ROUNDED, Code, InMemory, vector_intrinsic
+from engine.nets.kernels.memory import aligned
+from engine.nets.spec import Array
+
+CHAINS = 12
+"""Sums that do not wait for each other: with two operands they fill 14 of AVX2's 16 registers, and two units with a
+latency of 4 cycles need 8."""
+_TIMES = 100_000
+"""Rounds between two reads of the clock."""
+
+
+class Registers(NamedTuple):
+    """sums[s] = s + times * operands[0] * operands[1], for `CHAINS` vectors of sums, number by number."""
+
+    times: int
+    operands: InMemory
+    sums: InMemory
+
+
+def _multiply_registers(code: Code, registers: Registers) -> None:
+    """Write the instructions of `Registers`."""
+    left, right = (code.load(code.at(registers.operands, INTEGER(place * code.lanes))) for place in range(2))
+    # They start at different numbers, so that LLVM cannot find that all are one.
+    sums = [code.variable(code.number(index)) for index in range(CHAINS)]
+    with code.loop(registers.times):
+        for each in sums:
+            code.builder.store(code.multiply(left, right, code.builder.load(each)), each)
+    for index, each in enumerate(sums):
+        code.store(code.builder.load(each), code.at(registers.sums, INTEGER(index * code.lanes)))
+
+
+multiply_registers = vector_intrinsic(_multiply_registers, FEATURES_OF_PRODUCTS)
+
+
+@kernel
+def multiply_in_registers(numbers: int, memory: Array, registers: Registers) -> None:
+    """Compute `Registers`."""
+    multiply_registers(numbers, memory, memory, registers)
+
+
+def peak_gflops(numbers: int, threads: int, seconds: float) -> float:
+    """Return the GFLOP/s of all threads together, multiplying in registers for `seconds` seconds.
+
+    numbers: operands in a vector, see `engine.nets.kernels.code.Code`: ROUNDED for pairs of bf16.
+    """
+    lanes = ROUNDED // 2 if numbers == ROUNDED else numbers
+    registers = Registers(_TIMES, 0, 2 * lanes)
+    memories = [aligned((2 + CHAINS) * lanes) for _ in range(threads)]
+    rounds = np.zeros(threads, dtype=np.int64)
+    multiply_in_registers(numbers, memories[0], registers._replace(times=1))  # compiles
+    end = time.perf_counter() + seconds
+
+    def work(place: int) -> None:
+        while rounds[place] == 0 or time.perf_counter() < end:
+            multiply_in_registers(numbers, memories[place], registers)
+            rounds[place] += _TIMES
+
+    workers = [threading.Thread(target=work, args=(place,)) for place in range(threads)]
+    start = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    # A product and a sum for each operand.
+    return float(2 * numbers * CHAINS * rounds.sum()) / (time.perf_counter() - start) / 1e9
