@@ -12,6 +12,7 @@ from engine.apps.review.analyzer import AnalysisStore, Analyzer, Effort, Speed
 from engine.apps.review.annotate import annotated_sgf
 from engine.apps.review.games import ReviewGame, find_games
 from engine.apps.review.judgement import player_of
+from engine.apps.review.rank import CALIBRATIONS, LEAST_MOVES, RankEstimate, basis, estimates
 from engine.apps.review.report import index_page, report_page
 from engine.apps.review.summary import Review, review_of, summary
 from engine.errors import GoError
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _PROGRAM = "keima review"
-_INDEX = "index.html"
+_INDEX, RANKS = "index.html", "ranks.json"
 
 
 @dataclass(frozen=True)
 class ReviewOptions:
     """What to review and how.
 
-    player: report on this player only. rank: of all players, instead of the records'. search: search parameters that
-    are not the defaults.
+    player: report on this player only. rank: of all players, instead of the records'. estimates: whether to estimate
+    the players' ranks. search: search parameters that are not the defaults.
     """
 
     sources: tuple[Path, ...]
@@ -45,6 +46,7 @@ class ReviewOptions:
     effort: Effort
     player: str | None = None
     rank: str | None = None
+    estimates: bool = False
     search: Mapping[str, str] | None = None
 
 
@@ -89,6 +91,11 @@ def cli_review(
             write_atomically(options.out / _INDEX, index_page(reviews))
     if reviews:
         print_tables(screen, [_table(reviews, options.out)])
+    if options.estimates:
+        found = estimates(reviews)
+        text = json_text([each.as_json() for each in found], indent=1, ensure_ascii=False) + "\n"
+        write_atomically(options.out / RANKS, text)
+        print_tables(screen, [_ranks_table(found, options.out / RANKS)])
     if interrupted:
         errors.write(
             f"{_PROGRAM}: stopped with {len(reviews)} of {len(games)} games finished; the same command goes on\n"
@@ -212,4 +219,20 @@ def _table(reviews: Sequence[Review], out: Path) -> "Table":
             player = Text(review.game.name[color])
             figures = (f"{whole.moves}", f"{whole.mean_loss:.2f}", f"{whole.top_share:.0%}", f"{whole.blunders}")
             table.add_row(name, player, player_of(color), *figures)
+    return table
+
+
+def _ranks_table(found: Sequence[RankEstimate], path: Path) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"Estimated ranks, also in {path}"))
+    for heading in ("player", "board", "rank", "95 %", "games", "moves"):
+        table.add_column(heading, justify="right" if heading in ("games", "moves") else "left")
+    for each in found:
+        table.add_row(Text(each.player), f"{each.side}x{each.side}", *each.texts, str(each.games), str(each.moves))
+    sides = sorted({each.side for each in found})
+    known = ", ".join(f"{side}x{side}" for side in CALIBRATIONS)
+    rests = "; ".join(f"{side}x{side}: {basis(CALIBRATIONS[side])}" for side in sides)
+    table.caption = f"Rests on {rests}." if found else f"No game of {known} with {LEAST_MOVES} moves of undecided play."
     return table

@@ -41,12 +41,16 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
     from engine.apps.review.analyzer import Effort
     from engine.apps.review.cli import ReviewOptions, cli_review
     from engine.apps.review.judgement import checked_rank
+    from engine.apps.review.rank import ESTIMATE
     from engine.support.memory import return_large_blocks
 
     refuse_unused(options)
     params = search_params(options["net"], {}, settings)
     rank, visits, seconds = options["rank"], options["visits"], options["seconds"]
-    if rank is not None:
+    is_estimate = rank == ESTIMATE
+    if is_estimate:
+        rank = None
+    elif rank is not None:
         checked_rank(rank)
     return_large_blocks()
     asked = ReviewOptions(
@@ -55,6 +59,7 @@ def review(paths: tuple[Path, ...], settings: dict[str, str], **options: Any) ->
         Effort(DEFAULT_VISITS if visits is None and seconds is None else visits, seconds),
         options["player"],
         rank,
+        is_estimate,
         settings,
     )
     sys.exit(cli_review(asked, lambda: open_named_evaluator(options), params))

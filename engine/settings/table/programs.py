@@ -131,7 +131,7 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
         ),
         text(
             "rank",
-            "Rank of the players, such as 12k, 3d or 9p; it sets how many points a mistake loses.",
+            "Rank of the players, such as 12k, 3d or 9p, by which mistakes are judged; estimate: find out their ranks.",
             metavar="RANK",
             default_text="from the record",
             reason="A review judges people, whose ranks go beyond those that Keima plays at.",
