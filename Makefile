@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation ablate-loop match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +90,9 @@ bench-quality: $(INSTALLED) ## judge the search's moves by deep searches, for ho
 
 ablation: $(VENV)/installed-dev ## play the search against itself without each of its parts: ARGS='--net FILE --games 200'
 	@$(BIN)/python -m tests.ablation $(ARGS)
+
+ablate-loop: $(VENV)/installed-dev ## train from nothing with and without each option of the loop at equal processor time: ARGS='OUT --minutes 10 --seeds 3'
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.train_ablation $(ARGS)
 
 match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
 	@$(BIN)/keima match $(ARGS)
