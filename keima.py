@@ -55,6 +55,7 @@ LOADED_LATE = (
     "doctor",
     "draw",
     "explain",
+    "learn",
     "levels",
     "match",
     "net",
@@ -130,6 +131,10 @@ def load_training_command(name: str) -> click.Command | None:
             from engine.train.teaching.distill_cli import distill
 
             return distill
+        case "learn":
+            from engine.train.fine_tuning.cli import learn
+
+            return learn
         case "selfplay":
             from engine.train.games.selfplay_cli import selfplay
 

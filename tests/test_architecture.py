@@ -31,7 +31,7 @@ LAYERS = [
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},
-    {"engine.train.generations", "engine.train.study"},
+    {"engine.train.generations", "engine.train.study", "engine.train.fine_tuning"},
     {"engine.train"},
     {"engine.apps.picture"},
     {"engine.apps"},

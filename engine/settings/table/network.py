@@ -67,6 +67,17 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.NETWORK,
+        ("learn",),
+        text(
+            "net",
+            "Network to start from: a file in any format, or the name of one that ships with Keima.",
+            metavar="FILE",
+            default_text="keima-t7c96",
+            reason="Fine-tuning needs a trained network, so none is no choice.",
+        ),
+    ),
+    *under(
+        Heading.NETWORK,
         ("train run",),
         text(
             "net",
@@ -133,7 +144,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.MACHINE,
-        (*_COMPUTING, "train run", "train bench"),
+        (*_COMPUTING, "train run", "train bench", "learn"),
         integer("threads", "CPU threads to use.", least=1, default_text="all cores"),
     ),
     *under(

@@ -1,7 +1,18 @@
 """Settings of training runs and self-play: train run, bench and gate, selfplay, zero."""
 
 from engine.settings.setting import Heading, Setting
-from engine.settings.table.kinds import assignment, choice, flag, input_file, integer, real, rules, text, under
+from engine.settings.table.kinds import (
+    assignment,
+    choice,
+    flag,
+    input_file,
+    integer,
+    output_folder,
+    real,
+    rules,
+    text,
+    under,
+)
 from engine.settings.table.play import MATCH_RULES
 
 TRAINING_ROWS: tuple[Setting, ...] = (
@@ -180,7 +191,28 @@ TRAINING_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.TRAINING,
-        ("train run", "zero"),
+        ("learn",),
+        choice(
+            "freeze",
+            "Part of the network to leave untrained: with trunk, only the heads are trained.",
+            choices=("trunk", "none"),
+            default_text="trunk with fewer than 2000 games",
+            reason="A few games can spoil the trunk, so it is frozen unless there are many.",
+        ),
+    ),
+    *under(
+        Heading.DATA,
+        ("learn",),
+        output_folder(
+            "out",
+            "Directory for the network, the report and the run; a stopped run continues from there.",
+            default_text="the name of GAMES with -net, here",
+            reason="One command must do without options, so there is a default.",
+        ),
+    ),
+    *under(
+        Heading.TRAINING,
+        ("train run", "zero", "learn"),
         real(
             "hours",
             "Time limit of the run, all its parts together, in hours.",

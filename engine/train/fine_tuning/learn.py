@@ -1,0 +1,173 @@
+"""Fine-tunes a network on a person's games: tests it, makes samples, trains, and tests it again.
+
+RUN receives settings.json, samples/, train/ (the training run, see `engine.train.learning.train`), before.json and
+after.json (the accuracies), net.safetensors, report.md and report.png. Each step that is done is skipped when the run
+goes on.
+"""
+
+import math
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import GoError
+from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.finding import find_network
+from engine.nets.spec import NetSpec
+from engine.support.files import read_object, write_atomically
+from engine.support.json_text import json_text
+from engine.support.progress import ProgressBar
+from engine.support.run_folder import SETTINGS_FILE, keep_settings
+from engine.train.data.accuracy import Accuracy, Figures, accuracy_of
+from engine.train.data.batches import WindowSource
+from engine.train.data.record_shards import Shards
+from engine.train.data.records import RecordOptions, Source, Tally, read_samples
+from engine.train.data.replay import Window
+from engine.train.fine_tuning.games import DividedGames
+from engine.train.learning.train import Progress, train
+from engine.train.learning.train_config import TrainConfig
+from engine.train.worker_processes import usable_processes
+from weights.registry import load
+
+BEFORE_FILE, AFTER_FILE, NET_FILE = "before.json", "after.json", "net.safetensors"
+WHOLE_FROM_GAMES = 2000
+"""From so many games on the whole network is trained, with fewer only its heads, which cannot forget the rest of Go."""
+_SAMPLES, _TRAIN = "samples", "train"
+_PASSES = 3
+"""How often each position is seen, each time in another of its eight symmetries."""
+_BATCH = 64
+_RATES = {"trunk": 3e-4, "none": 1e-4}
+"""Learning rates of the heads alone and of the whole network: small, because both begin trained."""
+_LEAST_STEPS, _MOST_STEPS = 20, 50_000
+_SHARD = 4096
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class LearnOptions:
+    """What to learn. freeze: "trunk" or "none", None by the number of games. hours: None for no limit."""
+
+    out: Path
+    net: str
+    freeze: str | None = None
+    hours: float | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The result: the network's accuracy on the test games before and after, and how it was trained."""
+
+    before: Accuracy
+    after: Accuracy
+    games: DividedGames
+    positions: int
+    freeze: str
+    steps: int
+    network: Path
+    finished: bool
+
+
+def learn(games: DividedGames, options: LearnOptions, bar: ProgressBar, stop: threading.Event) -> Learned | None:
+    """Fine-tune the network and return what it learned; None if it was stopped before there was anything to test.
+
+    bar: shows the step and the time left. Raises GoError or WeightsError, one line.
+    """
+    spec = load(find_network(options.net))
+    freeze = options.freeze or ("none" if len(games.training) >= WHOLE_FROM_GAMES else "trunk")
+    options.out.mkdir(parents=True, exist_ok=True)
+    keep_settings(
+        options.out / SETTINGS_FILE,
+        {"network": spec.name, "games": games.fingerprint, "freeze": freeze, "encoder": spec.encoder},
+    )
+    before = _accuracy(options.out / BEFORE_FILE, options.net, games.testing, options, bar)
+    positions = _make_samples(options.out / _SAMPLES, spec, games.training, bar)
+    config = _config(positions, freeze, options)
+    source = WindowSource(Window(options.out / _SAMPLES, scale=math.inf), config.batch_size, _SEED)
+
+    def report(progress: Progress) -> None:
+        text = f"step {progress.step} of {progress.steps}, loss {progress.figures['loss']:.3f}"
+        bar.update(text, progress.step, progress.steps, left=progress.seconds_left, line=text)
+
+    bar.update("training")
+    run = options.out / _TRAIN
+    result = train(config, source, run, start=spec, report=report, stop=stop)
+    if stop.is_set() and not result.finished:
+        return None
+    shutil.copyfile(run / NET_FILE, options.out / NET_FILE)
+    network = options.out / NET_FILE
+    after = _accuracy(options.out / AFTER_FILE, str(network), games.testing, options, bar, result.step)
+    return Learned(before, after, games, positions, freeze, result.step, network, result.finished)
+
+
+def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
+    steps = min(max(math.ceil(_PASSES * positions / _BATCH), _LEAST_STEPS), _MOST_STEPS)
+    given: dict[str, Any] = {"freeze": freeze, "hours": options.hours or 0.0, "threads": options.threads or 0}
+    return TrainConfig(
+        batch_size=_BATCH,
+        steps=steps,
+        learning_rate=_RATES[freeze],
+        warmup=min(200, steps // 10),
+        # The average is over about the last tenth of the steps.
+        ema_decay=1 - 1 / max(10, steps / 20),
+        norms="fixed",  # a folder may have few games of a board size, and statistics of its own would be noise
+        log_every=max(1, min(50, steps // 20)),
+        checkpoint_every=max(20, min(500, steps // 10)),
+        keep=1,
+        seed=_SEED,
+        **given,
+    )
+
+
+def _make_samples(folder: Path, spec: NetSpec, games: Sequence[Source], bar: ProgressBar) -> int:
+    """Write the samples of the games, unless that has been done; return their number."""
+    done = folder / "done.json"
+    if done.exists():
+        return int(read_object(done, GoError)["positions"])
+    shutil.rmtree(folder, ignore_errors=True)
+    tally = Tally()
+    shards = Shards(folder, _SHARD, {"made by": "keima learn"})
+    options = RecordOptions(spec.encoder, held_out=None)
+    processes = usable_processes() if len(games) > 200 else 0
+    for samples in read_samples(iter(games), options, processes=processes, tally=tally):
+        shards.add(samples)
+        bar.update(f"reading games, {tally.positions} positions", tally.games, len(games))
+    shards.finish()
+    if tally.positions == 0:
+        raise GoError(f"no position in {len(games)} games: {', '.join(tally.skipped) or 'they have no moves'}")
+    write_atomically(done, json_text({"positions": tally.positions, "games": tally.games}) + "\n")
+    return tally.positions
+
+
+def _accuracy(
+    path: Path, net: str, games: Sequence[Source], options: LearnOptions, bar: ProgressBar, step: int = 0
+) -> Accuracy:
+    """Return the accuracy of a network on the test games, from the file of an earlier session where it has it."""
+    if path.exists():
+        stored = read_object(path, GoError)
+        if stored.get("step") == step:
+            return _read_accuracy(stored["accuracy"])
+    network = open_network(net, Computing(threads=options.threads))
+    with closing(network.evaluator):
+        accuracy = accuracy_of(
+            network.evaluator,
+            games,
+            network=network.facts.name,
+            board_sizes=network.facts.board_sizes,
+            report=lambda done, positions: bar.update(f"testing, {positions} positions", done, len(games)),
+        )
+    write_atomically(path, json_text({"step": step, "accuracy": asdict(accuracy)}) + "\n")
+    return accuracy
+
+
+def _read_accuracy(stored: Mapping[str, Any]) -> Accuracy:
+    def figures(row: Mapping[str, Any]) -> Figures:
+        values: dict[str, Any] = {key: math.nan if value is None else value for key, value in row.items()}
+        return Figures(**values)
+
+    rows = {name: tuple(figures(row) for row in stored[name]) for name in ("by_ply", "by_size")}
+    return Accuracy(**{**stored, "total": figures(stored["total"]), **rows})

@@ -1,0 +1,125 @@
+"""`keima learn`: which games are for testing, what the command writes, how it goes on, what it refuses."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import keima
+from engine.errors import GoError
+from engine.train.data.held_out import is_held_out
+from engine.train.fine_tuning.games import LEAST_TRAINING, divided_games
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+from engine.nets.spec import tensors  # noqa: E402
+from engine.train.learning.network import default_spec  # noqa: E402
+from weights import native  # noqa: E402
+
+GAMES = 60
+
+
+def game(seed: int, moves: int = 10) -> str:
+    """Return a game of 5x5: the players fill the board in an order that begins alike in all games."""
+    points = [f"{column}{row}" for row in "abcde" for column in "abcde"]
+    rest = points[4:]
+    random.Random(seed).shuffle(rest)
+    played = "".join(f";{'BW'[number % 2]}[{point}]" for number, point in enumerate((points[:4] + rest)[:moves]))
+    return f"(;GM[1]SZ[5]KM[24.5]RU[Chinese]RE[{'BW'[seed % 2]}+R]{played})"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of games, with a repeated and a broken one."""
+    games = tmp_path / "mine"
+    games.mkdir()
+    for seed in range(GAMES):
+        (games / f"{seed:03d}.sgf").write_text(game(seed), encoding="ascii")
+    (games / "again.sgf").write_text(game(0), encoding="ascii")
+    (games / "broken.sgf").write_text("no record", encoding="ascii")
+    return games
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    """Return the file of a small network with random weights."""
+    path = tmp_path / "small.safetensors"
+    native.write(default_spec(1, 8, 1), path)
+    return path
+
+
+def run(folder: Path, network: Path, out: Path, *options: str) -> Result:
+    arguments = ["learn", str(folder), "--net", str(network), "--out", str(out), "--threads", "1", *options]
+    return CliRunner().invoke(keima.main, arguments)
+
+
+def test_each_game_is_either_for_learning_or_for_testing_and_equal_games_count_once(folder: Path) -> None:
+    found = divided_games([folder])
+    assert len(found.training) + len(found.testing) == GAMES
+    assert (found.repeated, len(found.unreadable)) == (1, 1)
+    assert "broken.sgf" in found.unreadable[0]
+    assert not {data for _, data in found.training} & {data for _, data in found.testing}
+
+
+def test_no_game_that_is_held_out_of_all_training_is_learned_from(tmp_path: Path) -> None:
+    games = tmp_path / "many"
+    games.mkdir()
+    for seed in range(400):
+        (games / f"{seed}.sgf").write_text(game(seed), encoding="ascii")
+    found = divided_games([games])
+    assert [name for name, data in found.training if is_held_out(data)] == []
+    assert any(is_held_out(data) for _, data in found.testing)
+
+
+def test_the_same_games_in_other_files_are_divided_alike(folder: Path, tmp_path: Path) -> None:
+    lines = [path.read_text(encoding="ascii") for path in sorted(folder.glob("0*.sgf"), reverse=True)]
+    (tmp_path / "all.sgfl").write_text("\n".join(lines), encoding="ascii")
+    assert divided_games([tmp_path / "all.sgfl"]).fingerprint == divided_games([folder]).fingerprint
+
+
+def test_too_few_games_are_refused_with_their_number(tmp_path: Path) -> None:
+    (tmp_path / "one.sgf").write_text(game(1), encoding="ascii")
+    with pytest.raises(GoError, match=rf"games to learn from.*at least {LEAST_TRAINING}"):
+        divided_games([tmp_path])
+
+
+def test_a_folder_of_games_becomes_a_network_and_a_report(folder: Path, network: Path, tmp_path: Path) -> None:
+    done = run(folder, network, tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    losses = re.search(r"policy loss, nats \| ([0-9.]+) \| ([0-9.]+)", report)
+    assert losses is not None and float(losses[2]) < float(losses[1])  # the first moves are always the same
+    assert "the heads alone were trained" in report and "broken.sgf" in report
+    assert (tmp_path / "out" / "report.png").read_bytes().startswith(b"\x89PNG")
+    before, after = dict(tensors(native.read(network))), dict(tensors(native.read(tmp_path / "out/net.safetensors")))
+    changed = {path.split(".")[0] for path in before if (before[path] != after[path]).any()}
+    assert changed <= {"policy", "value"} and changed
+
+
+def test_a_finished_run_is_read_again_and_not_trained_again(folder: Path, network: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = run(folder, network, out)
+    written = (out / "net.safetensors").read_bytes()
+    lines = (out / "train" / "metrics.jsonl").read_text(encoding="utf-8")
+    again = run(folder, network, out)
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    assert (out / "net.safetensors").read_bytes() == written
+    assert (out / "train" / "metrics.jsonl").read_text(encoding="utf-8") == lines
+
+
+def test_a_run_goes_on_with_the_same_games_only(folder: Path, network: Path, tmp_path: Path) -> None:
+    run(folder, network, tmp_path / "out")
+    (folder / "new.sgf").write_text(game(1000), encoding="ascii")
+    refused = run(folder, network, tmp_path / "out")
+    assert refused.exit_code == 1
+    assert "games" in refused.output and len(refused.output.strip().splitlines()) <= 2
+
+
+def test_the_settings_say_what_was_learned_from(folder: Path, network: Path, tmp_path: Path) -> None:
+    run(folder, network, tmp_path / "out", "--freeze", "none")
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["freeze"] == "none" and settings["games"] == divided_games([folder]).fingerprint
