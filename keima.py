@@ -8,6 +8,7 @@ answers while numpy, numba and the network still load.
 
 import io
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -211,6 +212,20 @@ def player_params(options: dict[str, Any]) -> "SearchParams":
     return params
 
 
+def idle_command(options: dict[str, Any]) -> Callable[[int, int], list[str]] | None:
+    """Return what a session runs while it waits: a measurement for `auto`, where nothing else decides."""
+    asked = (options["backend"], options["precision"], options["max_memory"], options["human_model"])
+    if asked != ("auto", "auto", None, None) or options["device"] not in ("auto", "cpu") or options["listen"]:
+        return None
+    from engine.support.installation import this_program
+    from weights.shipped import network_named
+
+    net = network_named(options["net"])
+    threads = [] if options["threads"] is None else ["--threads", str(options["threads"])]
+    words = [*this_program(), "bench", "--choose", "--net", str(net), *threads]
+    return None if net is None else lambda width, height: [*words, "--size", f"{width}x{height}"]
+
+
 def print_licenses(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     """Print the licenses of Keima and of what it needs, and exit, if asked to."""
     if value and not ctx.resilient_parsing:
@@ -264,6 +279,7 @@ def speak_gtp(ctx: click.Context, /, **options: Any) -> None:  # in the wheel, `
         seconds=options["seconds"],
         rank=options["rank"],
         ponder=options["ponder"],
+        idle_command=idle_command(options),
         live_graphics=options["live_graphics"],
         leela_lines=options["leela_lines"],
     )

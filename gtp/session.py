@@ -16,6 +16,7 @@ from contextlib import suppress
 from io import FileIO, IOBase, TextIOWrapper
 from typing import Protocol, TypeVar
 
+from engine.support.idle_process import IdleProcess
 from engine.support.stopping import INTERRUPTED
 from gtp import protocol
 from gtp.commands import HANDLERS, UNLISTED
@@ -40,6 +41,8 @@ _FULL_INTERVAL = 1.0
 _READY = "GTP ready, beginning main protocol loop"
 # Seconds that a running command has to end after the controller has left.
 _PATIENCE = 1.5
+# Seconds without a command from which on the session counts as idle: programs answer faster, people do not.
+_REST = 3.0
 
 Reply = TypeVar("Reply")
 
@@ -170,6 +173,7 @@ class Session:
         self._line = 0
         self._waits = 0
         self._ended = threading.Event()
+        self._idle = IdleProcess(_REST)
 
     def run(self) -> int:
         """Answer commands until `quit`, the end of input, or a closed output; return the exit code."""
@@ -198,7 +202,19 @@ class Session:
         # A script's commands are already queued: pondering between them would only waste time.
         if self._state.may_ponder and self._commands.empty():
             ponder(self._state, self._line)
+        elif self._state.awaits_reply and self._commands.empty():
+            return self._rest()
         return self._commands.get()
+
+    def _rest(self) -> Command | None:
+        """Return the next command, and let the session's idle command run meanwhile."""
+        if self._state.config.idle_command is None:
+            return self._commands.get()
+        self._idle.begin(self._state.config.idle_command(self._state.width, self._state.height))
+        try:
+            return self._commands.get()
+        finally:
+            self._idle.end()
 
     def _read(self) -> None:
         """Queue commands until `quit` or the end of input; then make the session end soon."""

@@ -62,6 +62,8 @@ class SessionConfig:
     perspective, pv_length: of analysis; moves in a variation after its first one.
     analysis_noise: wide root noise (KataGo's `analysisWideRootNoise`), so that analysis searches more moves.
     analysis_ignores_past: analysis hides the moves before the position from the evaluator.
+    idle_command: the command to run beside the session, for a board size, while it waits for the opponent and does not
+        ponder; None for none.
     live_graphics, leela_lines: whether searches write to stderr for GoGui and for gtp2ogs, see `gtp.stderr`.
     """
 
@@ -82,6 +84,7 @@ class SessionConfig:
     pv_length: int = _SETTINGS["pv_length"].default
     analysis_noise: float = _SETTINGS["analysis_noise"].default
     analysis_ignores_past: bool = _SETTINGS["analysis_ignores_past"].default
+    idle_command: Callable[[int, int], Sequence[str]] | None = None
     live_graphics: bool = _SETTINGS["live_graphics"].default
     leela_lines: bool = _SETTINGS["leela_lines"].default
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 from engine.errors import GoError
 from engine.evaluators.devices import CPU, DEVICES, GPU, OPENVINO, accelerators, fastest, first_working, torch_device
+from engine.evaluators.measured_choice import remembered
 from engine.evaluators.network import Backend, NetworkEvaluator, Precision
 from engine.nets.spec import NetSpec
 
@@ -81,10 +82,55 @@ def backend_on(spec: NetSpec, device: str, backend: str, precision: str, threads
         return _torch(spec, wanted, threads, on_gpu=True)
     if device.startswith(OPENVINO):
         return _openvino(spec, wanted, threads, device.removeprefix(OPENVINO))
-    chosen = _choose_on_cpu(spec, precision) if backend == AUTO else backend
-    if chosen == "openvino":
+    if backend == AUTO:
+        return _fastest_on_cpu(spec, precision, threads)
+    if backend == "openvino":
         return _openvino(spec, wanted, threads)
-    return _numba(spec, wanted, threads) if chosen == "numba" else _torch(spec, wanted, threads, on_gpu=False)
+    return _numba(spec, wanted, threads) if backend == "numba" else _torch(spec, wanted, threads, on_gpu=False)
+
+
+def _fastest_on_cpu(spec: NetSpec, precision: str, threads: int | None) -> Backend:
+    """Create the backend that was measured to be the fastest or, without a measurement, that of the rule."""
+    found = remembered(spec, threads) if precision == AUTO else None
+    # What has been uninstalled since, or is not computed by this version, is not in the list of its backend.
+    if found is not None and _is_computed(spec, found.best):
+        _LOG.info("measured on %s: %s", found.board, found.speeds)
+        return backend_of(spec, found.best, threads)
+    return backend_on(spec, CPU, _choose_on_cpu(spec, precision), precision, threads)
+
+
+def _is_computed(spec: NetSpec, pair: tuple[str, str]) -> bool:
+    """Return whether `auto` may choose a backend and precision for a network on the CPU."""
+    backend, precision = pair
+    if backend == "numba":
+        return precision != "int8" and _kernels_compute(spec, precision)
+    return backend == "openvino" and _installed(backend) and precision in full_speed(spec, backend)
+
+
+def cpu_candidates(spec: NetSpec) -> list[tuple[str, str]]:
+    """Return the backends and precisions that `auto` may choose from on the CPU, the rule's choice first.
+
+    They are those of Keima's kernels except int8, and OpenVINO's, whose int8 is checked on each board.
+    """
+    kernels = [("numba", each) for each in full_speed(spec, "numba") if each != "int8"]
+    openvino = [("openvino", each) for each in full_speed(spec, "openvino")] if _installed("openvino") else []
+    if _choose_on_cpu(spec, AUTO) == "numba":
+        first = kernels[-1:]
+    else:
+        from engine.evaluators.openvino_backend import fastest_precision
+
+        first = [("openvino", fastest_precision(spec))] if openvino else []
+    return [*first, *(each for each in (*kernels, *openvino) if each not in first)]
+
+
+def backend_of(spec: NetSpec, pair: tuple[str, str], threads: int | None) -> Backend:
+    """Create the backend of one of `cpu_candidates`."""
+    backend, precision = pair
+    if backend == "numba":
+        return _numba(spec, precision, threads)  # type: ignore[arg-type]
+    from engine.evaluators.openvino_backend import OpenVinoBackend
+
+    return OpenVinoBackend(spec, precision, threads=threads, is_checked=True)  # type: ignore[arg-type]
 
 
 def choose(spec: NetSpec, backend: str = AUTO, precision: str = AUTO) -> str:

@@ -85,6 +85,7 @@ class OpenVinoBackend:
         int8 loses too much accuracy. Never fp16: the activations of some networks exceed its range.
     threads: CPU threads; None for one per core.
     emulate: allow a precision that the CPU does not support natively, which is slow, for tests of accuracy.
+    is_checked: compute boards on which int8 loses too much accuracy in the next precision, also if int8 is asked for.
     device: OpenVINO's name of it. On others than the CPU the precision is fp16, or fp32 if it is asked for.
     Raises GoError if the device does not support the precision.
     """
@@ -97,9 +98,10 @@ class OpenVinoBackend:
         threads: int | None = None,
         emulate: bool = False,
         device: str = CPU,
+        is_checked: bool = False,
     ) -> None:
         self._core, self._device = openvino.Core(), device
-        self._is_wanted, precision = precision is not None, _choose(precision, spec, emulate, device)
+        self._is_wanted, precision = precision is not None and not is_checked, _choose(precision, spec, emulate, device)
         threads = threads or os.cpu_count() or 1
         self._spec, self._precision = spec, precision
         self._streams = min(threads, _MAX_STREAMS) if device == CPU else _DEVICE_STREAMS
@@ -341,12 +343,18 @@ def _choose(precision: Precision | None, spec: NetSpec, emulate: bool, device: s
         if precision not in _OF_DEVICES:
             raise GoError(f"{precision} is not computed on OpenVINO's {device}: choose fp16 or fp32")
         return precision or "fp16"
-    able = precisions()
     if precision is None:
-        return next(each for each in _by_speed(spec) if each in able)
+        return fastest_precision(spec)
+    able = precisions()
     if precision not in able and not emulate:
         raise GoError(f"this CPU does not compute in {precision} by itself: choose {' or '.join(able)}")
     return precision
+
+
+def fastest_precision(spec: NetSpec) -> Precision:
+    """Return the first of `_by_speed` that the CPU supports."""
+    able = precisions()
+    return next(each for each in _by_speed(spec) if each in able)
 
 
 def _by_speed(spec: NetSpec) -> tuple[Precision, ...]:

@@ -3,6 +3,7 @@
 import os
 import platform
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from engine import __version__
@@ -19,6 +20,16 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "instruction_sets": instruction_sets(),
     }
+
+
+def processor_name() -> str:
+    """Return the name of the processor as its maker writes it, where it is known."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def versions() -> dict[str, str]:

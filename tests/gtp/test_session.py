@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
@@ -260,6 +261,50 @@ def test_a_player_is_made_for_the_board_that_the_controller_asks_for() -> None:
 
     serve(GtpState(CONFIG, make_player, HANDLERS), io.BytesIO(b"rectangular_boardsize 7 5\ngenmove b\n"), io.BytesIO())
     assert sizes == [(7, 5)]
+
+
+class Rests:
+    """Stands for `IdleProcess`: notes when rests begin and end."""
+
+    def __init__(self) -> None:
+        self.commands: list[list[str]] = []
+        self.ends = 0
+
+    def begin(self, command: list[str]) -> None:
+        """Note a command."""
+        self.commands.append(command)
+
+    def end(self) -> None:
+        """Note the end."""
+        self.ends += 1
+
+
+def test_the_idle_command_runs_from_an_own_move_to_the_next_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = Rests()
+    monkeypatch.setattr("gtp.session.IdleProcess", lambda seconds: rests)
+    config = replace(CONFIG, idle_command=lambda width, height: ["measure", f"{width}x{height}"])
+    pipe, sink = Pipe(), io.BytesIO()
+    thread = threading.Thread(target=serve, args=(new_state(config=config), pipe, sink))
+    thread.start()
+    pipe.send(b"name\n")
+    wait_until(lambda: sink.getvalue().count(b"\n\n") == 1)
+    assert rests.commands == []
+    pipe.send(b"genmove b\n")
+    wait_until(lambda: rests.commands == [["measure", "9x9"]])
+    assert rests.ends == 0
+    pipe.send(b"play w a1\n")
+    wait_until(lambda: rests.ends == 1)
+    pipe.send(b"quit\n")
+    thread.join()
+    assert len(rests.commands) == rests.ends
+
+
+def test_a_session_that_ponders_has_no_idle_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests = Rests()
+    monkeypatch.setattr("gtp.session.IdleProcess", lambda seconds: rests)
+    config = replace(CONFIG, ponder=True, idle_command=lambda width, height: ["measure"])
+    assert converse(b"genmove b\nname\nquit\n", config=config)
+    assert rests.commands == []
 
 
 def test_commands_wait_for_a_search() -> None:

@@ -51,6 +51,7 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
 
     With --shapes, networks of the shapes that people use are measured, with random weights.
     """
+    has_choice = options.pop("chooses")
     has_shapes, shapes = options.pop("shapes"), options.pop("shape_names")
     if options.pop("quality"):
         sys.exit(_quality(options))
@@ -59,6 +60,8 @@ def bench(ctx: click.Context, /, **options: Any) -> None:
         raise click.UsageError(f"{', '.join(given)}: only with --quality")
     for name in _QUALITY:
         del options[name]
+    if has_choice:
+        sys.exit(_choose(options))
     if has_shapes:
         sys.exit(_shapes(options, shapes))
     if shapes:
@@ -105,6 +108,16 @@ def _speeds(options: dict[str, Any]) -> int:
             rival = f"{katago} {joined(['-model', str(find_network(file))])}" if katago else ""
         program = this_program()
         return cli_bench(program, factories, katago=rival, playing=playing, **options)
+
+
+def _choose(options: dict[str, Any]) -> int:
+    """Run `keima bench --choose` and return the exit status."""
+    from engine.apps.bench.choose import cli_choose
+
+    net, sizes = network_named(options["net"]), options["sizes"] or ((19, 19),)
+    if net is None or len(sizes) > 1:
+        raise click.UsageError("--choose measures one network on one --size")
+    return cli_choose(net, sizes[0], options["threads"] or os.cpu_count() or 1, as_json=options["as_json"])
 
 
 def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:

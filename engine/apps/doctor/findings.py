@@ -62,21 +62,11 @@ def _versions() -> dict[str, str]:
 def _machine() -> dict[str, Any]:
     """Return the system, the processor, and the memory in MiB, None where the system does not tell it."""
     from engine.evaluators.backends import has_gpu
-    from engine.native.machine import machine
+    from engine.native.machine import machine, processor_name
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    names = {"system": platform.platform(), "processor": _processor(), "architecture": platform.machine()}
+    names = {"system": platform.platform(), "processor": processor_name(), "architecture": platform.machine()}
     return {**machine(), **names, "usable_cores": usable, "memory_mib": _memory_mib(), "gpu": has_gpu()}
-
-
-def _processor() -> str:
-    """Return the name of the processor as its maker writes it, where it is known."""
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _memory_mib() -> int | None:

@@ -252,6 +252,12 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.EXPERT,
         ("bench",),
+        flag(
+            "chooses",
+            "Measure for a second which backend and precision computes --net fastest on the --size (19), and keep the "
+            "answer for auto. A GTP session does so while it waits for the opponent.",
+            flags=("--choose",),
+        ),
         text(
             "shape_names",
             "With --shapes: the shape to measure, such as b18c384nbt; may be repeated.",

@@ -1,0 +1,46 @@
+"""`keima bench --choose`: measures which backend and precision computes a network fastest here, for `auto`."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from engine.apps.bench.effort import Size, name_of
+from engine.evaluators.backends import backend_of, cpu_candidates
+from engine.evaluators.finding import find_network
+from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember
+from engine.support.json_text import json_text
+from weights.registry import load
+
+_NICENESS = 10
+"""Added to the priority's number: a search must not wait for the measurement."""
+
+
+def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> int:
+    """Measure the network on one board, keep and print the result, and return the exit status: 1 on a busy machine."""
+    with suppress(OSError, AttributeError):  # Windows has no nice
+        os.nice(_NICENESS)
+    spec = load(find_network(net))
+    pairs = cpu_candidates(spec)
+    if not pairs or not is_measurable(spec, *size):
+        print(f"{spec.name} is not measured on {name_of(size)}: an evaluation takes too long, or nothing computes it")
+        return 0
+    found = measure(spec, *size, pairs, lambda pair: backend_of(spec, pair, threads))
+    if found is None:
+        print("other programs kept the machine busy: nothing is kept")
+        return 1
+    remember(spec, threads, found)
+    _print(found, pairs, as_json=as_json)
+    return 0
+
+
+def _print(found: Measurement, pairs: Sequence[tuple[str, str]], *, as_json: bool) -> None:
+    speeds: dict[str, Any] = {" ".join(pair): round(found.speeds[pair], 1) for pair in pairs}
+    best = " ".join(found.best)
+    if as_json:
+        print(json_text({"board": found.board, "evaluations_per_s": speeds, "chosen": best}, indent=1))
+        return
+    for name, speed in speeds.items():
+        print(f"{name}: {speed:,} evaluations/s")
+    print(f"auto takes {best} from the next start on")

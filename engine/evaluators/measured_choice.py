@@ -1,0 +1,153 @@
+"""The backend and precision that computed a network fastest on this machine, measured once and kept in the cache.
+
+`auto` follows a rule (`engine.evaluators.backends`) until there is a measurement: by `keima bench --choose`, which a
+GTP session starts in a process beside it while it waits for the opponent. A running session keeps its backend.
+"""
+
+import hashlib
+import json
+import logging
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from engine import __version__
+from engine.evaluators.backend_speed import positions_per_second
+from engine.evaluators.network import Backend
+from engine.native.machine import processor_name
+from engine.native.processor import instruction_sets
+from engine.nets.spec import NetSpec, tensors
+from engine.nets.summary import gflop
+from engine.support.files import write_atomically
+from engine.support.installation import make_private, user_cache
+from engine.support.json_text import json_text
+
+_FOLDER = "speeds"
+_LONGEST = 1 << 16
+"""Bytes of a file; larger ones are not ours."""
+_SECONDS = 1.0
+"""For all measurements together, without loading and compiling."""
+_ROUNDS = 2
+"""The candidates take turns, and the faster turn counts: other programs only slow a measurement down."""
+_LEAST_SHARE = 0.6
+"""Share of the cores that a turn must have had. On two cores with a load of 18, kernels in fp32 seemed 3.9 times as
+fast as OpenVINO in int8; on the idle machine they have 0.64 times its speed (g170-b6c96, 19x19)."""
+_MARGIN = 1.05
+"""What is measured must be faster than the rule's choice by this factor; turns differ by less than that."""
+_MOST_GFLOP = 20.0
+"""Largest evaluation to measure: b18c384nbt on 19x19, of which a core computes 4 to 14 positions/s."""
+_SINGLE_GFLOP = 2.0
+"""From here on, calls are of one position: each takes long enough."""
+_LOG = logging.getLogger(__name__)
+
+Pair = tuple[str, str]
+"""Backend and precision."""
+
+
+class Measurement(NamedTuple):
+    """Positions/s by backend and precision, the rule's choice first, on the board that was measured last."""
+
+    board: str
+    speeds: Mapping[Pair, float]
+
+    @property
+    def best(self) -> Pair:
+        """The fastest pair, or the rule's choice if that is about as fast."""
+        rule = next(iter(self.speeds))
+        fastest = max(self.speeds, key=self.speeds.__getitem__)
+        return fastest if self.speeds[fastest] > _MARGIN * self.speeds[rule] else rule
+
+
+def remembered(spec: NetSpec, threads: int | None) -> Measurement | None:
+    """Return the last measurement of a network on this machine; None without one, and for a damaged file."""
+    file = _file(spec, threads)
+    try:
+        if file is None or file.stat().st_size > _LONGEST:
+            return None
+        found = json.loads(file.read_text(encoding="utf-8"))
+        speeds = {_pair(name): float(speed) for name, speed in found["speeds"].items()}
+        if speeds and all(math.isfinite(speed) and speed > 0 for speed in speeds.values()):
+            return Measurement(str(found["board"]), speeds)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        _LOG.info("no measured speeds: %s: %s", file, error)
+    return None
+
+
+def _pair(name: str) -> Pair:
+    backend, precision = name.split(" ")
+    return backend, precision
+
+
+def remember(spec: NetSpec, threads: int | None, measurement: Measurement) -> None:
+    """Keep a measurement for later sessions. What cannot be written is measured again."""
+    file = _file(spec, threads)
+    if file is None:
+        return
+    content = {
+        "network": spec.name,
+        "board": measurement.board,
+        "speeds": {" ".join(pair): round(speed, 1) for pair, speed in measurement.speeds.items()},
+    }
+    try:
+        make_private(file.parent)
+        write_atomically(file, json_text(content, indent=1))
+    except OSError as error:
+        _LOG.info("measured speeds are not kept: %s", error)
+
+
+def _file(spec: NetSpec, threads: int | None) -> Path | None:
+    """Return the file for a network, a processor, a number of threads and a version of this program."""
+    folder = user_cache()
+    if folder is None:
+        return None
+    digest = hashlib.sha256()
+    machine = (__version__, processor_name(), *instruction_sets(), str(threads or os.cpu_count()))
+    digest.update("\0".join(machine).encode())
+    for path, array in tensors(spec):
+        digest.update(f"{path}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return folder / _FOLDER / f"{digest.hexdigest()[:32]}.json"
+
+
+def is_measurable(spec: NetSpec, width: int, height: int) -> bool:
+    """Return whether a network is small enough to be measured within the time."""
+    return gflop(spec, width, height) <= _MOST_GFLOP
+
+
+def measure(
+    spec: NetSpec,
+    width: int,
+    height: int,
+    pairs: Sequence[Pair],
+    make: Callable[[Pair], Backend],
+    cpu_seconds: Callable[[], float] = time.process_time,
+) -> Measurement | None:
+    """Measure the pairs, of which the first is the rule's choice, in turns, for a second in all.
+
+    make: creates the backend of a pair. Returns None on a machine that other programs kept busy, by `cpu_seconds`, the
+    CPU time of this process.
+    """
+    single = gflop(spec, width, height) > _SINGLE_GFLOP
+    seconds = _SECONDS / _ROUNDS / len(pairs)
+    backends: dict[Pair, Backend] = {}
+    try:
+        for pair in pairs:
+            backends[pair] = make(pair)
+        speeds = dict.fromkeys(pairs, 0.0)
+        for _ in range(_ROUNDS):
+            for pair, backend in backends.items():
+                batch = 1 if single else backend.preferred_batch
+                used, start = cpu_seconds(), time.perf_counter()
+                speed = positions_per_second(backend, width, height, seconds, batch)
+                cores = min(backend.parallel, os.cpu_count() or 1)
+                if cpu_seconds() - used >= _LEAST_SHARE * cores * (time.perf_counter() - start):
+                    speeds[pair] = max(speeds[pair], speed)
+    finally:
+        for backend in backends.values():
+            backend.close()
+    return Measurement(f"{width}x{height}", speeds) if all(speeds.values()) else None

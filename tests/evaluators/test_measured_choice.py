@@ -1,0 +1,140 @@
+"""`auto` takes what was measured to be the fastest, and follows its rule until there is a measurement."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.encoders import ENCODERS
+from engine.evaluators import backends, measured_choice
+from engine.evaluators.backends import cpu_candidates, make_backend
+from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember, remembered
+from engine.nets.shapes import shaped_spec
+from tests.evaluators.test_devices import StandIn
+from tests.nets.examples import EXAMPLES
+
+SPEC = EXAMPLES["softmax silu"]
+PAIRS = [("openvino", "int8"), ("numba", "fp32"), ("openvino", "fp32")]
+FOUND = Measurement("9x9", {("openvino", "int8"): 100.0, ("numba", "fp32"): 150.0})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty cache folder of this test."""
+    monkeypatch.setenv("KEIMA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def makes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Pretend what the CPU computes; return the list of the pairs whose backends were created."""
+    made: list[tuple[str, str]] = []
+    fast = {"numba": ("fp32",), "openvino": ("fp32", "int8")}
+
+    def create(spec: object, pair: tuple[str, str], threads: object) -> StandIn:
+        made.append(pair)
+        return StandIn(" ".join(pair))
+
+    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name != "torch" else None)
+    monkeypatch.setattr(backends, "full_speed", lambda spec, name: fast.get(name, ()))
+    monkeypatch.setattr(backends, "backend_of", create)
+    monkeypatch.setattr(backends, "accelerators", list)
+    return made
+
+
+def file_of(folder: Path) -> Path:
+    (file,) = (folder / "speeds").iterdir()
+    return file
+
+
+def test_the_fastest_backend_is_measured_and_kept() -> None:
+    work = {PAIRS[0]: 0.004, PAIRS[1]: 0.001, PAIRS[2]: 0.008}
+    made = {pair: StandIn(str(pair), work=work[pair]) for pair in PAIRS}
+    found = measure(SPEC, 9, 9, PAIRS, made.__getitem__, time.perf_counter)
+    assert found is not None
+    assert found.best == ("numba", "fp32")
+    assert all(each.is_closed for each in made.values())
+    remember(SPEC, 2, found)
+    kept = remembered(SPEC, 2)
+    assert kept is not None
+    assert (kept.board, kept.best) == ("9x9", ("numba", "fp32"))
+    assert list(kept.speeds) == PAIRS
+
+
+def test_nothing_is_concluded_on_a_machine_that_is_busy_with_other_work() -> None:
+    made = {pair: StandIn(str(pair), work=0.001) for pair in PAIRS}
+    assert measure(SPEC, 9, 9, PAIRS, made.__getitem__, lambda: time.perf_counter() / 2) is None
+    assert all(each.is_closed for each in made.values())
+
+
+def test_the_rule_stays_where_another_is_hardly_faster() -> None:
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 104.0}).best == PAIRS[0]
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 106.0}).best == PAIRS[1]
+
+
+def test_measurements_are_of_one_network_processor_version_and_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remember(SPEC, 2, FOUND)
+    assert remembered(SPEC, 2) == FOUND
+    assert remembered(SPEC, 3) is None
+    assert remembered(EXAMPLES["plain tanh"], 2) is None
+    for name, other in (("processor_name", lambda: "another"), ("__version__", "0.0.0"), ("instruction_sets", list)):
+        with monkeypatch.context() as changed:
+            changed.setattr(measured_choice, name, other)
+            assert remembered(SPEC, 2) is None
+    assert remembered(SPEC, 2) == FOUND
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"board": "9x9"}',
+        '{"board": "9x9", "speeds": {}}',
+        '{"board": "9x9", "speeds": []}',
+        '{"board": "9x9", "speeds": {"numba": 1.0}}',
+        '{"board": "9x9", "speeds": {"numba fp32": -1.0}}',
+        '{"board": "9x9", "speeds": {"numba fp32": NaN}}',
+        '{"board": "9x9", "speeds": {"numba fp32": "fast"}}',
+        "[" * 60_000,
+        " " * 70_000 + '{"board": "9x9", "speeds": {"numba fp32": 1.0}}',
+    ],
+)
+def test_damaged_files_are_ignored(folder: Path, damage: str) -> None:
+    remember(SPEC, 2, FOUND)
+    file_of(folder).write_text(damage)
+    assert remembered(SPEC, 2) is None
+    remember(SPEC, 2, FOUND)
+    assert remembered(SPEC, 2) == FOUND
+
+
+def test_auto_takes_what_was_measured_and_a_named_backend_or_precision_counts_more(makes) -> None:
+    make_backend(SPEC, threads=2).close()
+    assert makes == []
+    remember(SPEC, 2, FOUND)
+    assert make_backend(SPEC, threads=2).name == "numba fp32"
+    assert makes == [("numba", "fp32")]
+    make_backend(SPEC, "numba", "fp32", threads=2).close()
+    make_backend(SPEC, precision="fp32", threads=2).close()
+    assert makes == [("numba", "fp32")]
+
+
+@pytest.mark.parametrize("pair", [("numba", "int8"), ("openvino", "bf16"), ("torch", "fp32"), ("numba", "bf16")])
+def test_what_this_machine_does_not_compute_any_more_is_not_taken(makes, pair: tuple[str, str]) -> None:
+    remember(SPEC, 2, Measurement("9x9", {pair: 100.0}))
+    make_backend(SPEC, threads=2).close()
+    assert makes == []
+
+
+def test_candidates_begin_with_the_rules_choice(makes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "_choose_on_cpu", lambda spec, precision: "numba")
+    assert cpu_candidates(SPEC) == [("numba", "fp32"), ("openvino", "fp32"), ("openvino", "int8")]
+
+
+def test_networks_too_large_for_a_second_are_not_measured() -> None:
+    assert is_measurable(SPEC, 19, 19)
+    assert not is_measurable(shaped_spec("b20c256", ENCODERS["katago-v7"]), 25, 25)
