@@ -242,12 +242,12 @@ class BatchedSearch:
 
     def choose_root_move(self, tree: int) -> None:
         """Let a search by sequential halving make one playout, which begins with the move whose turn it is."""
-        gumbel, color = self.gumbel[tree], self.roots[tree].color
+        gumbel = self.gumbel[tree]
         if gumbel is None:
             return
         # Without this limit, playouts that end the game would be followed by others from the same move.
         self._records[tree]["visits"] = min(int(self.trees[tree].nodes[ROOT]["visits"]), gumbel.playouts) + 1
-        avoid = self._roots.avoid[tree]
+        avoid, color = self._roots.avoid[tree], self.roots[tree].color
         avoid[color] = 1
         avoid[color, gumbel.next_move()] = 0
         self._roots.avoid_depth[tree] = 1

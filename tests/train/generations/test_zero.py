@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from engine.train.data.samples import read_shard
+from engine.train.generations.adaptation import next_komi, resign_threshold
 from engine.train.generations.gate import read_gates
 from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_cli import open_ray_workers, zero
@@ -19,6 +20,7 @@ from engine.train.generations.zero_config import ZeroConfig, read_config
 from engine.train.generations.zero_state import State, read_state, read_steps
 from engine.train.generations.zero_steps import black_win_rate
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
+from tests.train_ablation import PARTS
 
 pytest.importorskip("torch")
 
@@ -85,6 +87,50 @@ def test_the_same_seed_gives_the_same_networks(tmp_path: Path) -> None:
     assert networks(tmp_path / "a") == networks(tmp_path / "b")
     finish(tmp_path / "c", 1, "run.seed=2")
     assert not set(networks(tmp_path / "a").values()) & set(networks(tmp_path / "c").values())
+
+
+OPTIONS = {name: settings for name, settings in PARTS.items() if settings}
+OPTIONS["all that go together"] = [setting for settings in OPTIONS.values() for setting in settings]
+
+
+def is_playing_again(run: Path) -> bool:
+    records = run / "samples" / "gen-0002" / "games.sgfl"
+    return records.exists() and bool(records.read_text())
+
+
+def is_training_again(run: Path) -> bool:
+    return state_of(run) == State(2, "train", 1) and any((run / "train" / "checkpoints").glob("step-*"))
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_run_with_an_option_that_is_killed_ends_with_the_networks_of_one_that_is_not(
+    tmp_path: Path, name: str
+) -> None:
+    settings = [*OPTIONS[name], "rating.every=0", "gate.games=0"]
+    finish(tmp_path / "whole", 2, *settings)
+    for moment in (is_playing_again, is_training_again):
+        kill_when(start(tmp_path / "killed", 2, *settings), lambda moment=moment: moment(tmp_path / "killed"))  # type: ignore[misc]
+    finish(tmp_path / "killed", 2, *settings)
+    assert networks(tmp_path / "whole") == networks(tmp_path / "killed")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.slow
+def test_self_play_follows_the_games_of_the_generation_before(tmp_path: Path) -> None:
+    adapts = ("run.fair_komi_rate=0.5", "run.fork_share=1.0", "run.resign_false_rate=0.05")
+    sizes = ("selfplay.sizes=[4, 5]", "train.board_sizes=[4, 9]", "selfplay.no_resign_share=1.0", "run.first_games=40")
+    finish(tmp_path, 2, *adapts, *sizes, "rating.every=0", "gate.games=0")
+    first, second = (line for line in read_steps(tmp_path / "steps.jsonl") if line["step"] == "selfplay")
+    records = (tmp_path / "samples" / "gen-0001" / "games.sgfl").read_text().splitlines()
+    assert first["komis"] == [0.5, 0.5]
+    assert second["komis"] == [next_komi(0.5, records, side, 0.5) for side in (4, 5)]
+    assert first["resign_threshold"] == 0.0
+    assert second["resign_threshold"] == resign_threshold(records, 0.05, 0.0)
+    forks = (tmp_path / "samples" / "gen-0002" / "games.sgfl").read_text().splitlines()
+    assert not any("fork=" in each for each in records)
+    assert all("fork=" in each for each in forks)
 
 
 @pytest.mark.timeout(600)
