@@ -86,7 +86,9 @@ class GameQueue:
         """games: the number of games, None for no end. done: numbers to skip. counters: for each kind, initially 0."""
         weights = settings.size_weights or (1.0,) * len(settings.sizes)
         sides = [side for side, weight in zip(settings.sizes, weights, strict=True) if weight > 0]
-        doublings = [0.0, settings.doubling, -settings.doubling] if settings.asymmetric_share > 0 else [0.0]
+        # Without kinds that are never drawn: an endless run would look for their next game forever.
+        unequal = [settings.doubling, -settings.doubling] if settings.asymmetric_share > 0 else []
+        doublings = unequal if settings.asymmetric_share == 1 else [0.0, *unequal]
         kinds = product(sides, settings.rules, doublings)
         self.kinds = list(dict.fromkeys(Kind(each) for each in kinds))
         self._settings, self._seed, self._games, self._done = settings, seed, games, done

@@ -18,6 +18,7 @@ from engine.scoring import final_score, format_score
 from engine.train.data.samples import Samples, concatenate, read_shard
 from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.games.selfplay_starts import GameQueue
 from engine.train.games.selfplay_store import RECORDS
 from engine.train.games.surprise import drawn_copies, sample_weights, surprise
 from tests.search.fakes import FakeEvaluator
@@ -176,3 +177,10 @@ def test_games_played_in_full_note_how_near_the_winner_came_to_resigning(tmp_pat
         below = sum(each < threshold for each in found)
         assert min(below, 1) <= stats.false_resigns <= below
     assert not any("lowest" in line for line in play(tmp_path / "some", 10, **changes | {"no_resign_share": 0.0}))
+
+
+@pytest.mark.parametrize(("share", "doublings"), [(0.0, {0.0}), (0.3, {0.0, 2.0, -2.0}), (1.0, {2.0, -2.0})])
+def test_an_endless_run_finds_a_next_game_of_every_kind(share: float, doublings: set[float]) -> None:
+    queue = GameQueue(replace(TINY, asymmetric_share=share, asymmetric_ratio=4.0), 1, None, frozenset())
+    assert {kind.doubling for kind in queue.kinds} == doublings
+    assert all(queue.first(kind) is not None for kind in queue.kinds)
