@@ -10,6 +10,7 @@ from engine.settings.command import Group
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
+from engine.train.data.convert_cli import convert_command
 from engine.train.generations.gate_cli import gate_command
 
 
@@ -20,6 +21,7 @@ def train() -> None:
 
 train.add_command(accuracy_command)
 train.add_command(samples_command)
+train.add_command(convert_command)
 train.add_command(gate_command)
 
 

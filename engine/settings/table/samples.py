@@ -94,6 +94,16 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.DATA,
+        ("train convert",),
+        output_folder(
+            "out",
+            "Directory for the samples, or for the rows of KataGo.",
+            required=True,
+            reason="What is converted must be kept somewhere.",
+        ),
+    ),
+    *under(
+        Heading.DATA,
         ("train plot",),
         output_file(
             "out", "File to write the plot to (PNG).", default_text="RUN/metrics.png", reason="A plot is one file."
