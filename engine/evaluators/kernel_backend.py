@@ -18,6 +18,7 @@ from engine.errors import GoError
 from engine.evaluators.memory import boards_kept
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
+from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.code import lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
@@ -68,7 +69,8 @@ class NumbaBackend:
 
     precision: None for the fastest of `precisions`. threads: number of threads that call it; None for one per core.
     lanes: floats in a vector in fp32; None for the longest of this CPU.
-    Raises GoError for CPUs without AVX2 and FMA, and if kernels are not compiled by private means.
+    beside: compile the kernels in another process, if they are not compiled yet.
+    Raises GoError for CPUs without AVX2 and FMA or NEON, and if kernels are not compiled by private means.
     """
 
     def __init__(
@@ -78,10 +80,11 @@ class NumbaBackend:
         *,
         threads: int | None = None,
         lanes: int | None = None,
+        beside: bool = True,
     ) -> None:
         self._lanes = lanes_here() if lanes is None else lanes
         if self._lanes == 0:
-            raise GoError("the numba backend needs a CPU with AVX2 and FMA, and kernels that are compiled")
+            raise GoError("the numba backend needs a CPU with AVX2 and FMA or NEON, and kernels that are compiled")
         known = precisions(spec)
         precision = known[-1] if precision is None else precision
         if precision not in known:
@@ -93,6 +96,7 @@ class NumbaBackend:
         board_bytes = _BYTES[precision] * parameters(spec)
         self._boards_kept = boards_kept(board_bytes)
         self.model_bytes = self._boards_kept * board_bytes
+        self._compiling = CompilingBeside(infer_rows.__name__, __name__, compile_kernels.__name__) if beside else None
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()
@@ -124,6 +128,8 @@ class NumbaBackend:
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
         rounded = self._precision == "bf16"
+        if self._compiling is not None:
+            self._compiling.wait()
         model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
         self._compute(model, self._slot(width, height), 1)
         return model
@@ -174,7 +180,19 @@ class NumbaBackend:
 
     def close(self) -> None:
         """Stop the threads and release the models. The backend cannot be used afterwards."""
+        if self._compiling is not None:
+            self._compiling.close()
         self._builder.shutdown(cancel_futures=True)
         self._models.clear()
         self._memories.clear()
         self._slots.clear()
+
+
+def compile_kernels() -> None:
+    """Compile the kernels that every network is computed with, or load them from the cache."""
+    from engine.encoders import ENCODERS
+    from engine.nets.random import random_spec
+
+    backend = NumbaBackend(random_spec(1, 8, next(iter(ENCODERS.values())), 1), threads=1, beside=False)
+    backend.program(2, 2)
+    backend.close()

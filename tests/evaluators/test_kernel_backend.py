@@ -148,5 +148,5 @@ def test_networks_whose_activations_are_added_to_are_computed_in_fp32_alone() ->
 
 def test_a_cpu_without_long_vectors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "lanes_here", lambda: 0)
-    with pytest.raises(GoError, match="needs a CPU with AVX2 and FMA, and kernels that are compiled"):
+    with pytest.raises(GoError, match="needs a CPU with AVX2 and FMA or NEON, and kernels that are compiled"):
         NumbaBackend(SPEC)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.native.instructions import Bfloat16, cgutils, compile_for, intrinsic, ir, types
 from engine.native.jit import has_private_means
-from engine.native.processor import instruction_sets
+from engine.native.processor import IS_X86, instruction_sets
 from engine.nets.layers import Activation
 
 Value: TypeAlias = Any
@@ -26,9 +26,12 @@ ROUNDED = 32
 """Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
 _FLOATS = {8: 8, 16: 16, ROUNDED: 16}
 """Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16."""
-_FEATURES = {8: "+avx2,+fma", 16: "+avx512f"}
-"""Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels."""
-FEATURES_OF_PRODUCTS = _FEATURES | {ROUNDED: "+avx512f,+avx512bw,+avx512bf16"}
+_FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
+"""Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels.
+
+On ARM64 a vector of 8 floats is two registers of NEON: it has 32 of half the size of AVX2's 16, so the same blocks fit.
+"""
+FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512bf16"} if IS_X86 else {})
 """The same for functions on operands of matrix products, which may be bf16."""
 _DEGREES = {False: 6, True: 3}
 """Degree of the polynomial for 2^x, in float32 and for results that are rounded to bf16."""
@@ -57,6 +60,8 @@ def _polynomial(degree: int) -> list[float]:
 def lanes_here() -> int:
     """Return the number of floats in the longest vectors of this CPU; 0 if the kernels do not support it."""
     found = set(instruction_sets()) if has_private_means() else set()
+    if not IS_X86:
+        return 8 if "neon" in found else 0
     if "avx512f" in found:
         return 16
     return 8 if {"avx2", "fma"} <= found else 0
@@ -338,11 +343,31 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
         return found
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [each.type for each in operands]), name)
     function.linkage = "internal"
-    compile_for(function, features)
+    if features:
+        compile_for(function, features)
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, numbers), *function.args)
     builder.ret_void()
     return function
+
+
+WRITERS: list[tuple[Callable[[Code, Any], None], Mapping[int, str]]] = []
+"""What `vector_intrinsic` was called with."""
+
+
+def module_of(write: Callable[[Code, Any], None], numbers: int, features: str) -> str:
+    """Return LLVM code of one function alone, which takes pointers and integers, for looking at its machine code."""
+    arguments: Any = list(get_type_hints(write).values())[1]
+    is_array = ["__metadata__" in dir(hint) for hint in get_type_hints(arguments, include_extras=True).values()]
+    module = ir.Module(write.__name__)
+    kinds = [FLOAT.as_pointer() if each else INTEGER for each in is_array]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), write.__name__)
+    if features:
+        compile_for(function, features)
+    builder = ir.IRBuilder(function.append_basic_block())
+    write(Code(builder, numbers), arguments(*function.args))
+    builder.ret_void()
+    return str(module)
 
 
 def vector_intrinsic(
@@ -354,6 +379,7 @@ def vector_intrinsic(
     type `InMemory` or `InWeights` are passed to it as pointers, all others as integers. features: the instruction sets
     to compile for, by the numbers in a vector of operands (see `Code`) that the intrinsic can be called with.
     """
+    WRITERS.append((write, features))
     arguments: Any = list(get_type_hints(write).values())[1]
     hints = get_type_hints(arguments, include_extras=True).values()
     arrays = [getattr(hint, "__metadata__", [None])[0] for hint in hints]

@@ -113,9 +113,12 @@ class Weights:
         return place
 
     def array(self) -> Array:
-        """Return all weights as one flat array."""
+        """Return all weights as one flat array; none are left here."""
         weights, end = aligned(self._end), 0
-        for each in self._pieces:
+        # Each piece is freed once it is copied: the large networks would be in memory twice.
+        self._pieces.reverse()
+        while self._pieces:
+            each = self._pieces.pop()
             weights[end : end + each.size] = each.ravel()
             end += whole(each.size, _LINE)
         return weights

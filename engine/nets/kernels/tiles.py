@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from engine.native.instructions import ir
-from engine.native.processor import TILES, instruction_sets
+from engine.native.processor import IS_X86, TILES, instruction_sets
 from engine.nets.kernels.code import (
     ACTIVATIONS,
     FLOAT_BYTES,
@@ -296,6 +296,6 @@ def _round_row(code: Code, row: RoundedRow) -> None:
         tiles.store_rounded(code.load(code.at(row.points, code.times(column, row.points_stride), channel)), place)
 
 
-_FEATURES = {TILE_ROWS: "+avx512bf16,+amx-tile,+amx-bf16"}
+_FEATURES = {TILE_ROWS: "+avx512bf16,+amx-tile,+amx-bf16"} if IS_X86 else {}
 convolve_points = vector_intrinsic(_convolve_points, _FEATURES)
 round_row = vector_intrinsic(_round_row, _FEATURES)

@@ -1,0 +1,56 @@
+"""Kernels that are not in the cache are compiled in a second process; nothing is started where they are."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.native import compiling_beside
+from engine.native.compiling_beside import CompilingBeside
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a module that another process imports, beside an empty cache of kernels on two cores."""
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(compiling_beside, "cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    code = (
+        f"def compile_all():\n    open({str(tmp_path / 'compiled')!r}, 'w').close()\n\ndef fail():\n    raise OSError\n"
+    )
+    (tmp_path / "module_beside.py").write_text(code)
+    return tmp_path
+
+
+def test_what_is_not_cached_is_compiled_in_another_process(folder: Path) -> None:
+    (folder / "cache" / "kernels.infer_rows_too-12.py311.0.nbc").touch()
+    beside = CompilingBeside("infer_rows", "module_beside", "compile_all")
+    beside.wait()
+    assert (folder / "compiled").exists()
+    beside.close()
+
+
+def test_nothing_is_started_where_the_kernel_is_cached(folder: Path) -> None:
+    (folder / "cache" / "kernels.infer_rows-12.py311.0.nbc").touch()
+    beside = CompilingBeside("infer_rows", "module_beside", "compile_all")
+    beside.wait()
+    beside.close()
+    assert not (folder / "compiled").exists()
+
+
+def test_nothing_is_started_on_one_core_and_without_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    CompilingBeside("infer_rows", "module_beside", "compile_all").wait()
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compiling_beside, "cache_directory", lambda: None)
+    CompilingBeside("infer_rows", "module_beside", "compile_all").wait()
+    assert not (folder / "compiled").exists()
+
+
+@pytest.mark.parametrize("function", ["fail", "no_such_function"])
+def test_the_failure_of_the_other_process_is_ignored(folder: Path, function: str) -> None:
+    beside = CompilingBeside("infer_rows", "module_beside", function)
+    beside.wait()
+    beside.close()
