@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation ablate-loop match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation ablate-loop match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ test-slow: $(VENV)/installed-dev ## run the tests that take longest: whole runs 
 
 test-shapes: $(VENV)/installed-dev ## compute networks of the shapes that people use by every backend and by $$KEIMA_KATAGO, and print the differences
 	@$(PYTEST) -rs -s -m shapes tests/nets/test_shapes.py $(ARGS)
+
+test-random-nets: $(VENV)/installed-dev ## compute 10,000 networks of random architectures by the kernels, between canaries, beside torch (ARGS="--count 100")
+	@$(BIN)/python -m tests.nets.kernels.random_networks $(ARGS)
 
 test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match and solve 20 times each: the same results (ARGS="zero --kills 5")
 	@$(BIN)/python -m tests.kill $(ARGS)
