@@ -9,7 +9,7 @@ only read they are NaN, which shows in the outputs. The outputs are compared wit
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,8 @@ GUARD = 64
 CANARY = np.float32(12345.0)
 LANES = (8, 16)
 _ACTIVATIONS = (Activation.RELU, Activation.MISH, Activation.SILU)
+_EXACT, _ROUNDED, _TIMES_TORCH = 1e-4, 0.03, 3.0
+"""Largest errors in fp32 and in bf16; the latter may be three times torch's (0.15 with 4 channels)."""
 _MOST_WORK = 40_000_000
 """Products of a case, which bound the number of positions."""
 
@@ -93,8 +95,8 @@ def random_network(generator: np.random.Generator) -> NetSpec:
     return replace(spec, blocks=(*spec.blocks, nested))
 
 
-def differences(generator: np.random.Generator) -> tuple[str, float, bool]:
-    """Compute one random case; return its description, the largest error, and whether all canaries are intact.
+def differences(generator: np.random.Generator) -> tuple[str, float, float, bool]:
+    """Compute one random case; return its description, the largest error, its bound, and whether canaries are intact.
 
     The error is in parts of the largest output, at least of 1.
     """
@@ -119,28 +121,38 @@ def differences(generator: np.random.Generator) -> tuple[str, float, bool]:
     )
     data = Rows(inputs[0].buffer.reshape(count, -1), inputs[1].buffer.reshape(count, globals_.shape[1]), shaped)
     infer_rows(model.plan._replace(weights=weights.buffer), memory.buffer, data, model.positions, count)
-    with torch.inference_mode():
-        expected = TorchModel(spec).fused(torch.float32)(torch.from_numpy(planes), torch.from_numpy(globals_))
-    error = 0.0
-    for field, found in zip(FIELDS, shaped, strict=True):
-        wanted = getattr(expected, field).numpy().reshape(count, -1)
-        off = np.abs(found - wanted).max(initial=0.0) / max(1.0, np.abs(wanted).max(initial=0.0))
-        error = max(error, float(off) if np.isfinite(off) else np.inf)
+    expected = _by_torch(spec, planes, globals_, torch.float32)
+    error = _distance(shaped, expected)
+    bound = _EXACT
+    if rounds:
+        bound = max(_ROUNDED, _TIMES_TORCH * _distance(_by_torch(spec, planes, globals_, torch.bfloat16), expected))
     is_intact = all(each.is_intact() for each in (weights, memory, *inputs, *outputs))
     is_intact &= np.array_equal(weights.buffer, model.plan.weights)
     numbers = ROUNDED if rounds else lanes
-    return (
-        f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {numbers} lanes",
-        error,
-        is_intact,
-    )
+    what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {numbers} numbers in a vector"
+    return what, error, bound, is_intact
+
+
+def _by_torch(spec: NetSpec, planes: np.ndarray, globals_: np.ndarray, kind: torch.dtype) -> list[np.ndarray]:
+    """Return torch's outputs in the order of `FIELDS`, a row for each position."""
+    with torch.inference_mode():
+        found = TorchModel(spec).fused(kind)(torch.from_numpy(planes).to(kind), torch.from_numpy(globals_))
+    return [getattr(found, field).float().numpy().reshape(len(planes), -1) for field in FIELDS]
+
+
+def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
+    """Return the largest difference in parts of the largest number; infinity if one is not finite."""
+    largest = 0.0
+    for one, other in zip(found, expected, strict=True):
+        off = np.abs(one - other).max(initial=0.0) / max(1.0, np.abs(other).max(initial=0.0))
+        largest = max(largest, float(off) if np.isfinite(off) else np.inf)
+    return largest
 
 
 def wrong_cases(count: int, seed: int) -> Iterator[str]:
-    """Yield a line for each of `count` random cases that is wrong; bf16 may differ by a tenth."""
+    """Yield a line for each of `count` random cases that is wrong."""
     for number in range(count):
-        what, error, is_intact = differences(np.random.default_rng([seed, number]))
-        bound = 0.1 if f"{ROUNDED} lanes" in what else 1e-4
+        what, error, bound, is_intact = differences(np.random.default_rng([seed, number]))
         if not is_intact or error > bound:
             yield f"case {number}: {what}: error {error:.2g}, canaries {'intact' if is_intact else 'changed'}"
 
