@@ -155,3 +155,12 @@ def test_nothing_in_a_record_is_executed(opened: Any, served: Served) -> None:
     assert opened.locator("main img, main script, #markup svg").count() == 0
     assert re.search("&lt;svg", opened.inner_html("#markup"))
     assert served.session.snapshot().line[0].vertex == vertex("E5")
+
+
+def test_arrows_and_lines_of_a_record_are_drawn(opened: Any, served: Served) -> None:
+    served.session.open(b"(;SZ[9]KM[7];B[ee];W[cc]AR[ee:cc]LN[aa:ii][ai:ia])")
+    opened.wait_for_selector("#markup path[data-line=AR]", state="attached")
+    drawn = opened.locator("#markup path").evaluate_all("paths => paths.map(path => path.dataset.line)")
+    assert sorted(drawn) == ["AR", "LN", "LN"]
+    opened.keyboard.press("ArrowLeft")
+    opened.wait_for_selector("#markup path", state="detached")
