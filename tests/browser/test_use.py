@@ -31,7 +31,7 @@ def test_a_server_that_is_gone_is_named_and_one_that_is_started_again_gets_the_g
     served.start()
     see(opened, "#number", "4 / 6")
     opened.wait_for_selector("#offline", state="hidden")
-    see(opened, "#player-white time", "1:1")  # 77.5 s
+    opened.wait_for_selector("#player-white time:visible")  # hidden until the clocks are back
     clock = view(served.session.snapshot())["clock"]
     assert clock["left"] == {"black": (30, 2), "white": (77.5, 0)}
     assert not opened.evaluate("document.querySelector('main').inert")
