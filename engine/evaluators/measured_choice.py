@@ -38,7 +38,7 @@ fast as OpenVINO in int8; on the idle machine they have 0.64 times its speed (g1
 _MARGIN = 1.05
 """What is measured must be faster than the rule's choice by this factor; turns differ by less than that."""
 _MOST_GFLOP = 20.0
-"""Largest evaluation to measure: b18c384nbt on 19x19, of which a core computes 4 to 14 positions/s."""
+"""Largest evaluation to measure, a little more than one of b18c384nbt on 19x19 (18.9)."""
 _SINGLE_GFLOP = 2.0
 """From here on, calls are of one position: each takes long enough."""
 _LOG = logging.getLogger(__name__)
