@@ -42,6 +42,10 @@ _MOST_THREADS = 32
 def default_threads(evaluator: Evaluator) -> int:
     """Return the number of positions, with one leaf or one thread each, that keeps an evaluator busy."""
     attributes = evaluator.attributes
+    if attributes.threads > 1:
+        # One more: while Python takes the answer of a position, its thread searches nothing. 60 games of 9x9 at
+        # 40 visits with two threads: 3,500 evaluations/s instead of 3,000.
+        return attributes.threads + 1
     return attributes.threads or min(_MOST_THREADS, attributes.concurrent * max(2, attributes.preferred_batch))
 
 
