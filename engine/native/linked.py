@@ -71,6 +71,7 @@ class _Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
+        self.__name__ = function.__name__  # as numba's kernels have it
         self._codes: dict[Any, Callable[..., Any]] = {}
 
     def __call__(self, *given: Any, **named: Any) -> Any:
