@@ -71,7 +71,7 @@ def results() -> list[object]:
     row = np.array([(1, 0.25)], RECORD)[0]
     closure = Closure(count_from, table)
     found = [add(1, 2), add(second=5, first=np.int8(1)), total(table, row, 0.5, True), float(table.scores[1]["score"])]
-    return [*found, invoke(closure.address, 40)]
+    return [*found, invoke(closure.address, 40), total.__name__]
 
 
 print(results())

@@ -12,7 +12,7 @@ from engine.native.frozen import LEVELS, LINKS_KERNELS, library_name
 
 pytestmark = pytest.mark.skipif(not (LINKS_KERNELS and shutil.which("cc")), reason="links on Linux, with a C compiler")
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = "[3, 6, 7.5, 0.5, 43]\n"
+RESULTS = "[3, 6, 7.5, 0.5, 43, 'total']\n"
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
