@@ -35,8 +35,10 @@ _ROUNDS = 2
 _LEAST_SHARE = 0.6
 """Share of the cores that a turn must have had. On two cores with a load of 18, kernels in fp32 seemed 3.9 times as
 fast as OpenVINO in int8; on the idle machine they have 0.64 times its speed (g170-b6c96, 19x19)."""
-_MARGIN = 1.05
-"""What is measured must be faster than the rule's choice by this factor; turns differ by less than that."""
+_MARGIN = 1.25
+"""What is measured must be faster than the rule's choice by this factor. One of four measurements of keima-t7c96 on
+9x9, right after its kernels were compiled, found OpenVINO in bf16 1.22 times as fast as the kernels; the others found
+0.84 to 0.94."""
 _MOST_GFLOP = 20.0
 """Largest evaluation to measure, a little more than one of b18c384nbt on 19x19 (18.9)."""
 _SINGLE_GFLOP = 2.0

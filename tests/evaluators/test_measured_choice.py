@@ -68,8 +68,8 @@ def test_nothing_is_concluded_on_a_machine_that_is_busy_with_other_work() -> Non
 
 
 def test_the_rule_stays_where_another_is_hardly_faster() -> None:
-    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 104.0}).best == PAIRS[0]
-    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 106.0}).best == PAIRS[1]
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 124.0}).best == PAIRS[0]
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 126.0}).best == PAIRS[1]
 
 
 def test_measurements_are_of_one_network_processor_version_and_number_of_threads(
