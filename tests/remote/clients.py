@@ -16,10 +16,11 @@ from gtp.remote.server import RemoteServer, Sessions, listening
 from tests.gtp.fake_player import FakePlayer
 from tests.gtp.talk import CONFIG
 from tests.json_analysis.talk import GatedEvaluator, equipment
+from tests.waiting import PATIENCE
 
 Object = dict[str, Any]
 HOST = "127.0.0.1"
-SECONDS = 20.0
+SECONDS = PATIENCE
 
 
 @contextmanager
