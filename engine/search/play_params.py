@@ -108,6 +108,7 @@ class PlayParams:
         1.0,
         katago="minVisitPropForLCB",
     )
+    # On against off: 52.4 % (47.5 to 57.2) of 400 games on 9x9 at 0.1 s a move (docs/performance.md).
     stops_early: bool = truth(True, "End a move of fixed time early once no continuation could change its choice.")
     allow_resignation: bool = truth(True, "Allow the engine to resign.", katago="allowResignation")
     resign_threshold: float = number(

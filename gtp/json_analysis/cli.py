@@ -78,7 +78,7 @@ def _settings(given: Assignments, options: dict[str, Any]) -> Settings:
         max_memory_mib=options["max_memory"],
         human_profile=options["profile"],
     )
-    # Two defaults of KataGo's analysis: what a query's moves were must not change the judgement of its position.
+    # KataGo's defaults for analysis. The moves before a position must not change its evaluation.
     defaults = {"wide_root_noise": default_of("analysis_noise", GTP), "ignores_past": True}
     params = replace(params, **{name: value for name, value in defaults.items() if name not in options["settings"]})
     warns = given.get("warnUnusedFields", "true").lower() != _FALSE

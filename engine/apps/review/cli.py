@@ -234,5 +234,7 @@ def _ranks_table(found: Sequence[RankEstimate], path: Path) -> "Table":
     sides = sorted({each.side for each in found})
     known = ", ".join(f"{side}x{side}" for side in CALIBRATIONS)
     rests = "; ".join(f"{side}x{side}: {basis(CALIBRATIONS[side])}" for side in sides)
-    table.caption = f"Rests on {rests}." if found else f"No game of {known} with {LEAST_MOVES} moves of undecided play."
+    table.caption = (
+        f"Rests on {rests}." if found else f"No named player in a game of {known} with {LEAST_MOVES} undecided moves."
+    )
     return table

@@ -128,9 +128,10 @@ def estimates(reviews: Iterable[Review]) -> list[RankEstimate]:
         record = review.game.record
         if record.width != record.height or record.width not in CALIBRATIONS or (record.handicap or 0) > 1:
             continue
-        for color in (BLACK, WHITE):
-            if color in review.colors and (each := figure(review.moves, color)) is not None:
-                found.setdefault((review.game.name[color].strip(), record.width), []).append(each)
+        for color, player in ((BLACK, record.black.strip()), (WHITE, record.white.strip())):
+            # Players without a name may be anybody.
+            if player and color in review.colors and (each := figure(review.moves, color)) is not None:
+                found.setdefault((player, record.width), []).append(each)
     made = [estimate(player, side, games, CALIBRATIONS[side]) for (player, side), games in found.items()]
     return sorted(made, key=lambda each: (-each.games, each.player.casefold(), each.side))
 

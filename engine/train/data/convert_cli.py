@@ -9,6 +9,9 @@ import click
 from engine.settings.command import Command
 from engine.settings.options import options_of
 
+_SHARD = 16_384
+"""Samples in a file."""
+
 
 @click.command("convert", cls=Command)
 @click.argument("source", metavar="IN", type=click.Path(exists=True, path_type=Path))
@@ -54,6 +57,3 @@ def cli_convert_samples(source: Path, out: Path, stdout: IO[str], stderr: IO[str
                 bar.update(f"{count:,} rows", done, len(samples))
     stdout.write(f"{out}: {count:,} rows of {len(rows or samples)} files\n")
     return 0
-
-
-_SHARD = 16_384

@@ -5,6 +5,7 @@ The channels are those of cpp/dataio/trainingwrite.h of KataGo 1.17. Boards stan
 """
 
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ _RADIUS = 60
 """Scores beyond the area that the score distribution has places for."""
 _POLICY_SCALE = 10_000
 # Channels of globalTargetsNC.
-_OUTCOME, _LATER, _SCORE, _LEAD = 0, 4, 20, 21
+_OUTCOME, _LATER, _SCORE = 0, 4, 20
 _WHOLE, _POLICY, _OWNERSHIP, _REPLY = 25, 26, 27, 28
 _NO_LATER, _NO_VALUE, _HISTORY, _GAME, _PLY, _FINISHED, _VERSION = 24, 35, 36, 41, 51, 62, 63
 _GAME_BITS = (22, 22, 20)
@@ -63,10 +64,14 @@ def _arrays(path: Path) -> _Arrays:
                 raise BadSamples(f"{path}: more than {_MOST_BYTES >> 30} GiB")
         with np.load(path, allow_pickle=False) as file:
             found = {name: file[name] for name in _ARRAYS if name in file}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise BadSamples(f"{path}: damaged or no file of NumPy: {error}") from error
     if missing := _ARRAYS.keys() - found.keys():
         raise BadSamples(f"{path}: no training rows of KataGo: {min(missing)} is missing")
+    for name, (dtype, dimensions) in _ARRAYS.items():
+        if found[name].dtype != dtype or found[name].ndim != dimensions:
+            wanted = f"{np.dtype(dtype)} of {dimensions} dimensions"
+            raise BadSamples(f"{path}: {name}: expected {wanted}, got {found[name].dtype} of {found[name].ndim}")
     count, side = len(found["globalInputNC"]), found["valueTargetsNCHW"].shape[-1]
     shapes = {
         "binaryInputNCHWPacked": (count, PLANES, -(-side * side // 8)),
@@ -77,14 +82,10 @@ def _arrays(path: Path) -> _Arrays:
         "valueTargetsNCHW": (count, _SPATIAL, side, side),
     }
     for name, expected in shapes.items():
-        array, dtype = found[name], _ARRAYS[name][0]
-        fits = len(array.shape) == len(expected) and all(
-            wanted in (None, length) for wanted, length in zip(expected, array.shape, strict=True)
-        )
-        if not fits or array.dtype != dtype:
+        shape = found[name].shape
+        if any(wanted not in (None, length) for wanted, length in zip(expected, shape, strict=True)):
             wanted = "x".join("any" if each is None else str(each) for each in expected)
-            got = "x".join(map(str, array.shape))
-            raise BadSamples(f"{path}: {name}: expected {np.dtype(dtype)} {wanted}, got {array.dtype} {got}")
+            raise BadSamples(f"{path}: {name}: expected {wanted}, got {'x'.join(map(str, shape))}")
     if found["globalTargetsNC"].shape[1] < _VERSION + 1:
         raise BadSamples(f"{path}: globalTargetsNC: expected {_VERSION + 1} channels or more")
     return found

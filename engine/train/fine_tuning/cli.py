@@ -27,6 +27,7 @@ def learn(games: tuple[Path, ...], **options: Any) -> None:
 def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str], stderr: IO[str]) -> int:
     """Learn, write the report and return the exit status: 0, or 130 after Ctrl-C. Raises GoError or WeightsError."""
     from engine.support.files import claimed, write_atomically
+    from engine.support.plots import new_figure
     from engine.support.progress import ProgressBar
     from engine.support.stopping import INTERRUPTED, stopping
     from engine.train.fine_tuning.games import divided_games
@@ -34,6 +35,7 @@ def cli_learn(games: tuple[Path, ...], options: dict[str, Any], stdout: IO[str],
     from engine.train.fine_tuning.report import report_picture, report_text, verdict
     from weights.shipped import DEFAULT_NETWORK
 
+    new_figure(1.0, 1.0)  # matplotlib must not be missed after the training
     name = games[0].resolve().name
     out = options["out"] or Path(f"{games[0].resolve().stem}-net")
     asked = LearnOptions(

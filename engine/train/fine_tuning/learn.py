@@ -35,10 +35,10 @@ from weights.registry import load
 
 BEFORE_FILE, AFTER_FILE, NET_FILE = "before.json", "after.json", "net.safetensors"
 WHOLE_FROM_GAMES = 2000
-"""From so many games on the whole network is trained, with fewer only its heads, which cannot forget the rest of Go."""
+"""Games from which on the whole network is trained; with fewer only the heads are, so the trunk keeps what it knows."""
 _SAMPLES, _TRAIN = "samples", "train"
 _PASSES = 3
-"""How often each position is seen, each time in another of its eight symmetries."""
+"""How often each position is seen on average, each time under a random symmetry."""
 _BATCH = 64
 _RATES = {"trunk": 3e-4, "none": 1e-4}
 """Learning rates of the heads alone and of the whole network: small, because both begin trained."""
@@ -114,7 +114,7 @@ def _config(positions: int, freeze: str, options: LearnOptions) -> TrainConfig:
         warmup=min(200, steps // 10),
         # The average is over about the last tenth of the steps.
         ema_decay=1 - 1 / max(10, steps / 20),
-        norms="fixed",  # a folder may have few games of a board size, and statistics of its own would be noise
+        norms="fixed",  # few games of a board size would give noisy statistics
         log_every=max(1, min(50, steps // 20)),
         checkpoint_every=max(20, min(500, steps // 10)),
         keep=1,

@@ -42,6 +42,8 @@ def report_text(learned: Learned, name: str) -> str:
         f"{part} trained (from {WHOLE_FROM_GAMES:,} games on, the whole network).",
         f"- Tested on {after.games:,} games, {after.total.positions:,} positions, of which it saw none.",
     ]
+    if not learned.finished:
+        lines.append("- The time limit ended the training before its last step.")
     if games.repeated:
         lines.append(f"- Records left out because they have the same moves as another, or none: {games.repeated:,}.")
     lines += [f"- Left out: {message}" for message in games.unreadable[:10]]

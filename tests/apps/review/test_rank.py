@@ -85,10 +85,12 @@ def test_the_command_prints_the_ranks_and_writes_what_they_rest_on(tmp_path: Pat
     assert "Estimated ranks" in stdout and "on OGS" in stdout.replace("\n", " ")
 
 
-@pytest.mark.parametrize("changes", [{"SZ": "7"}, {"HA": "2", "AB": "gg][cg"}])
-def test_games_without_a_calibration_or_with_handicap_give_no_estimate(tmp_path: Path, changes: dict[str, str]) -> None:
-    games = write(tmp_path / "games", one=record(12, **changes))
+@pytest.mark.parametrize("changes", [{"SZ": "7"}, {"HA": "2", "AB": "gg][cg"}, {"PB": "", "PW": " "}])
+def test_games_without_a_calibration_or_names_or_with_handicap_give_no_estimate(
+    tmp_path: Path, changes: dict[str, str]
+) -> None:
+    games = write(tmp_path / "games", one=record(30 if "PB" in changes else 12, **changes))
     status, stdout, _ = run(tmp_path / "out", games, estimates=True)
     assert status == 0
     assert json.loads((tmp_path / "out" / "ranks.json").read_text(encoding="utf-8")) == []
-    assert "No game of 9x9" in stdout
+    assert "No named player" in stdout

@@ -104,8 +104,9 @@ def test_rows_of_older_versions_with_64_channels_are_read(tmp_path: Path) -> Non
     ("arrays", "message"),
     [
         ({"scoreDistrN": None}, "scoreDistrN is missing"),
-        ({"globalInputNC": np.zeros((6, 18), np.float32)}, "globalInputNC: expected float32 6x19, got float32 6x18"),
-        ({"globalInputNC": np.zeros((6, 19))}, "globalInputNC: expected float32 6x19, got float64 6x19"),
+        ({"globalInputNC": np.zeros((6, 18), np.float32)}, "globalInputNC: expected 6x19, got 6x18"),
+        ({"globalInputNC": np.zeros((6, 19))}, "globalInputNC: expected float32 of 2 dimensions, got float64 of 2"),
+        ({"valueTargetsNCHW": np.int8(1)}, "valueTargetsNCHW: expected int8 of 4 dimensions, got int8 of 0"),
         ({"globalTargetsNC": np.zeros((6, 9), np.float32)}, "expected 64 channels or more"),
         ({"globalTargetsNC": np.array([[open]] * 6, dtype=object)}, "damaged or no file of NumPy"),
         ({"binaryInputNCHWPacked": np.zeros((6, 22, 46), np.uint8)}, "expected a rectangle of points"),
