@@ -24,7 +24,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-wheel test-binary test-browser pictures lint perft bench bench-quality ablation ablate-loop match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-wheel test-binary test-browser pictures lint perft bench bench-train bench-quality ablation ablate-loop gpu-session match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -46,7 +46,7 @@ test-shapes: $(VENV)/installed-dev ## compute networks of the shapes that people
 test-random-nets: $(VENV)/installed-dev ## compute 10,000 networks of random architectures by the kernels, between canaries, beside torch (ARGS="--count 100")
 	@$(BIN)/python -m tests.nets.kernels.random_networks $(ARGS)
 
-test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match and solve 20 times each: the same results (ARGS="zero --kills 5")
+test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match, solve, book and tune 20 times each: the same results (ARGS="zero --kills 5")
 	@$(BIN)/python -m tests.kill $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
@@ -88,6 +88,9 @@ perft: $(VENV)/installed-dev ## count legal positions, compare random games with
 bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS="--size 19 --json")
 	@$(BIN)/keima bench $(ARGS)
 
+bench-train: $(VENV)/installed-dev ## measure `keima train` beside a plain PyTorch loop of the same network, batch and optimizer (ARGS="--size 9")
+	@$(BIN)/python -m tests.train_speed $(ARGS)
+
 bench-quality: $(INSTALLED) ## judge the search's moves by deep searches, for hours (ARGS="--size 9 --visits 200 --compare batch_size=8")
 	@$(BIN)/keima bench --quality --out build/quality $(ARGS)
 
@@ -96,6 +99,9 @@ ablation: $(VENV)/installed-dev ## play the search against itself without each o
 
 ablate-loop: $(VENV)/installed-dev ## train from nothing with and without each option of the loop at equal processor time: ARGS='OUT --minutes 10 --seeds 3'
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.train_ablation $(ARGS)
+
+gpu-session: $(VENV)/installed-dev ## on a machine with a GPU lent for a while: measure, then learn from nothing until the time is over: ARGS='OUT --minutes 45'
+	@$(BIN)/python -m tests.gpu_session $(ARGS)
 
 match: $(INSTALLED) ## play two GTP programs: ARGS='--black CMD --white CMD --games N --size 9'
 	@$(BIN)/keima match $(ARGS)

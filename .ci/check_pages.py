@@ -28,7 +28,7 @@ TEST_PROGRAM = re.compile(r"python -m (tests[\w.]*)")
 PLACEHOLDER = re.compile(r"[A-Z_]+(\||$)|\.\.\.")
 RUNS_KEIMA = {"run": "", "bench": "bench", "match": "match", "solve": "solve"}
 """Targets of the Makefile whose ARGS are options of a command of Keima."""
-PASSES_ON = {"web": "gtp", "setup": "gtp"}
+PASSES_ON = {"web": "gtp", "setup": "gtp", "book use": "gtp"}
 """Commands that take the options of another one, too."""
 
 

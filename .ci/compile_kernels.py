@@ -34,6 +34,11 @@ def games() -> Iterator[str]:
         yield from ("unconditional_status a1", "cgos-genmove_analyze w", "estimate_score", "restricted_genmove b a1")
         yield from ("boardsize 9", "fixed_handicap 3", "genmove w", "genmove b", "reg_genmove w", "showboard")
         yield from ("boardsize 19", "place_free_handicap 2", "genmove w", "genmove b")
+        yield from ("kata-set-param useEvalCache true", "genmove w", "kata-set-param useEvalCache false")
+    yield "boardsize 9"
+    yield from (f"play b {point}" for point in ("A8", "B8", "C8", "D8", "E8"))
+    yield from (f"play w {point}" for point in ("A7", "B7", "C9", "C7", "D7", "E9", "E7", "F8", "F7"))
+    yield "keima-prove b"
 
 
 def reflex_games() -> Iterator[str]:

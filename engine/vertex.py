@@ -6,6 +6,8 @@ index. The four neighbors of a point are `p +- 1` and `p +- stride(width)`. Row 
 Only this module knows GTP letters, SGF letters and policy indices.
 """
 
+from functools import lru_cache
+
 from engine.errors import BadVertex
 
 MAX_SIZE = 25
@@ -46,7 +48,12 @@ def neighbors(vertex: int, width: int) -> tuple[int, int, int, int]:
 
 def points(width: int, height: int) -> list[int]:
     """Return every point in policy order: row by row from the top, left to right."""
-    return [point_at(row, column, width) for row in range(height) for column in range(width)]
+    return list(_points(width, height))
+
+
+@lru_cache
+def _points(width: int, height: int) -> tuple[int, ...]:
+    return tuple(point_at(row, column, width) for row in range(height) for column in range(width))
 
 
 def policy_index(vertex: int, width: int, height: int) -> int:

@@ -27,7 +27,6 @@ _FLAGS = {
     "pvVisits": "pv_visits",
     "pvEdgeVisits": "pv_edge_visits",
     "noResultValue": "no_result",
-    "frame": "frame",
 }
 
 
@@ -37,7 +36,7 @@ class AnalyzeOptions:
 
     color: side to search for, None for the side to move. interval: seconds between lines, None for only the last line.
     min_moves, max_moves: least and most legal moves to report. avoided: see `engine.players.Avoided`. The flags are
-    KataGo's fields, but for `frame`: analyze the board as a problem with stones around it.
+    KataGo's fields. frame: analyze the board as a problem with stones around it. auto_frame: if it looks like one.
     """
 
     is_kata: bool
@@ -55,6 +54,7 @@ class AnalyzeOptions:
     pv_edge_visits: bool = False
     no_result: bool = False
     frame: bool = False
+    auto_frame: bool = False
 
 
 def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) -> AnalyzeOptions:
@@ -87,6 +87,9 @@ def parse_options(args: list[str], width: int, height: int, *, is_kata: bool) ->
             options.min_moves = parse_int(value, least=0)
         elif word == "maxmoves":
             options.max_moves = parse_int(value, least=0)
+        elif is_kata and word == "frame":
+            options.auto_frame = value == "auto"
+            options.frame = not options.auto_frame and parse_bool(value)
         elif is_kata and word in _FLAGS:
             setattr(options, _FLAGS[word], parse_bool(value))
         else:

@@ -15,7 +15,7 @@ _TIME = "Keima plans the time of a move by its own rules; see engine/clock.py"
 _PASSING = "Keima judges life and death before it passes"
 _GAME = "the controller sets the game: board, komi, rules and handicap"
 _AVOIDING = "Keima avoids no patterns of earlier games"
-_NO_PART = "Keima's search has no such part"
+_SHARING = "Keima shares a position among orders of moves with the same captures, in whatever area"
 _FIXED = "this part of Keima's search is always as in KataGo's default"
 
 _BY_REASON: dict[str, str] = {
@@ -42,8 +42,8 @@ _BY_REASON: dict[str, str] = {
         avoidSgfPatternAllowedNames avoidSgfPatternDirs avoidSgfPatternLambda avoidSgfPatternMaxFiles
         avoidSgfPatternMinTurnNumber avoidSgfPatternUtility avoidSgf2PatternAllowedNames avoidSgf2PatternDirs
         avoidSgf2PatternLambda avoidSgf2PatternMaxFiles avoidSgf2PatternMinTurnNumber avoidSgf2PatternUtility""",
-    _FIXED: "drawEquivalentWinsForWhite graphSearchCatchUpProp graphSearchRepBound",
-    _NO_PART: "antiMirror evalCacheMinVisits genmoveAntiMirror useEvalCache",
+    _FIXED: "drawEquivalentWinsForWhite graphSearchCatchUpProp",
+    _SHARING: "graphSearchRepBound",
 }
 NO_EFFECT: dict[str, str] = {name: reason for reason, names in _BY_REASON.items() for name in names.split()}
 """Name -> why it has no effect."""

@@ -1,10 +1,10 @@
 """Long commands killed at random moments, and gone on with: nothing is lost, and the results are those of a whole run.
 
-Run `python -m tests.kill [train selfplay zero match solve] --kills 20 --seed 1`. Each command is run once without a
-kill, and again in other folders, where SIGKILL ends its processes after a random number of changes in the folder, or
-soon after the start; then the same command goes on. All that a run has finished is compared with the whole run by
-its digest: networks, shards, games, checkpoints, answers. Prints a line for each command; exits with 1 on any
-difference.
+Run `python -m tests.kill [train selfplay zero match solve book tune] --kills 20 --seed 1`. Each command is run once
+without a kill, and again in other folders, where SIGKILL ends its processes after a random number of changes in the
+folder, or soon after the start; then the same command goes on. All that a run has finished is compared with the whole
+run by its digest: networks, shards, games, checkpoints, answers, trials. Prints a line for each command; exits with 1
+on any difference.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.records.sgf import load_sgf
+from tests.apps.quality.records import file_of
 from tests.apps.solve.problems import capture_file
 from tests.conformity.driver import ROOT
 from tests.train.generations.zero_runs import command as zero_command
@@ -95,6 +96,20 @@ def solve_words(problems: Path, folder: Path) -> list[str]:
     return _keima("solve", problems, "--net", "none", "--visits", "1,200", "--threads", 1, "--out", folder)
 
 
+def book_words(folder: Path) -> list[str]:
+    """Return the command of a book of 60 positions on 4x4, four at a time."""
+    options = ["--net", "none", "--size", 4, "--komi", 0.5, "--visits", 300, "--threads", 1]
+    return _keima("book", "build", folder, *options, "--positions", 60, "--at-once", 4)
+
+
+def tune_words(records: Path, folder: Path) -> list[str]:
+    """Return the command of 12 sets of two parameters on 5x5, and of games with the best of them."""
+    tuned = _settings("c_puct=0.3..4:log", "rave_bias=0.001..0.1:log")
+    limits = ["--visits", "20,40", "--reference-visits", 100, "--positions", 6, "--held", 4, "--trials", 12]
+    games = ["--net", "none", "--size", 5, "--threads", 1, "--confirm", 80]
+    return _keima("tune", *tuned, *limits, *games, "--records", records, "--out", folder)
+
+
 def digests(folder: Path, *patterns: str) -> Digests:
     """Return a digest of each file that fits one of the patterns, by its path in the folder."""
     files = sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
@@ -139,7 +154,11 @@ def commands(work: Path) -> dict[str, LongCommand]:
         "match": LongCommand(
             partial(match_words, opening_file(work)), lambda run: line_digests(run, "results.jsonl") | move_digests(run)
         ),
+        "book": LongCommand(book_words, lambda run: line_digests(run, "results.jsonl")),
         "solve": LongCommand(partial(solve_words, problems), lambda run: line_digests(run, "results.jsonl")),
+        "tune": LongCommand(
+            partial(tune_words, file_of(work, 60)), lambda run: digests(run, "trials.jsonl", "report.json", "games-*/*")
+        ),
     }
 
 

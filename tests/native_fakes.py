@@ -85,7 +85,9 @@ class NativeFake:
         return Closure(answer_rows, *asked, out.policy, out.value, out.score, counts)
 
     def program(self, positions: PositionBatch, out: Evaluation) -> Program:
-        return Program((Step("evaluate", self._closure(positions, out, fails=True)),), 8)
+        made_with = self.fail_at, self.pauses
+        step = Step("evaluate", self._closure(positions, out, fails=True))
+        return Program((step,), 8, lambda: made_with == (self.fail_at, self.pauses))
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         with self._lock:

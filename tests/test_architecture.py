@@ -23,11 +23,12 @@ LAYERS = [
     {"engine.evaluators"},
     {"engine.search"},
     {"engine.players", "engine.programs"},
+    {"engine.book"},
     {"engine.explain"},
     {"engine.settings"},
     {"engine.match"},
     {"engine.api"},
-    {"engine.train.toml_settings", "engine.train.worker_processes"},
+    {"engine.train.toml_settings", "engine.train.worker_processes", "engine.train.run_status"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},
@@ -52,6 +53,7 @@ ONLY_IMPORTER = {
     "openvino": {"engine.nets.openvino_graph.runtime"},
     "websockets": {"gtp.remote.websocket"},
     "tensorboard": set(),  # only through torch.utils.tensorboard
+    "optuna": {"engine.apps.tune.optimizer"},
     "onnx": {"engine.nets.torch_modules.onnx_export"},
     "onnxruntime": {"engine.nets.torch_modules.onnx_export"},
     "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}

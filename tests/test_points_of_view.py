@@ -18,6 +18,7 @@ CONVERSIONS = {
     "engine/evaluation/evaluation.py: black_value",
 }
 EXCEPTIONS = {
+    "engine/apps/book/graph.py: _signs": "the signs of an array of positions with either side to move",
     "engine/apps/web/counting.py: owners": "an owner's color becomes a number for the page",
     "engine/encoders/oneplane.py: encode_oneplane": "an input plane in which enemy stones are -1",
     "engine/evaluators/playout_kernels.py: heavy_rollout": "counts black less white stones",

@@ -45,6 +45,7 @@ PARTS: dict[str, list[str]] = {
         "train.short_score_weight=0.0004",
     ],
     "policy surprise": ["selfplay.surprise_share=0.5"],
+    "value surprise": ["selfplay.value_surprise_share=0.25"],
     "forks": ["run.fork_share=0.1"],
     "handicap": ["selfplay.handicap_share=0.1"],
     "unequal visits": ["selfplay.asymmetric_share=0.1"],

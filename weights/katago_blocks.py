@@ -118,14 +118,7 @@ class BlockReader:
             for what, size in (("key heads", kv_heads), ("pairs", pairs), ("directions", 2)):
                 self._layers.size(what, size)
             return self._tokens.array("frequencies", kv_heads, pairs, 2)
-        theta = np.float32(self._layers.positive("theta"))
-        vertical = pairs // 2
-        rope = np.zeros((pairs, 2), np.float32)
-        # The first half of the pairs rotates with the row, the second with the column.
-        for first, last, axis in ((0, vertical, 1), (vertical, pairs, 0)):
-            exponents = 2.0 * np.arange(last - first, dtype=np.float32) / np.float32(pairs)
-            rope[first:last, axis] = 1.0 / theta ** exponents.astype(np.float32)
-        return np.tile(rope, (kv_heads, 1, 1))
+        return fixed_rope(kv_heads, pairs, self._layers.positive("theta"))
 
     def feed_forward(self, channels: int) -> Block:
         """Read a feed-forward block: two matrices with a gate between them (SwiGLU)."""
@@ -137,6 +130,17 @@ class BlockReader:
         norm = read.block_rms_norm(channels)
         expand, gate = read.matmul(channels, width), read.matmul(channels, width)
         return FeedForwardBlock(norm, expand, read.matmul(width, channels), gate)
+
+
+def fixed_rope(kv_heads: int, pairs: int, theta: float) -> Array:
+    """Return KataGo's rotations that are not learned, as in `AttentionBlock`. theta: the base of their frequencies."""
+    vertical = pairs // 2
+    rope = np.zeros((pairs, 2), np.float32)
+    # The first half of the pairs rotates with the row, the second with the column.
+    for first, last, axis in ((0, vertical, 1), (vertical, pairs, 0)):
+        exponents = 2.0 * np.arange(last - first, dtype=np.float32) / np.float32(pairs)
+        rope[first:last, axis] = 1.0 / np.float32(theta) ** exponents.astype(np.float32)
+    return np.tile(rope, (kv_heads, 1, 1))
 
 
 def _side_by_side(first: Conv, second: Conv) -> Conv:

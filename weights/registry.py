@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.nets.spec import NetSpec, WeightsError
-from weights import katago, keras, leela, native
+from weights import katago, katago_checkpoint, keras, leela, native
 from weights.token_reader import GZIP_MAGIC, is_cut, unpacked_start
+from weights.torch_file import looks_torch
 
 _SNIFFED = 4096
 
@@ -27,6 +28,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("Keima network (safetensors)", native.looks_native, native.read),
+    Format("KataGo checkpoint (ckpt)", looks_torch, katago_checkpoint.read),
     Format("Keras network (npz)", keras.looks_keras, keras.read),
     Format("Leela Zero network", leela.looks_leela, leela.read, packed=True),
     Format("KataGo network", katago.looks_katago, katago.read, packed=True),

@@ -25,9 +25,9 @@ An unknown name or a value out of range is an error that names the setting, what
 _SEARCH = """\
 ## Search parameters
 
-For `--set name=value` of `keima gtp`, `play`, `analysis` and `solve`, and for the `[search]` table of the TOML file
-given with `--config`. GTP and JSON use KataGo's name of a parameter, if it has one. Searches without a network have
-other defaults: `ROLLOUT_PARAMS` in `engine/search/params.py`.
+For `--set name=value` of `keima gtp`, `play`, `analysis`, `solve`, `bench` and `tune`, and for the `[search]` table of
+the TOML file given with `--config`. GTP and JSON use KataGo's name of a parameter, if it has one. Searches without a
+network have other defaults: `ROLLOUT_PARAMS` in `engine/search/params.py`.
 """
 _GTP = """\
 ## GTP and JSON parameters

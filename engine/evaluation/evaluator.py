@@ -1,5 +1,6 @@
 """The interface of evaluators: the methods that a search calls, and the attributes that it adapts to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -55,16 +56,22 @@ class Step(NamedTuple):
     closure: Closure
 
 
+def _always() -> bool:
+    return True
+
+
 class Program(NamedTuple):
     """An evaluation that kernels run without Python.
 
     steps: called in order, the first with the number of rows, each other one with the result of the one before. The
         last returns a negative number if the evaluation failed; call `evaluate` to raise the error.
     rows: number of positions beyond which a run gains nothing.
+    is_current: returns whether the program still does what a new one would do; if not, create a new one.
     """
 
     steps: tuple[Step, ...]
     rows: int
+    is_current: Callable[[], bool] = _always
 
 
 @runtime_checkable

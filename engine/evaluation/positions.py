@@ -1,5 +1,7 @@
 """Positions as a search writes them and encoders read them: one row of plain arrays each."""
 
+import struct
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,6 +66,12 @@ class PositionBatch:
         self.playout_doubling = 0.0
         self.metadata: NDArray[np.float32] | None = None
         self.rules = Rules()
+
+    def common_values(self) -> tuple[Rules, bytes, bytes]:
+        """Return the values that all rows share, in a form that can be compared and hashed."""
+        metadata = b"" if self.metadata is None else self.metadata.tobytes()
+        # As bytes, because Python hashes -1.0 and -2.0 alike: one doubling had the other's evaluations.
+        return self.rules, struct.pack("<d", self.playout_doubling), metadata
 
     def repeat_first(self, count: int) -> None:
         """Write the position of row 0 into rows 1..count-1."""

@@ -24,8 +24,6 @@ INSTALL = {
 
 _TORCH: tuple[Precision, ...] = ("fp32", "bf16", "fp16")
 """The precisions of torch."""
-_LANES_OF_AVX512 = 16
-"""Floats in a vector of AVX-512."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -103,16 +101,17 @@ def _is_computed(spec: NetSpec, pair: tuple[str, str]) -> bool:
     """Return whether `auto` may choose a backend and precision for a network on the CPU."""
     backend, precision = pair
     if backend == "numba":
-        return precision != "int8" and _kernels_compute(spec, precision)
+        return precision in _automatic_kernels(spec)
     return backend == "openvino" and _installed(backend) and precision in full_speed(spec, backend)
 
 
 def cpu_candidates(spec: NetSpec) -> list[tuple[str, str]]:
     """Return the backends and precisions that `auto` may choose from on the CPU, the rule's choice first.
 
-    They are those of Keima's kernels except int8, and OpenVINO's, whose int8 is checked on each board.
+    They are those of Keima's kernels that are chosen without asking, and OpenVINO's, whose int8 is checked on each
+    board.
     """
-    kernels = [("numba", each) for each in full_speed(spec, "numba") if each != "int8"]
+    kernels = [("numba", each) for each in _automatic_kernels(spec)]
     openvino = [("openvino", each) for each in full_speed(spec, "openvino")] if _installed("openvino") else []
     if _choose_on_cpu(spec, AUTO) == "numba":
         first = kernels[-1:]
@@ -201,6 +200,13 @@ def _installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
+def _automatic_kernels(spec: NetSpec) -> tuple[str, ...]:
+    """Return the precisions in which `auto` may choose Keima's kernels for a network on this machine."""
+    from engine.evaluators.kernel_backend import automatic_precisions
+
+    return tuple(each for each in full_speed(spec, "numba") if each in automatic_precisions(spec))
+
+
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:
     """Return whether Keima's own kernels support a network in this precision on this machine."""
     return precision in full_speed(spec, "numba")
@@ -211,16 +217,17 @@ def _kernels_are_faster(spec: NetSpec, precision: str) -> bool:
 
     In the same precision they are faster on convolutions; in fp32 they are slower than OpenVINO in int8 or bf16.
     g170-b6c96 on 19x19, batch 8: on a Zen 5 fp32 1,360 evaluations/s against 659, int8 2,119; on AMX bf16 4,943 against
-    3,772. Transformers need AVX-512: keima-t7c96 on a core of the Zen 5 in bf16 376 against 317, in fp32 220 against
-    192, by AVX2 about 116 against 126; OpenVINO computes them by tiles, the kernels do not (docs/performance.md).
+    3,772. Of transformers, too: keima-t7c96 on a core of the Zen 5 in bf16 376 against 317, in fp32 220 against 192; on
+    two Zen 3 cores with AVX2 in fp32 115 against 90, on 9x9 711 against 674. But OpenVINO computes them by tiles, which
+    the kernels do not (docs/performance.md).
     """
-    from engine.nets.kernels import code, tiles
+    from engine.nets.kernels import tiles
     from engine.nets.kernels.model import is_transformer
 
-    if not _kernels_compute(spec) or (is_transformer(spec) and code.lanes_here() < _LANES_OF_AVX512):
+    if not _kernels_compute(spec):
         return False
-    if precision == "fp32":
-        return True
+    if precision in ("fp32", "int16"):
+        return _kernels_compute(spec, precision)
     if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
         return not (is_transformer(spec) and tiles.tiles_here())
     return precision == AUTO and not _rounding_is_fast()

@@ -8,7 +8,6 @@ Calls and programs hold the table's lock while they look up and copy, never whil
 miss the same position at the same time both evaluate it: that is rare, and waiting would cost as much.
 """
 
-import struct
 import threading
 from dataclasses import replace
 
@@ -173,7 +172,8 @@ class CachedEvaluator:
         copied = stored, known, *bytes_of, self._counts, asked
         look_up = Closure(look_up_rows, *shared, numbers, _common(positions), buffers.row_keys, places, *copied)
         keep = Closure(keep_rows, *shared, table.oldest, buffers.row_keys, places, stored, answers, known, asked)
-        return Program((Step("evaluate", look_up), *inner.steps, Step("evaluate", keep)), inner.rows)
+        steps = Step("evaluate", look_up), *inner.steps, Step("evaluate", keep)
+        return Program(steps, inner.rows, lambda: self._table is table and inner.is_current())
 
     def _enter(self, width: int, height: int) -> tuple[_Table, _Buffers]:
         """Return the table of a board size, which replaces that of another size, and buffers that no call uses."""
@@ -204,10 +204,7 @@ def _look_up(table: _Table, buffers: _Buffers, positions: PositionBatch, count: 
 
 def _common(positions: PositionBatch) -> int:
     """Return a 63-bit hash of the values that all positions of a batch share and evaluations depend on."""
-    metadata = b"" if positions.metadata is None else positions.metadata.tobytes()
-    # As bytes, because Python hashes -1.0 and -2.0 alike: one doubling had the other's evaluations.
-    doubling = struct.pack("<d", positions.playout_doubling)
-    return hash((positions.rules, doubling, metadata)) & 0x7FFFFFFFFFFFFFFF
+    return hash(positions.common_values()) & 0x7FFFFFFFFFFFFFFF
 
 
 def _bits(positions: PositionBatch) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int8]]:

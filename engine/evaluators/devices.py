@@ -44,14 +44,19 @@ def _has_library(name: str, windows: str) -> bool:
 
 def has_nvidia_gpu() -> bool:
     """Return whether CUDA's driver has a device."""
-    # Asks the driver first: importing torch takes far longer, and without a device it would be in vain.
+    return nvidia_gpus() > 0
+
+
+def nvidia_gpus() -> int:
+    """Return the number of devices of CUDA's driver."""
+    # Asks the driver: importing torch takes far longer, and without a device it would be in vain.
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
-        return False
+        return 0
     devices = ctypes.c_int(0)
     is_ready = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(devices)) == 0
-    return is_ready and devices.value > 0
+    return devices.value if is_ready else 0
 
 
 def has_other_gpu() -> bool:

@@ -1,6 +1,7 @@
-"""The numba backend: computes networks by Keima's own kernels on the CPU, in fp32 or bf16.
+"""The numba backend: computes networks by Keima's own kernels on the CPU, in fp32, bf16 or int16.
 
 bf16 needs AMX for networks of convolutions, and AVX-512 with bf16 for transformers, of which it computes the blocks.
+int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.
 """
@@ -20,6 +21,7 @@ from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.code import lanes_here, rounds_here
+from engine.nets.kernels.integer_rows import multiplies_integers
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
@@ -36,7 +38,7 @@ _PREFERRED = 2
 """Positions of a slot from which on larger batches hardly raise the speed of the kernels."""
 _SLOTS = 2
 """Slots for each thread: while one is computed, another is encoded or read."""
-_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4}
+_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16}
 """Most bytes of a model for each weight of the network: Winograd's algorithm takes four times the weights."""
 
 
@@ -45,7 +47,17 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
     if not lanes_here():
         return ()
     rounds = rounds_here() if is_transformer(spec) else rounds_convolutions(spec) and tiles_here()
-    return ("fp32", "bf16") if rounds else ("fp32",)
+    if rounds:
+        return "fp32", "bf16"
+    return ("fp32", "int16") if multiplies_integers() else ("fp32",)
+
+
+def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
+    """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
+
+    Without int16, whose strength in games is not measured.
+    """
+    return tuple(each for each in precisions(spec) if each != "int16")
 
 
 @dataclass(eq=False)
@@ -67,7 +79,8 @@ class _Memory(NamedTuple):
 class NumbaBackend:
     """Computes one network; see `engine.evaluators.network.Backend`.
 
-    precision: None for the fastest of `precisions`. threads: number of threads that call it; None for one per core.
+    precision: None for the last of `automatic_precisions`. threads: number of threads that call it; None for one per
+    core.
     lanes: floats in a vector in fp32; None for the longest of this CPU.
     beside: compile the kernels in another process, if they are not compiled yet.
     Raises GoError for CPUs without AVX2 and FMA or NEON, and if kernels are not compiled by private means.
@@ -86,7 +99,7 @@ class NumbaBackend:
         if self._lanes == 0:
             raise GoError("the numba backend needs a CPU with AVX2 and FMA or NEON, and kernels that are compiled")
         known = precisions(spec)
-        precision = known[-1] if precision is None else precision
+        precision = automatic_precisions(spec)[-1] if precision is None else precision
         if precision not in known:
             raise GoError(f"numba does not compute {spec.name} in {precision} here: choose {' or '.join(known)}")
         self._spec, self._precision = spec, precision
@@ -127,10 +140,10 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
-        rounded = self._precision == "bf16"
+        rounded, integers = (self._precision == each for each in ("bf16", "int16"))
         if self._compiling is not None:
             self._compiling.wait()
-        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded)
+        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded, in_integers=integers)
         self._compute(model, self._slot(width, height), 1)
         return model
 

@@ -32,7 +32,7 @@ from engine.native.closures import FAILED, Closure, runs_closures
 from engine.native.locks import holding, new_lock
 from engine.nets.spec import Array, NetSpec, WeightsError, validate
 
-Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int8"]
+Precision: TypeAlias = Literal["fp32", "bf16", "fp16", "int16", "int8"]
 """The number format in which a backend computes convolutions; outputs are always float32."""
 
 

@@ -7,7 +7,7 @@ from weights.registry import load
 from weights.shipped import network_named
 
 NETWORK_OPTIONS = ("--net", "--model", "-model")
-FILE_OPTIONS = (*NETWORK_OPTIONS, "--config", "-config")
+FILE_OPTIONS = (*NETWORK_OPTIONS, "--config", "-config", "--book")
 
 
 def words_with_options(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ holds Python's global lock meanwhile. A `Closure` converts them once.
 """
 
 import hashlib
+import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -31,7 +32,7 @@ class Fixed:
 
     def __init__(self, value: Any) -> None:
         self.value, self.kind = value, kind_of(value)
-        self.cells = np.array(list(cells(value)), dtype=np.int64)
+        self.cells = np.array(cells(value), dtype=np.int64)
 
 
 class Closure:
@@ -45,8 +46,10 @@ class Closure:
         self._fixed = [each if isinstance(each, Fixed) else Fixed(each) for each in fixed]
         self._frame = np.array([each.cells.ctypes.data for each in self._fixed], dtype=np.int64)
         kinds = function, *(each.kind for each in self._fixed)
-        if kinds not in _ENTRIES:
-            _ENTRIES[kinds] = _entry(function, [each.value for each in self._fixed])
+        # Threads that start at the same time would all load the same code, for some tenths of a second each.
+        with _LOADING:
+            if kinds not in _ENTRIES:
+                _ENTRIES[kinds] = _entry(function, [each.value for each in self._fixed])
         code, _ = _ENTRIES[kinds]
         self.address = np.array([code, self._frame.ctypes.data], dtype=np.int64)
 
@@ -64,6 +67,7 @@ def _template(frame: int, number: int) -> int:
 
 _ENTRIES: dict[Any, tuple[int, object]] = {}
 """Address of the entry code, and its owner, by kernel and types of the fixed arguments."""
+_LOADING = threading.RLock()
 
 
 def _entry(function: Any, values: list[Any]) -> tuple[int, object]:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from engine.native.frozen import is_linked
 
 if TYPE_CHECKING or not is_linked():
-    from llvmlite import ir
+    from llvmlite import binding, ir
     from numba import typeof, types
     from numba.core import cgutils
     from numba.extending import intrinsic, overload
+
+    # Reads the instructions that functions have as text; numba needs none.
+    binding.initialize_native_asmparser()
 else:
     from engine.native.placeholders import cgutils, intrinsic, ir, overload, typeof, types
 

@@ -17,6 +17,7 @@ from engine.nets.spec import (
     Activation,
     Block,
     Linear,
+    MetadataEncoder,
     NestedBottleneckBlock,
     NetSpec,
     PolicyHead,
@@ -40,7 +41,8 @@ class Shape(NamedTuple):
     pooling: the blocks, from 1, of which the (first inner) convolution pools `pooled` channels. inner: channels of
     nested bottlenecks, or None for plain blocks. feed_forward: hidden channels of nested transformer blocks, or None
     for nested convolutions. stem: side of the first convolution. policy, value, hidden: channels of the policy head,
-    the value head and its hidden layer. recent: whether the heads are those of version 15, with mish.
+    the value head and its hidden layer. recent: whether the heads are those of version 15, with mish. people: inputs
+    about the players, for networks that imitate people (KataGo's suffix "-meta").
     """
 
     blocks: int
@@ -54,6 +56,7 @@ class Shape(NamedTuple):
     feed_forward: int | None = None
     stem: int = 3
     recent: bool = True
+    people: int = 0
 
 
 SHAPES: Mapping[str, Shape] = MappingProxyType(
@@ -63,6 +66,8 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         "b20c256": Shape(20, 256, (7, 12, 17), 64, 48, 48, 112, stem=5, recent=False),
         "b40c256": Shape(40, 256, tuple(range(6, 40, 5)), 64, 48, 96, 128, stem=5, recent=False),
         "b18c384nbt": Shape(18, 384, tuple(range(3, 18, 3)), 64, 48, 96, 128, inner=192),
+        # KataGo's b18c384nbt with the suffix -meta, whatever the other suffixes: they change training, not the file.
+        "b18c384nbt-humanv0": Shape(18, 384, tuple(range(3, 18, 3)), 64, 48, 96, 128, inner=192, people=192),
         "b28c512nbt": Shape(28, 512, tuple(range(3, 28, 3)), 64, 64, 128, 144, inner=256),
         "b10c384h6nbttflrs": Shape(10, 384, (), 48, 48, 96, 96, inner=192, feed_forward=512),
     }
@@ -76,6 +81,7 @@ def shaped_spec(name: str, encoder: InputFormat, seed: int = 1) -> NetSpec:
     stem = Stem(
         layers.conv(encoder.planes, shape.channels, shape.stem),
         layers.linear(encoder.globals, shape.channels, bias=False),
+        _people(layers, shape) if shape.people else None,
     )
     return validate(
         NetSpec(
@@ -121,6 +127,16 @@ def _block(layers: Layers, shape: Shape, number: int) -> Block:
     )
 
 
+def _people(layers: Layers, shape: Shape) -> MetadataEncoder:
+    return MetadataEncoder(
+        layers.linear(shape.people, shape.channels),
+        layers.linear(shape.channels, shape.channels),
+        layers.linear(shape.channels, shape.channels, bias=False),
+        layers.activation,
+        layers.activation,
+    )
+
+
 def _policy(layers: Layers, shape: Shape) -> PolicyHead:
     width, policies = shape.policy, 2 if shape.recent else 1
     head = layers.policy(shape.channels, width)
@@ -137,7 +153,8 @@ def _policy(layers: Layers, shape: Shape) -> PolicyHead:
         pass_hidden=layers.linear(pooled, width),
         pass_activation=layers.activation,
         pass_linear=layers.linear(width, policies, _LOGITS, bias=False),
-        optimistic=1,
+        # Networks that imitate people have the second policy, too, and it is not used.
+        optimistic=0 if shape.people else 1,
     )
 
 

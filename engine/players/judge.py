@@ -169,6 +169,7 @@ def _judging(params: SearchParams) -> SearchParams:
         repeated_shape_penalty=0.0,
         max_playouts=0,
         prunes_symmetric_moves=False,
+        remembers=False,
     )
 
 

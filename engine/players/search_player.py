@@ -114,8 +114,9 @@ class SearchPlayer:
         """
         self._stop.clear()
         limits = fitted(limits, game, self.params)
+        params = replace(self.params, anti_mirror=self.params.genmove_anti_mirror)
         self.search.params = self._last_params = self._advantage.params_of_move(
-            fewer_playouts(self.params, game), game, color
+            fewer_playouts(params, game), game, color
         )
         try:
             return self._genmove(game, color, limits, watch, avoided)
@@ -138,7 +139,7 @@ class SearchPlayer:
         dead = agreed_dead(game, judgement) if judgement else ()
         self._begin(game, color, dead)
         share = 1 - self._judging_share(limits) if judgement is None and is_late(game) else 1.0
-        with self._weakened(limits.level):
+        with self._weakened(limits):
             decision = self._decide(game, color, self._run_move(timer.rest(share), watch), limits.level)
         may_pass = not timer.in_hurry and (decision.vertex == PASS or self._seems_settled(game))
         if judgement is None and may_pass:
@@ -150,10 +151,11 @@ class SearchPlayer:
         return decision
 
     @contextmanager
-    def _weakened(self, level: Level | None) -> Iterator[None]:
-        """Search with the parameters of a level while the block runs."""
-        if level is not None:
-            self.search.params = params_at_level(self._last_params, level)
+    def _weakened(self, limits: Limits) -> Iterator[None]:
+        """Search with the parameters of the limits' level while the block runs."""
+        if limits.level is not None:
+            profile = limits.profile if self.human else ""
+            self.search.params = params_at_level(self._last_params, limits.level, profile)
         try:
             yield
         finally:
@@ -270,11 +272,10 @@ class SearchPlayer:
         human = search.human_evaluation
         vertex = choose_vertex(search.tree, search.root, self.params, temperature, search.generator, human)
         if level is not None and level.temperature > 0.0:
-            vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator)
+            vertex = draw_vertex(search.tree, search.root, level, vertex, search.generator, human)
         # The values after the move include the search below it alone; the root's are an average over all moves.
-        node = after_move(search.tree, vertex)
-        if node == NO_NODE:
-            node = ROOT
+        after = after_move(search.tree, vertex)
+        node = ROOT if after == NO_NODE else after
         self._advantage.record(game, float(search.tree.nodes[ROOT]["value"]))
         figures = search.tree.nodes[node]
         winrate = (1 + for_color(float(figures["value"]), color)) / 2
@@ -393,8 +394,9 @@ class SearchPlayer:
         self.judge.set_params(params)
 
     def clear_cache(self) -> None:
-        """Drop the tree, the judgement and cached evaluations."""
+        """Drop the tree, the judgement, cached evaluations and what searches remember."""
         self.search.forget()
+        self.search.memory.clear()
         self.judge.forget()
         for evaluator in (self.evaluator, self.human and self.human.evaluator):
             if self._owns_evaluator and isinstance(evaluator, CachedEvaluator):
@@ -417,6 +419,7 @@ class SearchPlayer:
     def close(self) -> None:
         """Stop the threads of the search, and the evaluator if no other player has it."""
         self.search.close()
+        self.search.memory.close()
         self.judge.close()
         if self._owns_evaluator:
             self.evaluator.close()

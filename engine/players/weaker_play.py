@@ -2,14 +2,18 @@
 
 Nothing is random but the choice among moves that a player of the level might consider. A search of few visits with
 flatter priors visits the likely moves; those that lose at most `most_loss` points against the best of them are
-candidates, and the move is drawn by the flattened priors.
+candidates, and the move is drawn by the flattened priors. A human network beside the playing one says what people of
+the rank would play: its policy takes the place of the flattened priors.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
+from engine.board.layout import HEADER, HEIGHT, WIDTH
 from engine.color import for_color
+from engine.evaluation.evaluation import Evaluation
+from engine.search.human import policy_of
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.root import root_priors
@@ -21,10 +25,16 @@ _BREADTH = 20.0
 """Weight of the priors in a search for candidates: it visits many moves once rather than few moves often."""
 
 
-def params_at_level(params: SearchParams, level: Level) -> SearchParams:
-    """Return the parameters of a search at a level: where it draws among moves, the search visits many of them."""
+def params_at_level(params: SearchParams, level: Level, profile: str = "") -> SearchParams:
+    """Return the parameters of a search at a level: where it draws among moves, the search visits many of them.
+
+    profile: the people whom a human network imitates, where there is one; one that the parameters name counts more.
+    """
     if level.temperature == 0.0:
         return params
+    if profile:
+        # All visits of the root go where people play. Weightless ones leave the position's value to the other moves.
+        params = replace(params, human_profile=params.human_profile or profile, human_root_weightless=1.0)
     return replace(
         params,
         c_puct=_BREADTH,
@@ -34,18 +44,20 @@ def params_at_level(params: SearchParams, level: Level) -> SearchParams:
     )
 
 
-def draw_vertex(tree: Tree, root: Root, level: Level, best: int, generator: np.random.Generator) -> int:
+def draw_vertex(
+    tree: Tree, root: Root, level: Level, best: int, generator: np.random.Generator, human: Evaluation | None = None
+) -> int:
     """Return the move to play at a level that draws among moves.
 
     best: the move that the search prefers; a pass is played only if it is this. The tree's root priors have the
-    temperature of the level already.
+    temperature of the level already. human: the root's evaluation by the human network, if there is one.
     """
     links = links_of(tree, ROOT)
     vertices = tree.edge_vertex[ROOT, : len(links)].astype(np.int64)
     nodes = tree.nodes[tree.links[links]["child"]]
-    chances = np.where(
-        (nodes["visits"] > 0) & (root.avoid[root.color, vertices] <= 0), root_priors(tree)[: len(links)], 0.0
-    )
+    width, height = (int(side) for side in root.board[HEADER, [WIDTH, HEIGHT]])
+    likely = root_priors(tree)[: len(links)] if human is None else policy_of(human, vertices, width, height)
+    chances = np.where((nodes["visits"] > 0) & (root.avoid[root.color, vertices] <= 0), likely, 0.0)
     chances[vertices == PASS] = 0.0
     if best == PASS or not chances.any():
         return best

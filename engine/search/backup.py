@@ -20,6 +20,7 @@ from engine.evaluation.evaluation import (
 from engine.native.jit import kernel
 from engine.search.expansion import expand, temper, write_human_priors
 from engine.search.kernel_params import Params
+from engine.search.mirror import value_by_center
 from engine.search.position import Batch, Scratch
 from engine.search.tree import NEW, OWNERSHIP_SCALE, WEIGHTLESS_PLAYOUTS, Tree
 from engine.search.values import playout_weight, recompute, set_own_value
@@ -59,7 +60,7 @@ def finish_walk(
     """
     _count_visit(tree, path, links, length, counted)
     for i in range(length - 1, counted - 1, -1):
-        recompute(params, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work)
+        recompute(params, tree.nodes, tree.links, tree.edge_prior[path[i]], tree.bias_sums, path[i], work, tree.memory)
 
 
 @kernel
@@ -79,7 +80,8 @@ def _recompute_above(tree: Tree, params: Params, batch: Batch, rows: int, work: 
                 is_met = is_met or (is_above and nodes[earlier, depth] == nodes[row, depth])
             if not is_met:
                 number = nodes[row, depth]
-                recompute(params, tree.nodes, tree.links, tree.edge_prior[number], tree.bias_sums, number, work)
+                codes = tree.edge_prior[number]
+                recompute(params, tree.nodes, tree.links, codes, tree.bias_sums, number, work, tree.memory)
 
 
 @kernel
@@ -103,7 +105,7 @@ def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void:
         node.raw_weight = weight
         node.raw_weight_sq = weight * weight
         node.raw_spread = 0.0
-    set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits + 1)
+    set_own_value(params, tree.nodes, tree.bias_sums, number, node.visits + 1, tree.memory)
 
 
 @kernel
@@ -141,8 +143,8 @@ class Answers(NamedTuple):
 
 
 @kernel
-def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number: int) -> None:
-    """Store the evaluation in `row` as the node's own evaluation."""
+def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number: int, by_center: bool) -> None:
+    """Store the evaluation in `row` as the node's own evaluation. by_center: see `Batch`."""
     node = tree.nodes[number]
     color = node.to_play
     lead = black_value(answers.score[row], color)
@@ -155,13 +157,16 @@ def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number:
     weight = playout_weight(params, score, value_error, score_error)
     node.raw_value = black_value(answers.value[row], color)
     node.raw_no_result = no_result
+    if by_center and tree.ownership.shape[1] > 0:
+        sign = black_value(1.0, color)
+        node.raw_value = value_by_center(params.numbers, node.raw_value, no_result, answers.ownership[row], sign)
     node.raw_score = score
     node.raw_score_sq = score * score + deviation * deviation
     node.raw_lead = lead
     node.raw_weight = weight
     node.raw_weight_sq = weight * weight
     node.raw_spread = 0.0
-    set_own_value(params, tree.nodes, tree.bias_sums, number, 1)
+    set_own_value(params, tree.nodes, tree.bias_sums, number, 1, tree.memory)
     # One byte a point: on 19x19 that is 361 of the 1,988 bytes of a node, and 1/127 is exact enough to be averaged.
     for index in range(tree.ownership.shape[1]):
         owned = black_value(answers.ownership[row, index], color)
@@ -196,7 +201,7 @@ def back_up(
             if temperature != 1.0:
                 temper(answers.human_policy[row], temperature)
             write_human_priors(tree, leaf, answers.human_policy[row], width)
-        _take_answer(tree, params, answers, row, leaf)
+        _take_answer(tree, params, answers, row, leaf, batch.by_center[row] != 0)
         _count_visit(tree, path, links, length, batch.counted[row])
         for index in range(ownership_sum.shape[0] - 1):
             ownership_sum[index] += black_value(answers.ownership[row, index], color)

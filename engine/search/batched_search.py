@@ -28,7 +28,7 @@ from engine.native.closures import FAILED
 from engine.search.advance import CONTROL, EVALUATING, FULL, GO_ON, GOING, OVER, REACHED, collect_rows, finish_batch
 from engine.search.driver import Step, WorkerThreads, argument, step
 from engine.search.gumbel import GumbelRoot
-from engine.search.kernel_params import SCORE_TABLE, new_records, write_params
+from engine.search.kernel_params import SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch, refill
 from engine.search.pruning import make_room, prune
@@ -42,8 +42,10 @@ from engine.search.root import (
     shaped_priors,
     shapes_priors,
 )
+from engine.search.root_evaluation import evaluate_root, root_symmetries
 from engine.search.tree import (
     EXPANDED,
+    NEW,
     NO_NODE,
     ROOT,
     SHARED_PLAYOUTS,
@@ -54,7 +56,7 @@ from engine.search.tree import (
 )
 from engine.search.walk import plant
 from engine.search.worker import Worker
-from engine.symmetry import applicable
+from engine.symmetry import COUNT, applicable
 from engine.vertex import points, policy_index
 
 _KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
@@ -68,8 +70,8 @@ class BatchedSearch:
 
     game: an example, for size and rules. most_moves: most moves of a game, passes included. with_rave: whether the
     trees have all-moves-as-first statistics, for evaluators that report first plays. seed: of the symmetries under
-    which positions are evaluated; the root, too, is evaluated under one symmetry. doubling: Black's advantage in
-    playouts of which networks know, as a logarithm to base 2.
+    which positions are evaluated. doubling: Black's advantage in playouts of which networks know, as a logarithm to
+    base 2.
     roots, trees: a view of each tree's arrays, valid for the lifetime of this object. is_searching: by tree, whether a
     search was started and has not ended. busy_seconds: time in which a batch was under evaluation. Not thread-safe,
     except `evaluate`.
@@ -107,6 +109,7 @@ class BatchedSearch:
         self._scratch = new_scratch(game.board, self.new_worker(1).evaluation.first_play.shape[1])
         self._arguments = argument(self._trees), argument(self._roots), argument(self._scratch)
         self.is_searching = [False] * count
+        self._root_worker: Worker | None = None
         self.busy_seconds = 0.0
         self._calls, self._last_change, self._lock = 0, 0.0, threading.Lock()
 
@@ -204,8 +207,21 @@ class BatchedSearch:
         turns = params.random_symmetries and self._evaluator.attributes.has_symmetries
         record["symmetries"], record["symmetry_seed"] = len(applicable(*self._size)) if turns else 1, self._seed
         self._write_params(tree, 0.0)
+        if params.root_symmetries > 1 and self.trees[tree].nodes[ROOT]["stage"] == NEW:
+            self._evaluate_root(tree, seed)
         if self.trees[tree].nodes[ROOT]["stage"] == EXPANDED:
             self.prepare(tree)
+
+    def _evaluate_root(self, tree: int, seed: int) -> None:
+        """Evaluate a new root under several symmetries, in a call of its own; their mean counts as one visit."""
+        if self._root_worker is None:
+            self._root_worker = self.new_worker(min(COUNT, self._evaluator.attributes.max_batch))
+        worker, root = self._root_worker, self.roots[tree]
+        # By the position, so that not all roots are evaluated under the same few symmetries.
+        generator = np.random.default_rng([seed, int(root.hashes[0])])
+        turned = root_symmetries(self._params[tree], self._evaluator.attributes, worker.positions, generator)
+        params = Params(self._records[tree], SCORE_TABLE)
+        evaluate_root(self._evaluator, self.trees[tree], root, self._scratch, worker, params, turned)
 
     def _write_params(self, tree: int, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""

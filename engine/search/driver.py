@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.evaluator import Evaluator, program_of
+from engine.evaluation.evaluator import Evaluator, Program, program_of
 from engine.evaluation.positions import PositionBatch
 from engine.native.closures import FAILED, Closure, Fixed, invoke, runs_closures
 from engine.native.locks import holding, new_lock
@@ -139,7 +139,10 @@ class Driver(WorkerThreads):
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
         self._lock = new_lock()
         self._tree_argument, self._scratch_argument = argument(trees), argument(scratch)
-        self._arrays = [argument(worker.arrays) for worker in workers]
+        shared = self._scratch_argument, params, SCORE_TABLE, self._control
+        self._shared = [(*shared, argument(worker.arrays)) for worker in workers]
+        self._finish = [step(finish_batch, self._tree_argument, *each) for each in self._shared]
+        self._programs: dict[int, tuple[object, Program]] = {}
         self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
         self._names: tuple[str, ...] = ()
         self._running: dict[int, Future[None]] = {}
@@ -202,10 +205,8 @@ class Driver(WorkerThreads):
 
     def _work(self, number: int, root: Any) -> Callable[[], None]:
         """Return a function that runs a worker; the function keeps its arrays and closures alive."""
-        worker, trees = self._workers[number], self._tree_argument
-        shared = self._scratch_argument, self._params, SCORE_TABLE, self._control, self._arrays[number]
-        finish, start = step(finish_batch, trees, *shared), step(start_batch, trees, root, *shared)
-        program = program_of(self._evaluator, worker.positions, worker.evaluation)
+        worker, finish, program = self._workers[number], self._finish[number], self._program_of(number)
+        start = step(start_batch, self._tree_argument, root, *self._shared[number])
         if program is None:
             advance = partial(self._advance, finish, start)
             return partial(self._run_in_python, worker, self._evaluator.evaluate, advance)
@@ -214,6 +215,22 @@ class Driver(WorkerThreads):
         self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
         closures = [finish, start, *(step.closure for step in program.steps)]
         return partial(self._run_native, worker, closures, self._spent[number])
+
+    def _program_of(self, number: int) -> Program | None:
+        """Return the program of a worker's evaluations, None if there is none.
+
+        Creating one takes as long as several evaluations, and new memory; a search of few visits would notice.
+        """
+        worker = self._workers[number]
+        values = worker.positions.common_values()
+        known = self._programs.get(number)
+        if known is not None and known[0] == values and known[1].is_current():
+            return known[1]
+        self._programs.pop(number, None)  # now, so that the memory of both is never needed at a time
+        program = program_of(self._evaluator, worker.positions, worker.evaluation)
+        if program is not None:
+            self._programs[number] = values, program
+        return program
 
     def _run_native(self, worker: Worker, closures: list[Any], spent: NDArray[np.int64]) -> None:
         addresses = np.array([closure.address for closure in closures])
@@ -295,6 +312,11 @@ class Driver(WorkerThreads):
         if rows >= _FULL * batch * answers:
             self.throughput.record(calls, batch, seconds * calls * batch / rows)
         self._measured, self._since = (self.answers, self.rows), time.perf_counter()
+
+    def close(self) -> None:
+        """Stop the threads and free the memory of their programs."""
+        super().close()
+        self._programs.clear()
 
     def stop(self) -> None:
         """Stop all workers and take back the leaves in flight, without waiting for their evaluations."""

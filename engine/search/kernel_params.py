@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from engine.search.params import SearchParams
@@ -36,8 +37,15 @@ KERNEL_PARAMS = np.dtype(
         ("evaluated", np.int64),
         ("in_flight", np.int64),
         ("seed", np.int64),
+        ("remember_visits", np.int64),
+        ("memory_seed", np.uint64),
         ("shares_nodes", np.int64),
         ("is_weightless", np.int64),
+        ("mirror_color", np.int64),
+        ("mirror_center", np.int64),
+        ("mirror_broken", np.int64),
+        ("mirror_lead", np.float64),
+        ("mirror_error", np.float64),
         ("symmetries", np.int64),
         ("symmetry_seed", np.uint64),
         ("generator", np.uint64),
@@ -55,6 +63,9 @@ visits: number of root visits at which the search ends, those of earlier searche
     evaluation. evaluated: leaves of this search; with seed it determines the seed of each leaf, for evaluators that
     draw random numbers.
 is_weightless: written by `choose_edge`: whether its choice must not count for the value of the node.
+mirror_*: of an opponent who mirrors, see `engine.search.mirror.Mirror`; mirror_broken: written by `collect`: the
+    first move of the walk that is the opponent's and does not mirror the one before it.
+remember_visits, memory_seed: see `engine.search.memory`.
 symmetries: number of symmetries of the board, one of which each leaf is evaluated under; 1 for none. symmetry_seed:
     determines the symmetry, with the hash of the position. generator: state of the walks' random numbers, never 0.
 """
@@ -64,6 +75,8 @@ NO_LIMIT = 1 << 62
 TABLE_MEANS, TABLE_DEVIATIONS = 513, 97
 STEPS = 8.0
 """Entries of the table of expected score values for each unit of mean and of deviation."""
+_SPREAD, _FINENESS = 5, 40
+"""The expectation is taken over this many deviations to both sides, in this many steps for each deviation."""
 
 
 class Params(NamedTuple):
@@ -78,14 +91,19 @@ def score_table() -> NDArray[np.float32]:
 
     Means from -32 to 32 and deviations from 0 to 12 in steps of 1/8 (KataGo's score utility).
     """
-    means = (np.arange(TABLE_MEANS) - TABLE_MEANS // 2) / STEPS
-    deviations = np.arange(TABLE_DEVIATIONS) / STEPS
-    steps = np.linspace(-5.0, 5.0, 401)
-    density = np.exp(-0.5 * steps**2)
+    # The expectation is a sum over steps of 1/40 deviation, so every x is a multiple of 1/320: 58,881 arctangents
+    # instead of 20 million, which took 0.5 s of each start where NumPy computes them one by one (AVX2).
+    middle, side = TABLE_MEANS // 2, _SPREAD * _FINENESS
+    density = np.exp(-0.5 * (np.arange(-side, side + 1) / _FINENESS) ** 2)
     density /= density.sum()
+    farthest = _FINENESS * middle + side * (TABLE_DEVIATIONS - 1)
+    arctan = np.arctan(np.arange(-farthest, farthest + 1) / (STEPS * _FINENESS))
     table = np.empty((TABLE_MEANS, TABLE_DEVIATIONS), dtype=np.float32)
-    for column, deviation in enumerate(deviations):
-        table[:, column] = np.arctan(means[:, None] + deviation * steps[None, :]) @ density
+    for deviation in range(TABLE_DEVIATIONS):
+        first = farthest - _FINENESS * middle - side * deviation
+        strides = _FINENESS * arctan.itemsize, deviation * arctan.itemsize
+        values = as_strided(arctan[first:], (TABLE_MEANS, len(density)), strides, writeable=False)
+        table[:, deviation] = values @ density
     return table * np.float32(2.0 / math.pi)
 
 

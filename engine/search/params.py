@@ -160,6 +160,12 @@ class SearchParams(HumanParams, PlayParams):
         1.0,
         katago="graphSearchCatchUpLeakProb",
     )
+    remembers: bool = truth(
+        False, "Remember what searches find about positions, and bias later searches of them.", katago="useEvalCache"
+    )
+    remember_visits: int = number(
+        100, "Minimum of visits of a position to be remembered.", 1, 1 << 30, unit="visits", katago="evalCacheMinVisits"
+    )
     policy_temperature: float = number(
         1.0, "Temperature of all priors of the network.", 0.01, 5.0, katago="nnPolicyTemperature"
     )

@@ -43,6 +43,12 @@ class PlayParams:
         3.0,
         katago="avoidRepeatedPatternUtility",
     )
+    anti_mirror: bool = truth(
+        False,
+        "In an analysis, search against an opponent who mirrors each move through the center.",
+        katago="antiMirror",
+    )
+    genmove_anti_mirror: bool = truth(True, "The same in the search for a move to play.", katago="genmoveAntiMirror")
     conservative_pass: bool = truth(
         False, "Search on after an own pass that would end the game.", katago="conservativePass"
     )

@@ -150,6 +150,7 @@ class Batch(NamedTuple):
     """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length] and the links between them.
 
     counted: the depth from which on a walk counts for its nodes: 0, or one more than that of a weightless choice.
+    by_center: whether `engine.search.mirror.value_by_center` corrects the value.
     """
 
     boards: NDArray[np.int16]
@@ -170,6 +171,7 @@ class Batch(NamedTuple):
     links: NDArray[np.int32]  # [B, MAX_DEPTH]
     length: NDArray[np.int32]  # [B]
     counted: NDArray[np.int32]  # [B]
+    by_center: NDArray[np.int32]  # [B]
 
 
 @kernel

@@ -14,21 +14,20 @@ from engine.color import BLACK
 from engine.encoders.human import human_metadata
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
-from engine.evaluation.positions import PositionBatch
 from engine.game import Game
-from engine.search.backup import back_up, reopen
 from engine.search.driver import Driver, worker_count
 from engine.search.expansion import temper, write_human_priors
 from engine.search.figures import Figures
 from engine.search.human import WithHumanPolicy
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
+from engine.search.memory import Memory, write_memory
+from engine.search.mirror import Mirror, find_mirror, write_mirror
 from engine.search.params import SearchParams
 from engine.search.position import Root, new_scratch
 from engine.search.pruning import prune
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
     drop_root_moves,
-    hide_past,
     mirrored_moves,
     root_position,
     root_priors,
@@ -39,6 +38,7 @@ from engine.search.root import (
     with_shapes,
     without_past,
 )
+from engine.search.root_evaluation import evaluate_root, root_symmetries, turn_first_row
 from engine.search.stoppers import SearchStats, Stopper
 from engine.search.throughput import LARGEST_BATCH, Load, load_of_visits
 from engine.search.tree import (
@@ -56,7 +56,7 @@ from engine.search.tree import (
     new_tree,
     visits_made,
 )
-from engine.search.walk import collect, plant, write_root
+from engine.search.walk import plant, write_root
 from engine.search.worker import Worker
 from engine.symmetry import applicable
 
@@ -77,9 +77,9 @@ class Search:
     evaluator. mirrored: root moves that are not searched because they mirror another move, each with that move.
     root_evaluation: row 0 is the evaluation of the last new root; human_evaluation: that of the present root by
     `human`, None without it, or if it needs a profile and the parameters have none. driver, workers: those of the
-    present board size. doubts_counts: under territory rules, use the evaluator's expectation instead of a score in the
-    tree that differs much from it. For analyses, in which dead stones that were not captured must not count as alive; a
-    move to play is chosen by scores.
+    present board size. memory: see `SearchParams.remembers`. doubts_counts: under territory rules, use the evaluator's
+    expectation instead of a score in the tree that differs much from it. For analyses, in which dead stones that were
+    not captured must not count as alive; a move to play is chosen by scores.
     """
 
     def __init__(
@@ -95,20 +95,19 @@ class Search:
         self._human = human
         self._sharing = sharing or _alone
         self._main = self._evaluator = evaluator
-        self._is_repeatable = False
         self._seed = params.seed or int(np.random.SeedSequence().generate_state(1)[0])
         self._generator = np.random.default_rng(self._seed)
         self._shape: tuple[int, int] | None = None
         self.driver: Driver
         self.ownership_sum: NDArray[np.float64]
-        self._memory = params.max_memory_mib
+        self._allocated = (params.max_memory_mib, params.remembers)
         self._game: Game | None = None
         self._clean_priors: tuple[NDArray[np.int16], NDArray[np.float64]] | None = None
-        self._searches = 0
+        self._searches, self._is_repeatable = 0, False
         self.mirrored: dict[int, int] = {}
         self.doubts_counts = self._has_doubted = False
         self._ignored_past = self._passes_on = False
-        self._doubling = 0.0
+        self._doubling, self._mirror, self.memory = 0.0, Mirror(), Memory()
 
     def begin(
         self,
@@ -127,7 +126,8 @@ class Search:
         below which a move must not be played; the root has depth 0.
         """
         evaluator = self._evaluator_of_tree()
-        is_same = evaluator is self._evaluator and self._memory == self.params.max_memory_mib
+        wanted = (self.params.max_memory_mib, self.params.remembers)
+        is_same = evaluator is self._evaluator and self._allocated == wanted
         if self._shape != (game.width, game.height) or not is_same:
             self._evaluator = evaluator
             self._allocate(game)
@@ -138,9 +138,10 @@ class Search:
         self._passes_on = self.params.conservative_pass and game.pass_ends_phase(color)
         doubling = self.params.doubling_of(color, BLACK)
         turned = self._game is not None and color != self.root.color and self._differs_by_side()
-        if self._passes_on or turned or doubling != self._doubling:
+        mirror = find_mirror(game, color) if self.params.anti_mirror else Mirror()
+        if self._passes_on or turned or doubling != self._doubling or mirror.color != self._mirror.color:
             self.forget()
-        self._doubling = doubling
+        self._doubling, self._mirror = doubling, mirror
         # Evaluations that were given up may still write into the workers' batches.
         self.driver.wait()
         self._restore_priors()
@@ -160,7 +161,7 @@ class Search:
         elif self.tree.nodes[ROOT]["stage"] == EXPANDED:
             drop_root_moves(self.tree, self.root.avoid[color])
         self.tree.counters[[TERMINAL_PLAYOUTS, SHARED_PLAYOUTS, WEIGHTLESS_PLAYOUTS]] = 0
-        self._game, self._rules = game.copy(), game.rules
+        self._game, self._rules, self._is_whole = game.copy(), game.rules, avoid is None and region is None
         self.ownership_sum[:] = 0
 
     def _human_in_use(self) -> Evaluator | None:
@@ -211,19 +212,18 @@ class Search:
         has_ownership, has_details = attributes.has_ownership, attributes.has_details
         node_bytes = bytes_per_node(area, rave=rave, ownership=has_ownership, human=human)
         capacity = max(_MIN_NODES, self.params.max_memory_mib * _MEBIBYTE // node_bytes)
-        self.tree: Tree = new_tree(capacity, area, rave=rave, ownership=has_ownership, human=human)
+        tree = new_tree(capacity, area, rave=rave, ownership=has_ownership, human=human)
+        self.tree: Tree = self.memory.used_by(tree, self.params)
         capacity = min(attributes.max_batch, max(LARGEST_BATCH, self.params.batch_size, len(applicable(*game_size))))
-        count = worker_count(self._evaluator)
-        asks_human = self._evaluator is not self._main
         self.workers = [
-            Worker(capacity, game, has_details=has_details, number=number, has_human=asks_human)
-            for number in range(count)
+            Worker(capacity, game, has_details=has_details, number=number, has_human=self._evaluator is not self._main)
+            for number in range(worker_count(self._evaluator))
         ]
         self._scratch = new_scratch(game.board, self.workers[0].evaluation.first_play.shape[1])
         self._records = new_records(1)
         self.driver = Driver(self._evaluator, _as_only_one(self.tree), self._scratch, self._records, self.workers)
         self.ownership_sum = self._scratch.ownership_sum
-        self._shape, self._memory = game_size, self.params.max_memory_mib
+        self._shape, self._allocated = game_size, (self.params.max_memory_mib, self.params.remembers)
         self._game = self._clean_priors = None
 
     def _has_rave(self) -> bool:
@@ -292,6 +292,7 @@ class Search:
                     is_over()  # so that `watch` also gets the final statistics
         finally:
             self.driver.stop()
+        self.memory.take(self.tree, self.params, keeps_root=self._is_whole)
         return self._stats()
 
     def _load_of(self, max_visits: int | None, *, is_in_turn: bool) -> Callable[[], Load]:
@@ -333,21 +334,12 @@ class Search:
         """Evaluate a new root under several random symmetries; their mean counts as one visit."""
         self._write_params(0.0)
         worker, params = self.workers[0], Params(self._records[0], SCORE_TABLE)
-        batch, positions, out = worker.arrays.batch, worker.positions, worker.evaluation
         self._write_common(worker)
-        rows = collect(self.tree, self.root, self._scratch, batch, params, 1)
-        try:
-            if self._passes_on:
-                hide_past(positions)
-            count = self._turn_first_row(positions, self._evaluator)
-            self._evaluator.evaluate(positions, count, out)
-        except BaseException:
-            reopen(self.tree, batch, rows)
-            raise
-        out.average_into_first(count)
-        back_up(self.tree, batch, worker.arrays.answers, params, self._scratch, rows)
+        turned = root_symmetries(self.params, self._evaluator.attributes, worker.positions, self._generator)
+        tree, root, scratch = self.tree, self.root, self._scratch
+        evaluate_root(self._evaluator, tree, root, scratch, worker, params, turned, hides_past=self._passes_on)
         # Only now: the backup applies the temperature to the policy.
-        self.root_evaluation = out.first_row(positions.width, positions.height)
+        self.root_evaluation = worker.evaluation.first_row(worker.positions.width, worker.positions.height)
 
     def _evaluate_as_human(self) -> None:
         """Evaluate the root by the human network, if it can be used, and store its priors."""
@@ -358,7 +350,9 @@ class Search:
         self._write_params(float(self.tree.nodes[ROOT]["score"]))
         self._write_common(worker)
         write_root(self.root, self._scratch, worker.arrays.batch, self._records[0])
-        count = self._turn_first_row(positions, human)
+        turned = root_symmetries(self.params, human.attributes, positions, self._generator)
+        turn_first_row(positions, turned)
+        count = len(turned)
         out = Evaluation(count, positions.width, positions.height)
         human.evaluate(positions, count, out)
         out.average_into_first(count)
@@ -366,17 +360,6 @@ class Search:
             temper(out.policy[0], self.params.policy_temperature)
         self.human_evaluation = out.first_row(positions.width, positions.height)
         write_human_priors(self.tree, ROOT, self.human_evaluation.policy[0], positions.width)
-
-    def _turn_first_row(self, positions: PositionBatch, evaluator: Evaluator) -> int:
-        """Repeat row 0 under the symmetries for the evaluation of the root; return their number."""
-        every, attributes = len(applicable(positions.width, positions.height)), evaluator.attributes
-        count = min(self.params.root_symmetries, every, positions.capacity, attributes.max_batch)
-        symmetries = np.zeros(1, dtype=np.int64)
-        if attributes.has_symmetries and (count > 1 or self.params.random_symmetries):
-            symmetries = self._generator.permutation(every)[:count]
-        positions.repeat_first(len(symmetries))
-        positions.symmetry[: len(symmetries)] = symmetries
-        return len(symmetries)
 
     def _prepare(self) -> None:
         """Center the score utility at the root's expected score, and apply temperature and noise to its priors."""
@@ -394,6 +377,8 @@ class Search:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         area, attributes, record = self.tree.edge_vertex.shape[1] - 1, self._evaluator.attributes, self._records[0]
         write_params(record, self.params, area, expected_score, has_details=attributes.has_details)
+        write_mirror(record, self._mirror)
+        write_memory(record, self.params, self.memory.network, self._rules, self.root, self._doubling)
         # Each search of a game needs other random numbers, and the same ones in every run with this seed.
         record["seed"] = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
         record["generator"] = 2 * record["seed"] + 1

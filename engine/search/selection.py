@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.layout import Board
+from engine.color import EMPTY
 from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
-from engine.search.tree import ROOT, Tree, decoded_prior
+from engine.search.kernel_params import Params
+from engine.search.mirror import MirroredNode, mirror_prior, mirror_value, mirrored_answer
+from engine.search.tree import NO_SLOT, ROOT, Tree, decoded_prior
+from engine.search.values import utility_of
 
 _OFFSET = 0.01
 """Added to the weight of the children, so that priors count before the first visit of a child."""
@@ -122,34 +127,69 @@ def _best_unvisited(
     """Return the unvisited edge with the best prior that is allowed; -1 if there is none."""
     parent, edge_vertex = tree.nodes[node], tree.edge_vertex[node]
     best, best_code = _NO_EDGE, -1
+    # They are sorted by their own prior, so the first that is allowed is the best: on 19x19 one edge is examined
+    # instead of about 360. Choices by human priors and of remembered moves disturb that order.
+    is_sorted = parent.memory_slot == NO_SLOT and tree.human_prior.shape[0] == 0
     for edge in range(parent.children, parent.edges):
         if depth < avoid_depth and depth < avoid[parent.to_play, edge_vertex[edge]]:
             continue
         if codes[edge] > best_code:
             best, best_code = edge, int(codes[edge])
-        # They are sorted by their own prior, so the first that is allowed is the best: on 19x19 one edge is examined
-        # instead of about 360. Choices by human priors disturb that order.
-        if tree.human_prior.shape[0] == 0:
+        if is_sorted:
             break
     return best
+
+
+@kernel
+def _unvisited_edge(tree: Tree, node: int, vertex: int) -> int:
+    """Return the edge of an unvisited move, -1 if the move was visited or is illegal."""
+    for edge in range(tree.nodes[node].children, tree.nodes[node].edges):
+        if tree.edge_vertex[node, edge] == vertex:
+            return edge
+    return _NO_EDGE
+
+
+@kernel
+def _best_unvisited_of_mirrored(
+    tree: Tree,
+    codes: NDArray[np.uint16],
+    node: int,
+    avoid: NDArray[np.int16],
+    avoid_depth: int,
+    e: Any,
+    mirrored: MirroredNode,
+) -> tuple[int, float]:
+    """Return the allowed unvisited edge with the best prior against an opponent who mirrors, and that prior."""
+    parent, edge_vertex = tree.nodes[node], tree.edge_vertex[node]
+    best, best_prior = _NO_EDGE, -1.0
+    for edge in range(parent.children, parent.edges):
+        vertex = edge_vertex[edge]
+        if mirrored.depth < avoid_depth and mirrored.depth < avoid[parent.to_play, vertex]:
+            continue
+        prior = mirror_prior(e, mirrored, parent.to_play, vertex, decoded_prior(codes[edge]))
+        if prior > best_prior:
+            best, best_prior = edge, prior
+    return best, best_prior
 
 
 # More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def choose_edge(
     tree: Tree,
-    numbers: Any,
+    params: Params,
     node: int,
     depth: int,
     avoid: NDArray[np.int16],
     avoid_depth: int,
+    board: Board,
+    last: int,
 ) -> int:
     """Return the edge with the largest value plus exploration, visited or not; -1 if no edge is allowed.
 
-    Writes `numbers.is_weightless`. avoid: [3, n], by color and vertex the depth below which a move must not be played.
-    avoid_depth: its maximum.
+    Writes `params.numbers.is_weightless`. avoid: [3, n], by color and vertex the depth below which a move must not be
+    played. avoid_depth: its maximum. board, last: the position and the move that led to it.
     """
-    e, nodes, links = numbers, tree.nodes, tree.links
+    e, numbers, nodes, links = params.numbers, params.numbers, tree.nodes, tree.links
     policy = _drawn_policy(tree, numbers, node, depth)
     weightless = policy == _WEIGHTLESS
     e.is_weightless = int(weightless)
@@ -178,6 +218,9 @@ def choose_edge(
         link = each.next
     scale = scaling(e, parent, total) if policy == _OWN else human_scaling(e, total)
     urgency = _urgency(e, parent, seen_prior, depth == 0)
+    mirrors = e.mirror_color != EMPTY and e.mirror_broken >= depth and not weightless
+    answer = mirrored_answer(tree, node, board, last) if mirrors else -1
+    mirrored = MirroredNode(board, depth, last, answer, total, sign * parent.utility)
     best, best_value = _NO_EDGE, -1e30
     link = parent.first_link
     for edge in range(children):
@@ -204,11 +247,30 @@ def choose_edge(
             # KataGo's wide root noise: flatter priors, and a bonus for some moves in each walk.
             prior **= power
             value += _noise_bonus(numbers, noise)
+        if mirrors:
+            prior = mirror_prior(e, mirrored, color, edge_vertex[edge], prior)
+            value = mirror_value(e, mirrored, color, edge_vertex[edge], weight, value)
         value += scale * prior / (1.0 + weight)
         if forced > 0.0 and child.visits > 0 and weight < math.sqrt(forced * prior * total):
             value = _FORCED
         if value > best_value:
             best, best_value = edge, value
+    slot = parent.memory_slot
+    if slot >= 0 and tree.memory[slot].key == parent.memory_key:
+        # Unvisited moves that an earlier search visited often are valued as it found them.
+        for place in range(tree.memory[slot].moves):
+            remembered = tree.memory_moves[slot, place]
+            edge = _unvisited_edge(tree, node, remembered.vertex)
+            if edge < 0 or (depth < avoid_depth and depth < avoid[color, remembered.vertex]):
+                continue
+            found = utility_of(params, remembered.value, 0.0, remembered.score, remembered.score * remembered.score)
+            value, prior = sign * found, decoded_prior(codes[edge])
+            if noise > 0.0:
+                prior **= power
+                value += _noise_bonus(numbers, noise)
+            value += scale * prior
+            if value > best_value:
+                best, best_value = edge, value
     if has_rave:
         for edge in range(children, edges):
             if depth < avoid_depth and depth < avoid[color, edge_vertex[edge]]:
@@ -227,6 +289,8 @@ def choose_edge(
     edge = _best_unvisited(tree, codes, node, depth, avoid, avoid_depth)
     if edge >= 0:
         value, prior = urgency, decoded_prior(codes[edge])
+        if mirrors:
+            edge, prior = _best_unvisited_of_mirrored(tree, codes, node, avoid, avoid_depth, e, mirrored)
         if noise > 0.0:
             prior **= power
             value += _noise_bonus(numbers, noise)

@@ -20,6 +20,8 @@ from engine.native.jit import kernel
 NO_NODE = -1
 NO_LINK = -1
 NO_SLOT = -1
+FORGOTTEN = -2
+"""The `memory_slot` of a node that no longer reads its entry."""
 ROOT = 0
 NEW, PENDING, EXPANDED, TERMINAL = range(4)
 """Stages of a node: not evaluated, in a batch under evaluation, expanded (has edges), end of the game."""
@@ -35,6 +37,7 @@ COUNTERS = 7
 NODE = np.dtype(
     [
         ("key", np.uint64),
+        ("memory_key", np.uint64),
         ("chain", np.uint64),
         ("weight", np.float64),
         ("weight_sq", np.float64),
@@ -62,6 +65,7 @@ NODE = np.dtype(
         ("first_link", np.int32),
         ("last_link", np.int32),
         ("bias_slot", np.int32),
+        ("memory_slot", np.int32),
         ("edges", np.int16),
         ("children", np.int16),
         ("to_play", np.int8),
@@ -71,6 +75,18 @@ NODE = np.dtype(
     align=True,
 )
 LINK = np.dtype([("child", np.int32), ("next", np.int32), ("visits", np.int32)])
+MEMORY_MOVES = 8
+"""Moves of a remembered position."""
+MEMORY = np.dtype(
+    [
+        ("key", np.uint64),
+        *((name, np.float32) for name in ("weight", "value", "no_result", "score", "lead")),
+        ("moves", np.int32),
+    ],
+    align=True,
+)
+"""What is remembered of a position, see `engine.search.memory`: visits (weight), mean values, number of moves."""
+REMEMBERED_MOVE = np.dtype([(name, np.float32) for name in ("weight", "value", "score")] + [("vertex", np.int32)])
 _LINKS_PER_NODE = 1.25
 """Every node except the root has a link; the rest is for positions that are reached by several paths."""
 _MAX_BIAS_ENTRIES = 1 << 18
@@ -95,6 +111,8 @@ class Tree(NamedTuple):
     human_prior: priors of a human network, stored like edge_prior, or no rows.
     rave_*: all-moves-as-first statistics of edges, or no rows.
     key_index: open-addressed table of node + 1 by key; 0 marks a free slot.
+    memory_key, memory_slot of a node: its key in the memory, and its entry there or NO_SLOT or FORGOTTEN.
+    memory, memory_moves: see `engine.search.memory`.
     bias_keys, bias_sums: open-addressed table of sums of weighted errors, and of weights, by local pattern.
     """
 
@@ -110,6 +128,8 @@ class Tree(NamedTuple):
     key_index: NDArray[np.int32]  # [power of two]
     bias_keys: NDArray[np.uint64]  # [power of two]
     bias_sums: NDArray[np.float64]  # [the same, 2]
+    memory: NDArray[np.void]  # [M or 0] MEMORY
+    memory_moves: NDArray[np.void]  # [M or 0, MEMORY_MOVES] REMEMBERED_MOVE
 
 
 def bytes_per_node(area: int, *, rave: bool, ownership: bool = True, human: bool = False) -> int:
@@ -136,6 +156,8 @@ def new_tree(capacity: int, area: int, *, rave: bool, ownership: bool = True, hu
         key_index=np.zeros(_power_of_two(_INDEX_LOAD * capacity), dtype=np.int32),
         bias_keys=np.zeros(entries, dtype=np.uint64),
         bias_sums=np.zeros((entries, 2), dtype=np.float64),
+        memory=np.zeros(0, dtype=MEMORY),
+        memory_moves=np.zeros((0, MEMORY_MOVES), dtype=REMEMBERED_MOVE),
     )
 
 
@@ -213,6 +235,8 @@ def add_node(tree: Tree, key: np.uint64, chain: np.uint64, to_play: int) -> int:
     node.raw_utility = 0.0
     node.raw_weight = 0.0
     node.bias_slot = NO_SLOT
+    node.memory_slot = NO_SLOT
+    node.memory_key = np.uint64(0)
     node.bias_delta = 0.0
     node.bias_weight = 0.0
     node.shape_bonus = 0.0

@@ -7,6 +7,7 @@ recomputed from the children and not accumulated, so that a shared node is right
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.kernel_params import STEPS, TABLE_DEVIATIONS, TABLE_MEANS, Params
-from engine.search.tree import NO_LINK, NO_SLOT, decoded_prior
+from engine.search.tree import NO_LINK, NO_SLOT, ROOT, decoded_prior
 
 _STATIC_SCALE = 2.0
 _T_SCALE = math.sqrt(3.0)
@@ -159,6 +160,46 @@ def corrected(
     return float(each.raw_utility + params.numbers.subtree_value_bias_factor * bias_sums[slot, 0] / bias_sums[slot, 1])
 
 
+@kernel
+def utility_of(params: Params, value: float, no_result: float, score: float, score_sq: float) -> float:
+    """Return the utility of mean values, Black-positive. score, score_sq: mean score and mean square, in points."""
+    result = params.numbers.win_loss_factor * value - params.numbers.no_result_utility * no_result
+    return float(result + score_utility(params, score, score_sq))
+
+
+@kernel
+def pull(params: Params, each: Any, entries: NDArray[np.void], visits: int, is_leaf: bool) -> None:
+    """Move the values of a node toward those of its entry. is_leaf: its utility follows from its own evaluation.
+
+    entries: [M] MEMORY, see `engine.search.memory`. The formula is KataGo's (cpp/search/searchupdatehelpers.cpp).
+    """
+    entry, numbers = entries[each.memory_slot], params.numbers
+    # The table may have lost the entry to another position.
+    if entry.key != each.memory_key or entry.weight <= 0.0:
+        return
+    weight = entry.weight
+    # The entries of nodes below have pulled, too, so that heavy ones would count twice (KataGo).
+    if weight > numbers.remember_visits:
+        weight = math.sqrt(numbers.remember_visits * weight)
+    ratio = visits / weight
+    share = 1.0 / (1.0 + 3.0 * ratio * (1.0 + 2.0 * ratio * ratio))
+    old_utility = utility_of(params, each.value, each.no_result, each.score, each.score_sq) if is_leaf else 0.0
+    old_score = each.score
+    each.value += share * (entry.value - each.value)
+    each.no_result += share * (entry.no_result - each.no_result)
+    each.score += share * (entry.score - each.score)
+    each.score_sq = max(0.0, each.score_sq - old_score * old_score + each.score * each.score)
+    each.lead += share * (entry.lead - each.lead)
+    before = each.utility
+    if is_leaf:
+        each.utility += utility_of(params, each.value, each.no_result, each.score, each.score_sq) - old_utility
+    else:
+        square = max(0.0, each.score_sq - each.score * each.score + entry.score * entry.score)
+        found = utility_of(params, entry.value, entry.no_result, entry.score, square)
+        each.utility += share * (found - each.utility)
+    each.utility_sq += each.utility * each.utility - before * before
+
+
 # More than 60 lines: the parts share a dozen local variables, which helpers would have to take and return.
 @kernel
 def recompute(
@@ -169,10 +210,11 @@ def recompute(
     bias_sums: NDArray[np.float64],
     node: int,
     work: NDArray[np.float64],
+    memory: NDArray[np.void],
 ) -> None:
     """Compute a node's statistics from its own evaluation and its children's.
 
-    prior_codes: [E], the node's row of `edge_prior`. work: [3, E] float64 working memory.
+    prior_codes: [E], the node's row of `edge_prior`. work: [3, E] float64 working memory. memory: see `Tree`.
     """
     parent = nodes[node]
     sign = black_value(1.0, parent.to_play)
@@ -241,6 +283,8 @@ def recompute(
         before = parent.utility
         parent.utility += parent.shape_bonus
         parent.utility_sq += parent.utility * parent.utility - before * before
+    if parent.memory_slot >= 0 and node != ROOT:
+        pull(params, parent, memory, parent.visits, False)
 
 
 @kernel
@@ -250,6 +294,7 @@ def set_own_value(
     bias_sums: NDArray[np.float64],
     node: int,
     visits: int,
+    memory: NDArray[np.void],
 ) -> None:
     """Set the statistics of a node without children to its own evaluation, with a number of visits."""
     each = nodes[node]
@@ -264,3 +309,5 @@ def set_own_value(
     each.lead = each.raw_lead
     each.utility = own
     each.utility_sq = own * own
+    if each.memory_slot >= 0 and node != ROOT:
+        pull(params, each, memory, 1, True)

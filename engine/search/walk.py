@@ -10,13 +10,15 @@ import numpy as np
 from engine.board.facts import ALTERNATING
 from engine.board.kernels import copy_board, copy_row, place, play, position_hash
 from engine.board.layout import COLOR, EMPTY_COUNT, HEADER, KO_POINT, Board
-from engine.color import BLACK, WHITE
+from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY, row_hash
 from engine.native.jit import kernel
 from engine.search.backup import finish_game, finish_walk, withdraw
 from engine.search.bias import bias_slot, mixed, pattern_key
 from engine.search.kernel_params import Params
+from engine.search.memory import memory_key, recall
+from engine.search.mirror import NEVER_BROKEN, center_decides, mirror_of
 from engine.search.position import (
     CLOSED,
     MAX_DEPTH,
@@ -227,9 +229,10 @@ def collect(
         if root.superko.shape[0] > 1:
             copy_row(root.occupied, scratch.occupied)
         path[0] = ROOT
+        numbers.mirror_broken = NEVER_BROKEN
         nodes[ROOT].pending += 1
         while nodes[number].stage == EXPANDED and depth < MAX_DEPTH - 1:
-            edge = choose_edge(tree, numbers, number, depth, root.avoid, root.avoid_depth)
+            edge = choose_edge(tree, params, number, depth, root.avoid, root.avoid_depth, board, last)
             if edge < 0:
                 break
             is_weightless = numbers.is_weightless != 0
@@ -264,6 +267,9 @@ def collect(
             if board[HEADER, EMPTY_COUNT] != empties - 1:
                 chain = chain_after(chain, board, color, passes)
             depth += 1
+            # Here `last` is still the move before.
+            if numbers.mirror_color != EMPTY and depth % 2 == 0 and vertex != mirror_of(board, last):
+                numbers.mirror_broken = min(numbers.mirror_broken, depth - 1)
             link = _step_to(
                 tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
             )
@@ -297,8 +303,12 @@ def collect(
             tree.counters[SHARED_PLAYOUTS] += 1
         elif node.stage == NEW:
             node.stage = PENDING
+            if tree.memory.shape[0] > 0 and numbers.mirror_color == EMPTY:
+                key = memory_key(board, node.to_play, root.number + depth, passes, bonus, numbers.memory_seed)
+                recall(tree, number, key)
             _write_leaf(root, scratch, batch, rows, node.to_play, depth, remembered, bonus, numbers)
             batch.counted[rows] = counted
+            batch.by_center[rows] = center_decides(numbers, board, depth)
             repeats = root.remembers_passes and pass_repeats(root, scratch, depth, remembered, node.to_play)
             write_facts(root, scratch, depth, passes, button, repeats, batch.facts[rows])
             _finish_leaf(batch, rows, numbers)

@@ -12,7 +12,7 @@ from engine.search.advance import EVALUATING, GIVEN_UP, HAS_FAILED, WORKER, Work
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
 
-_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": (), "counted": ()}
+_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": (), "counted": (), "by_center": ()}
 """Shapes of a row of the fields of a `Batch` that a `PositionBatch` lacks."""
 
 

@@ -11,9 +11,8 @@ from engine.settings.setting import Heading, Setting
 from engine.settings.table import settings_on
 from engine.settings.table.surfaces import SEARCH
 
-OPTIONAL_PACKAGES = {"torch": "train", "tensorboard": "train", "matplotlib": "plot", "ray": "ray"} | dict.fromkeys(
-    ("onnx", "onnxscript", "onnxruntime"), "onnx"
-)
+OPTIONAL_PACKAGES = {"torch": "train", "tensorboard": "train", "matplotlib": "plot", "ray": "ray", "optuna": "tune"}
+OPTIONAL_PACKAGES |= dict.fromkeys(("onnx", "onnxscript", "onnxruntime"), "onnx")
 """Packages that Keima plays without, and the extra of the distribution that installs each."""
 KEYS = "Keys of --set"
 """The heading in `--help-all` of what --set takes."""

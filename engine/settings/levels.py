@@ -2,7 +2,8 @@
 
 A search of few visits looks at the likely moves. Below a size's strongest ranks, those that lose at most some points
 against the best of them are candidates, and one is drawn by the network's priors, which a temperature makes flatter:
-the wider the choice and the more points a move may lose, the weaker the rank. Strength depends on visits alone, not on
+the wider the choice and the more points a move may lose, the weaker the rank. With a human network beside the playing
+one, moves are visited and drawn by its policy for people of the rank instead. Strength depends on visits alone, not on
 the speed of the machine. `keima levels --measure` plays the ranks against each other and against GNU Go.
 """
 
@@ -63,6 +64,11 @@ def rank_on(rank: str, width: int, height: int) -> str:
         return FULL
     wanted = RANKS.index(rank)
     return min(_ladder_on(width, height), key=lambda each: abs(RANKS.index(each) - wanted))
+
+
+def profile_of(rank: str) -> str:
+    """Return the people of a rank as human networks know them, see `engine.human_profiles`: 20k is their weakest."""
+    return "rank_20k" if rank == "21k" else f"rank_{rank}"
 
 
 def level_at(rank: str, width: int, height: int) -> Level | None:

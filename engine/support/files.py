@@ -1,14 +1,19 @@
 """Writes files that survive a crash (atomically, or line by line) and locks folders for one process."""
 
 import errno
+import hashlib
 import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from engine.errors import GoError
+
+_LOCK = ".lock"
+# Longer than `is_claimed` holds a lock, so that a question does not refuse a command.
+_LOCK_SECONDS = 0.3
 
 
 @contextmanager
@@ -24,7 +29,7 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
 
     folder.mkdir(parents=True, exist_ok=True)
     # A lock of the system, not a file with a process id: it ends with the process, even after a crash.
-    lock = FileLock(folder / ".lock", blocking=False)
+    lock = FileLock(folder / _LOCK, timeout=_LOCK_SECONDS)
     try:
         lock.acquire()
     except Timeout:
@@ -33,6 +38,19 @@ def claimed(folder: Path | None, failure: type[Exception] = GoError) -> Iterator
         yield
     finally:
         lock.release()
+
+
+def is_claimed(folder: Path) -> bool:
+    """Return whether a process has locked a folder by `claimed`. Creates nothing."""
+    from filelock import FileLock, Timeout
+
+    if not (folder / _LOCK).exists():
+        return False
+    try:
+        with FileLock(folder / _LOCK, blocking=False):
+            return False
+    except Timeout:
+        return True
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -92,30 +110,49 @@ def require_writable(path: Path) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file and wait until it is on disk. Raises OSError, also for a pipe or a device."""
+    """Append a line to a file and wait until it is on disk. Raises OSError, also for a pipe or a device.
+
+    An incomplete last line is replaced: a process was killed while it wrote that.
+    """
     require_regular(path)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+    with path.open("a+b") as file:
+        _drop_torn_line(file)
+        file.write(line.encode("utf-8") + b"\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def whole_lines(path: Path) -> list[str]:
-    """Return the lines written by `append_line`, none if the file is missing; remove an incomplete last line.
+def _drop_torn_line(file: BinaryIO) -> None:
+    """Truncate a file after its last newline."""
+    if file.seek(0, os.SEEK_END) == 0:
+        return
+    file.seek(-1, os.SEEK_END)
+    if file.read(1) != b"\n":
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
 
-    Raises GoError if they are not UTF-8.
+
+def whole_lines(path: Path) -> list[str]:
+    """Return the lines written by `append_line`, none if the file is missing; leave out an incomplete last line.
+
+    Changes nothing, so that a file can be read while another process appends to it. Raises GoError if they are not
+    UTF-8.
     """
     if not path.exists():
         return []
-    whole, _, torn = path.read_bytes().rpartition(b"\n")
-    # The process was killed in the middle of a line: without its newline it was never acknowledged.
-    if torn:
-        write_atomically(path, whole + b"\n" if whole else b"")
+    # Without its newline a line was never acknowledged: its process was killed, or is writing it now.
+    whole, _, _ = path.read_bytes().rpartition(b"\n")
     try:
         return whole.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
         raise GoError(f"{path}: line {line}: not UTF-8 text") from error
+
+
+def digest_of(path: Path) -> str:
+    """Return 16 hexadecimal digits that identify a file's contents (SHA-256). Raises OSError."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:16]
 
 
 def read_object(path: Path, failure: type[Exception] = GoError) -> dict[str, Any]:

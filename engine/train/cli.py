@@ -54,7 +54,7 @@ def dqn(**options: Any) -> None:
 @train.command(keys=_training_keys)
 @click.argument("run", metavar="RUN", type=click.Path(file_okay=False, path_type=Path))
 @options_of("train run")
-def run(**options: Any) -> None:
+def run(status: bool, **options: Any) -> None:
     """Train a network on game records or samples.
 
     RUN is the directory of the run: net.safetensors, the network to play with, metrics.jsonl and checkpoints. A run
@@ -62,6 +62,12 @@ def run(**options: Any) -> None:
 
     On several GPUs: torchrun --nproc-per-node N -m keima train run ...
     """
+    if status:
+        from engine.support.tables import print_tables
+        from engine.train.learning.status import status as status_of
+
+        print_tables(sys.stdout, status_of(options["run"]))
+        return
     from engine.train.learning.train_commands import cli_run
 
     sys.exit(cli_run(options, sys.stdout, sys.stderr))
@@ -71,12 +77,23 @@ def run(**options: Any) -> None:
 @click.argument("run", metavar="RUN", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @options_of("train plot")
 def plot(run: Path, out: Path | None, window: int) -> None:
-    """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average."""
-    from engine.support.files import write_atomically
-    from engine.train.learning.plot import plot_run
+    """Draw a run's metrics as PNG: loss and its parts, accuracy, learning rate, each with its moving average.
 
-    path = out or run / "metrics.png"
-    write_atomically(path, plot_run(run, window))
+    For a run of `keima zero`: strength, losses, speed, length of the games, resignations and entropy over its hours.
+    """
+    from engine.support.files import write_atomically
+    from engine.train.generations.zero_config import is_run
+
+    if is_run(run):
+        from engine.train.generations.progress_plot import PICTURE, plot_progress
+        from engine.train.generations.zero_progress import read_progress
+
+        path, picture = out or run / PICTURE, plot_progress(read_progress(run), run.resolve().name)
+    else:
+        from engine.train.learning.plot import plot_run
+
+        path, picture = out or run / "metrics.png", plot_run(run, window)
+    write_atomically(path, picture)
     click.echo(path)
 
 

@@ -103,7 +103,7 @@ def _analysis(is_kata: bool) -> Handler:
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
-        game = _framed(state, options) if options.frame else state.game
+        game = _framed(state, options) if options.frame or options.auto_frame else state.game
         state.player_loader.raise_if_failed()
         return lambda emit: _analyze(state, command, options, game, emit)
 
@@ -111,11 +111,17 @@ def _analysis(is_kata: bool) -> Handler:
 
 
 def _framed(state: GtpState, options: AnalyzeOptions) -> "Game":
-    """Return the board as a framed problem, and restrict the options to its region."""
+    """Return the board as a framed problem, and restrict the options to its region.
+
+    With `frame auto`, the session's game if the board does not look like a problem.
+    """
     from engine.apps.solve.framed import framed
+    from engine.apps.solve.recognition import looks_like_a_problem
 
     if options.avoided:
         raise GtpError("frame cannot be combined with avoid or allow")
+    if options.auto_frame and not looks_like_a_problem(state.game):
+        return state.game
     options.color = state.game.to_play if options.color is None else options.color
     try:
         problem = framed(state.game, options.color)
@@ -165,7 +171,7 @@ def _search(*, is_kata: bool, plays: bool, signal: Signal = Signal.STOP) -> Hand
 
     def handle(state: GtpState, command: Command) -> Stream:
         options = parse_options(command.args, state.width, state.height, is_kata=is_kata)
-        if options.frame:
+        if options.frame or options.auto_frame:
             raise GtpError("frame is for kata-analyze, which plays no move")
         state.player_loader.raise_if_failed()
 

@@ -38,6 +38,7 @@ MENU = (
     "plist/Atari/keima-atari",
     "gfx/Ladders/keima-ladders",
     "dboard/Pass-alive/keima-pass_alive",
+    "string/Prove Life or Death/keima-prove %c",
     "param/Search Parameters/keima-params",
     "param/Rules/keima-rules",
     "none/Clear Cache/clear_cache",

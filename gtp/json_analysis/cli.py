@@ -102,6 +102,7 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     from engine.apps.analysis_server.pool import AnalysisPool, default_threads
     from engine.evaluators.cache import CachedEvaluator
     from engine.evaluators.factory import open_networks
+    from engine.search.memory_file import open_memory
     from engine.support.memory import return_large_blocks
     from gtp.json_analysis.server import Equipment
 
@@ -114,12 +115,18 @@ def _equipment(settings: Settings, threads: int | None, options: dict[str, Any])
     settings = replace(settings, has_human=human is not None, has_profile=imitates)
     caches = [each for each in (opened.evaluator, human) if isinstance(each, CachedEvaluator)]
 
+    count = threads or default_threads(opened.evaluator)
+    if options["eval_cache"] is not None:
+        settings = replace(settings, params=replace(settings.params, remembers=True))
+    network = None if opened.network is None else opened.network.facts.file
+    memory = open_memory(options["eval_cache"], network)
+    pool = AnalysisPool(opened.evaluator, count, settings.params.max_memory_mib, human, memory)
+
     def forget() -> None:
         for cache in caches:
             cache.clear()
+        pool.memory.clear()
 
-    count = threads or default_threads(opened.evaluator)
-    pool = AnalysisPool(opened.evaluator, count, settings.params.max_memory_mib, human)
     equipment = Equipment(pool, settings, opened.network, forget, opened.human)
     _warm_up(equipment)
     return equipment

@@ -80,6 +80,7 @@ KNOWN_FIELDS = frozenset(
         "allowMoves",
         "avoidMoves",
         "frame",
+        "prove",
     }
 )
 Warn = Callable[[str, str], None]
@@ -256,8 +257,10 @@ class _TaskMaker:
         }
         self._first, self._every = _report_times(given)
         self._avoided = _avoided(given, size)
-        self._is_framed = truth(given, "frame")
-        if self._is_framed and self._avoided:
+        self._may_frame = given.get("frame") == "auto"
+        self._is_framed = not self._may_frame and truth(given, "frame")
+        self._proves = truth(given, "prove")
+        if (self._is_framed or self._may_frame) and self._avoided:
             raise QueryError("frame", "Cannot specify frame together with allowMoves or avoidMoves")
 
     def task(self, turn: int, game: "Game", color: int, priority: int) -> "Task":
@@ -269,10 +272,11 @@ class _TaskMaker:
 
         settings, flags = self._settings, self._flags
         avoided, added = self._avoided, None
-        if self._is_framed:
+        proof = _proof(game, color) if self._proves else None
+        if self._is_framed or (self._may_frame and _is_problem(game)):
             framed = _framed(game, color)
             game, avoided, added = framed.game, framed.avoided, framed.added
-        asked = Asked(id=self._id, turn=turn, game=game, color=color, frame=added, **flags)
+        asked = Asked(id=self._id, turn=turn, game=game, color=color, frame=added, proof=proof, **flags)
         wanted = Wanted(
             pv_length=settings.pv_length,
             ownership=flags["ownership"] or flags["ownership_stdev"],
@@ -303,6 +307,18 @@ def _framed(game: "Game", color: int) -> "FramedGame":
         return framed(game, color)
     except GoError as error:
         raise QueryError("frame", str(error)) from None
+
+
+def _is_problem(game: "Game") -> bool:
+    from engine.apps.solve.recognition import looks_like_a_problem
+
+    return looks_like_a_problem(game)
+
+
+def _proof(game: "Game", color: int) -> Object:
+    from engine.apps.solve.proof import proof_json, prove
+
+    return proof_json(prove(game, color), game)
 
 
 def _report_times(given: Object) -> tuple[float | None, float | None]:

@@ -106,6 +106,9 @@ def listen(config: SessionConfig, make_first: "Callable[[int, int], SearchPlayer
         if options[name]:
             raise GoError(f"--{name.replace('_', '-')} writes for a program on this machine: not with --listen")
 
+    if options["eval_cache"] is not None:
+        raise GoError("--eval-cache is of one session: not with --listen")
+
     def open_sessions() -> GtpSessions:
         first = make_first(config.width, config.height)
         return GtpSessions(config, players_like(first, options["connections"]), first.close)

@@ -45,7 +45,7 @@ def test_the_network_is_measured_as_it_is_computed_here(network: Path) -> None:
     assert (values["problems"], status) == ([], 0)
     assert values["network"]["file"] == str(network)
     assert values["network"]["backend"] in {"numba", "openvino", "torch"}
-    assert values["network"]["precision"] in {"fp32", "bf16", "fp16", "int8"}
+    assert values["network"]["precision"] in {"fp32", "bf16", "fp16", "int16", "int8"}
     assert values["network"]["evaluations_per_s"].keys() == {"9", "19"}
     assert all(rate > 0 for rate in values["network"]["evaluations_per_s"].values())
 

@@ -14,6 +14,7 @@ import pytest
 from engine.apps.web.game_session import GameSession
 from engine.apps.web.server import PageServer
 from engine.apps.web.settings import GameSettings
+from engine.book.book import Book
 from tests.apps.web.sessions import PEOPLE
 
 DESKTOP, PHONE = (1280, 800), (390, 844)
@@ -22,14 +23,15 @@ DESKTOP, PHONE = (1280, 800), (390, 844)
 class Served:
     """A session and its server, which can be stopped and started again on the same port."""
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self, book: Book | None = None, **changes: Any) -> None:
         self._changes: dict[str, Any] = {"width": 9, "height": 9, "players": PEOPLE} | changes
+        self._book = book
         self.port = 0
         self.start()
 
     def start(self) -> None:
         """Serve a new session."""
-        self.session = GameSession(GameSettings(**self._changes))
+        self.session = GameSession(GameSettings(**self._changes), book=self._book)
         self._server = PageServer(self.session, "127.0.0.1", self.port)
         self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)

@@ -42,9 +42,12 @@ KNOWN_DIFFERENCES = {
     **dict.fromkeys(("q25", "q26"), "boards up to 25 here, up to 19 in this build of KataGo"),
     **dict.fromkeys(("q50", "q51"), "turn 1.5 and turn true: refused here, truncated there"),
     **dict.fromkeys(("q84", "q110", "q112", "q114", "q116", "q118"), "other words of an error"),
-    **dict.fromkeys(("q124", "q126", "q127"), "allowResignation, delayMove*: accepted here, unknown there"),
-    **dict.fromkeys(("q146", "q164"), "fpuParentWeight accepted here, lagBuffer there; the other program warns"),
-    "q193": "rootPolicyTemperatureEarly 0 is out of range there; here it means rootPolicyTemperature",
+    **dict.fromkeys(
+        ("q123", "q126", "q128", "q129"),
+        "genmoveAntiMirror, allowResignation, delayMove*: accepted here, unknown there",
+    ),
+    **dict.fromkeys(("q148", "q166"), "fpuParentWeight accepted here, lagBuffer there; the other program warns"),
+    "q195": "rootPolicyTemperatureEarly 0 is out of range there; here it means rootPolicyTemperature",
 }
 """Queries that are answered otherwise, by their id, with the reason."""
 

@@ -87,8 +87,8 @@ def katago() -> str:
     return program or pytest.skip("KataGo is not here (set KEIMA_KATAGO)")
 
 
-def records_of_katago(model: Path, folder: Path) -> list[dict[str, Any]]:
-    """Return golden records: the positions with what KataGo says of them."""
+def records_of_katago(model: Path, folder: Path, profile: str = "") -> list[dict[str, Any]]:
+    """Return golden records: the positions with what KataGo says of them. profile: of networks that imitate people."""
     records = []
     for index, position in enumerate(POSITIONS):
         width, height = position["size"]
@@ -98,7 +98,8 @@ def records_of_katago(model: Path, folder: Path) -> list[dict[str, Any]]:
         script = [*setup, *(f"play {color} {vertex}" for color, vertex in moves)]
         asked = [f"kata-raw-nn {symmetry} 0" for symmetry in (0, 5)]
         config = folder / f"{index}.cfg"
-        config.write_text(CONFIG.format(width=width, height=height), encoding="ascii")
+        people = f"humanSLProfile = {profile}\n" if profile else ""
+        config.write_text(CONFIG.format(width=width, height=height) + people, encoding="ascii")
         command = [katago(), "gtp", "-model", str(model), "-config", str(config)]
         text = "\n".join([*script, *asked, "quit", ""])
         done = subprocess.run(command, cwd=folder, input=text, capture_output=True, text=True, timeout=300)

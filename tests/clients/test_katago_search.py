@@ -51,6 +51,7 @@ POSITIONS = [
     (19, "Q16 D4 C16 Q4 E16 F3 R6 O3 R10"),
     (19, "Q16 D4 Q3 D16 R5 C6 F17 C14"),
 ]
+MIRRORED = "C3 G7 G3 C7 C5 G5 D2 F8 H4 B6 B8 H2 F2 D8 J5 A5 C9 G1 A4 J6 H8 B2 E9 E1 D4 F6 A1 J9 H1 B9"  # White mirrors
 CHANGES: list[dict[str, str]] = [
     {"fpuLossProp": "0.3", "rootFpuLossProp": "0.2"},
     {"fpuParentWeightByVisitedPolicy": "false", "fpuParentWeight": "0.4"},
@@ -92,8 +93,13 @@ class OneAtATime:
         self._inner.close()
 
 
-def keimas(net: Path, game: Game, changes: dict[str, str], visits: int) -> dict[str, tuple[int, float, float, float]]:
-    """Return visits, utility, its lower bound and weight by move. changes: parameters by KataGo's names."""
+def keimas(
+    net: Path, game: Game, changes: dict[str, str], visits: int, times: int
+) -> dict[str, tuple[int, float, float, float]]:
+    """Return visits, utility, its lower bound and weight by move. changes: parameters by KataGo's names.
+
+    times: searches of the position, each without the tree of the one before; the last is returned.
+    """
     computing = Computing("openvino", "fp32", 1)
     evaluator = OneAtATime(open_network(str(net), computing, None).evaluator)
     human = None
@@ -104,8 +110,10 @@ def keimas(net: Path, game: Game, changes: dict[str, str], visits: int) -> dict[
     assert unknown == []
     params = settings.params
     search = Search(evaluator, params, human=human)
-    search.begin(game, game.to_play, game.legal_vertices())
-    search.run([], visits)
+    for _ in range(times):
+        search.forget()
+        search.begin(game, game.to_play, game.legal_vertices())
+        search.run([], visits)
     table = move_table(search.tree, search.root, params, search.human_evaluation)
     nodes = search.tree.nodes[table.child]
     rows = zip(table.vertex, nodes["visits"], table.utility, table.lcb, nodes["weight"], strict=True)
@@ -114,7 +122,7 @@ def keimas(net: Path, game: Game, changes: dict[str, str], visits: int) -> dict[
 
 
 def katagos(
-    program: str, net: Path, folder: Path, size: int, moves: str, changes: dict[str, str], visits: int
+    program: str, net: Path, folder: Path, size: int, moves: str, changes: dict[str, str], visits: int, times: int
 ) -> dict[str, tuple[int, float, float, float]]:
     """Return the same of KataGo."""
     given = {"conservativePass": "false", "enableMorePassingHacks": "false"} | changes
@@ -122,7 +130,8 @@ def katagos(
     (folder / "gtp.cfg").write_text(f"{CONFIG}maxVisits = {visits}\n{lines}", encoding="utf-8")
     played = "".join(f"play {'bw'[i % 2]} {move}\n" for i, move in enumerate(moves.split()))
     color = "bw"[len(moves.split()) % 2]
-    script = f"boardsize {size}\nkata-set-rules chinese\nkomi 7.5\n{played}kata-search_analyze {color}\nquit\n"
+    searched = f"clear_board\n{played}kata-search_analyze {color}\n" * times
+    script = f"boardsize {size}\nkata-set-rules chinese\nkomi 7.5\n{searched}quit\n"
     command = [program, "gtp", "-model", str(net), "-config", "gtp.cfg"]
     if any(name.startswith("humanSL") for name in changes):
         command += ["-human-model", str(require_shared(f"nets/{HUMAN_NET}"))]
@@ -139,17 +148,31 @@ def test_visits_values_and_bounds_are_katagos(size: int, moves: str, tmp_path: P
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 def test_a_parameter_has_katagos_effect(changes: dict[str, str], tmp_path: Path) -> None:
-    # Fewer visits: a last digit of an evaluation that decides one of them moves the values by more than is allowed.
+    # Fewer visits: in deeper trees positions are reached by several orders of moves. KataGo's cache of evaluations
+    # ignores the order (nnCacheSizePowerOfTwo = -1 turns it off), and it shares more nodes after captures.
     compare(*POSITIONS[1], changes, FEW_VISITS, tmp_path)
 
 
-def compare(size: int, moves: str, changes: dict[str, str], visits: int, tmp_path: Path) -> None:
-    """Check that both programs visit the same moves as often, and value them alike."""
+def test_against_an_opponent_who_mirrors_the_search_is_katagos(tmp_path: Path) -> None:
+    compare(9, MIRRORED, {"antiMirror": "true"}, FEW_VISITS, tmp_path)
+
+
+@pytest.mark.parametrize(("size", "moves"), POSITIONS[:2])
+@pytest.mark.parametrize("least", ["3", "20"])
+def test_what_an_earlier_search_found_biases_the_next_one_as_in_katago(
+    size: int, moves: str, least: str, tmp_path: Path
+) -> None:
+    compare(size, moves, {"useEvalCache": "true", "evalCacheMinVisits": least}, FEW_VISITS, tmp_path, times=3)
+
+
+def compare(size: int, moves: str, changes: dict[str, str], visits: int, tmp_path: Path, times: int = 1) -> None:
+    """Check that both programs visit the same moves as often, and value them alike, in the last of `times` searches."""
     net, program = require_shared(f"nets/{NET}"), katago()
     game = Game(size, rules=CHINESE, komi=7.5)
     for move in moves.split():
         game.play(game.to_play, parse_vertex(move, size, size))
-    found, expected = keimas(net, game, changes, visits), katagos(program, net, tmp_path, size, moves, changes, visits)
+    found = keimas(net, game, changes, visits, times)
+    expected = katagos(program, net, tmp_path, size, moves, changes, visits, times)
     assert {move: row[0] for move, row in found.items()} == {move: row[0] for move, row in expected.items()}
     for move, row in expected.items():
         assert found[move][1:] == pytest.approx(row[1:], abs=2e-3), move

@@ -9,7 +9,7 @@ from engine.evaluators import backends
 from engine.evaluators import kernel_backend as kernels
 from engine.evaluators.backends import choose, network_evaluator, to_compare
 from engine.native import processor
-from engine.nets.kernels import code
+from engine.nets.kernels import integer_rows
 from engine.nets.kernels import tiles as tile_kernels
 from tests.nets.examples import EXAMPLES
 
@@ -36,7 +36,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(processor, "instruction_sets", lambda: [instructions])
         for module, name, value in (
             (kernels, "lanes_here", lanes),
-            (code, "lanes_here", lanes),
+            (integer_rows, "lanes_here", lanes),
             (kernels, "tiles_here", tiles),
             (tile_kernels, "tiles_here", tiles),
         ):
@@ -85,12 +85,28 @@ def test_the_kernels_compute_transformers_in_bf16_where_vectors_are_multiplied_i
     assert choose(spec) == "numba"
 
 
-def test_openvino_computes_transformers_by_tiles_and_by_short_vectors(machine) -> None:
+def test_openvino_computes_transformers_by_tiles(machine) -> None:
     spec = EXAMPLES["transformer"]
     machine("openvino", "torch", instructions="amx-bf16", lanes=16, tiles=True, rounds=True)
     assert [choose(spec, precision=each) for each in ("auto", "bf16", "fp32")] == ["openvino", "openvino", "numba"]
+
+
+def test_the_kernels_compute_transformers_where_nothing_is_faster_than_avx2(machine) -> None:
+    spec = EXAMPLES["transformer"]
     machine("openvino", "torch", instructions=PLAIN)
-    assert [choose(spec, precision=each) for each in ("auto", "fp32")] == ["openvino", "openvino"]
+    assert [choose(spec, precision=each) for each in ("auto", "fp32", "int16")] == ["numba"] * 3
+    machine("openvino", "torch", instructions=PLAIN, lanes=16)
+    assert kernels.precisions(spec) == ("fp32",)
+    assert choose(spec, precision="int16") == "openvino"
+
+
+@pytest.mark.parametrize("spec", [SPEC, EXAMPLES["transformer"]], ids=["convolutions", "transformer"])
+def test_int16_is_computed_only_where_it_is_asked_for(machine, spec) -> None:
+    machine("openvino", "torch", instructions=PLAIN)
+    assert kernels.precisions(spec) == ("fp32", "int16")
+    assert kernels.automatic_precisions(spec) == ("fp32",)
+    assert choose(spec, precision="int16") == "numba"
+    assert ("numba", "int16") not in backends.cpu_candidates(spec)
 
 
 def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
@@ -168,8 +184,9 @@ def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     monkeypatch.setattr(backends, "full_speed", lambda spec, name: FAST.get(name) or FULL_SPEED(spec, name))
     of_openvino = [("openvino", "fp32"), ("openvino", "bf16")]
     machine("openvino", "torch")
-    assert to_compare(SPEC) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
-    assert to_compare(EXAMPLES["transformer"]) == [*of_openvino, ("numba", "fp32"), ("torch", "fp32")]
+    by_kernels = [("numba", "fp32"), ("numba", "int16")]
+    for spec in (SPEC, EXAMPLES["transformer"]):
+        assert to_compare(spec) == [*of_openvino, *by_kernels, ("torch", "fp32")]
     assert to_compare(SPEC, "openvino") == of_openvino
     assert to_compare(SPEC, precision="fp32") == [("numba", "fp32"), ("openvino", "fp32"), ("torch", "fp32")]
     assert to_compare(SPEC, precision="bf16") == [("openvino", "bf16"), ("torch", "bf16")]
@@ -177,7 +194,7 @@ def test_every_backend_is_compared_in_every_precision_that_is_fast_here(
     machine("openvino", "torch", gpu=True)
     assert to_compare(SPEC)[0] == ("torch", "fp32")
     machine("openvino", instructions=PLAIN)
-    assert to_compare(SPEC) == [("numba", "fp32"), *of_openvino]
+    assert to_compare(SPEC) == [*by_kernels, *of_openvino]
 
 
 def test_backends_that_do_not_compute_in_a_precision_are_left_out_of_the_comparison(

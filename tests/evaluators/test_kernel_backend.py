@@ -12,6 +12,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.evaluators import memory
 from engine.evaluators.kernel_backend import NumbaBackend, precisions
 from engine.evaluators.network import NetworkEvaluator, Precision
+from engine.nets.kernels.integer_rows import multiplies_integers
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
@@ -23,7 +24,12 @@ from tests.waiting import wait_until
 pytestmark = needs_lanes
 
 SPEC = EXAMPLES["pooling mish"]
-PRECISIONS = ["fp32", pytest.param("bf16", marks=needs_tiles)]
+needs_fast_integers = pytest.mark.skipif(not multiplies_integers(), reason="the CPU has no AVX2, or AVX-512")
+PRECISIONS = [
+    "fp32",
+    pytest.param("bf16", marks=needs_tiles),
+    pytest.param("int16", marks=needs_fast_integers),
+]
 
 
 def numba_evaluator(spec: NetSpec, precision: Precision = "fp32", threads: int = 2) -> NetworkEvaluator:
@@ -47,6 +53,14 @@ def test_evaluation_equals_plain_loops(name: str) -> None:
 def test_evaluation_in_bf16_is_close_to_plain_loops(name: str) -> None:
     spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
     assert_close(evaluated(numba_evaluator(spec, "bf16"), positions), evaluated(naive_evaluator(spec), positions), 0.03)
+
+
+@needs_fast_integers
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_evaluation_in_int16_is_close_to_plain_loops(name: str) -> None:
+    spec, positions = EXAMPLES[name], some_positions(EXAMPLES[name])
+    evaluator = numba_evaluator(spec, "int16")
+    assert_close(evaluated(evaluator, positions), evaluated(naive_evaluator(spec), positions), 0.005)
 
 
 @needs_rounding
@@ -90,10 +104,10 @@ def test_a_call_that_began_before_its_model_was_forgotten_is_answered(monkeypatc
     backend, begun, go_on = NumbaBackend(SPEC, threads=1), threading.Event(), threading.Event()
     build = backend_module.build_model
 
-    def build_later(*what: object, rounded: bool) -> object:
+    def build_later(*what: object, **kind: bool) -> object:
         begun.set()
         assert go_on.wait(20)
-        return build(*what, rounded=rounded)
+        return build(*what, **kind)
 
     monkeypatch.setattr(backend_module, "build_model", build_later)
     slot = backend.slots(5, 5)[0]
@@ -126,6 +140,11 @@ def test_what_fails_to_be_built_fails_where_it_is_needed(monkeypatch: pytest.Mon
     backend.close()
 
 
+@needs_fast_integers
+def test_int16_is_not_taken_where_none_is_asked_for() -> None:
+    assert NumbaBackend(EXAMPLES["transformer"], threads=1).name == "numba-cpu-fp32"
+
+
 @needs_tiles
 def test_the_fastest_precision_is_taken_where_none_is_asked_for() -> None:
     assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-bf16"
@@ -137,13 +156,14 @@ def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: 
         NumbaBackend(SPEC, "int8")
     monkeypatch.setattr(backend_module, "tiles_here", lambda: False)
     assert NumbaBackend(SPEC, threads=1).name == "numba-cpu-fp32"
-    with pytest.raises(GoError, match=r"numba does not compute .* in bf16 here: choose fp32$"):
+    with pytest.raises(GoError, match=r"numba does not compute .* in bf16 here: choose fp32( or int16)?$"):
         NumbaBackend(SPEC, "bf16")
 
 
-def test_networks_whose_activations_are_added_to_are_computed_in_fp32_alone() -> None:
+def test_networks_whose_activations_are_added_to_are_not_computed_in_bf16() -> None:
     others = EXAMPLES.keys() - BY_TILES.keys() - TRANSFORMERS.keys()
-    assert {name for name in EXAMPLES if precisions(EXAMPLES[name]) == ("fp32",)} >= others
+    assert others
+    assert {name for name in EXAMPLES if "bf16" not in precisions(EXAMPLES[name])} >= others
 
 
 def test_a_cpu_without_long_vectors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,9 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description="Check golden files.")
     parser.add_argument("only", nargs="*", help="names of files to check, such as nn-b6c96; all if none")
     parser.add_argument("--backend", choices=BACKENDS, help="what computes networks; all that are installed if none")
-    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16", "int8"], default="fp32", help="of networks")
+    parser.add_argument(
+        "--precision", choices=["fp32", "bf16", "fp16", "int16", "int8"], default="fp32", help="of networks"
+    )
     return parser.parse_args()
 
 

@@ -7,12 +7,16 @@ from dataclasses import replace
 import pytest
 
 from engine.evaluators.raw import RawNetwork
+from engine.players import SearchPlayer
 from engine.search.params import ROLLOUT_PARAMS, SEARCH_SETTINGS, SearchParams
+from gtp.commands import HANDLERS
 from gtp.params import PARAMS
-from gtp.state import Perspective, SessionConfig
+from gtp.state import GtpState, Perspective, SessionConfig
 from tests.gtp.fake_player import FakePlayer
-from tests.gtp.talk import ask, new_state
+from tests.gtp.talk import CONFIG, ask, new_state
 from tests.gtp.test_networks import FACTS, FixedEvaluator
+from tests.search.test_parameters import signature
+from tests.search.test_values import DetailedEvaluator
 
 SEARCH = {field.name for field in dataclasses.fields(SearchParams)}
 SESSION = {field.name for field in dataclasses.fields(SessionConfig)}
@@ -212,3 +216,26 @@ def test_a_limit_set_by_name_bounds_the_next_move() -> None:
     ask(state, 'kata-set-params {"maxVisits":33,"maxTime":7}')
     ask(state, "genmove b")
     assert (player.limits[-1].visits, player.limits[-1].seconds) == (33, 7.0)
+
+
+def test_what_a_search_finds_is_remembered_where_a_parameter_says_so() -> None:
+    player = SearchPlayer(DetailedEvaluator(), SearchParams(seed=1))
+    state = GtpState(CONFIG, lambda *_: player, HANDLERS)
+
+    def visits(most: int) -> list[tuple[int, int]]:
+        for line in ("clear_board", f"kata-set-param maxVisits {most}", "kata-search b"):
+            assert not ask(state, line).startswith("?")
+        return [(vertex, visits) for vertex, visits, _ in signature(player.search)]
+
+    plain = visits(40)
+    for line in ("kata-set-param evalCacheMinVisits 10", "kata-set-param useEvalCache true"):
+        assert ask(state, line) == ""
+    assert visits(40) == plain
+    visits(800)
+    assert visits(40) != plain
+    assert ask(state, "clear_cache") == ""
+    assert visits(40) == plain
+    visits(800)
+    assert ask(state, "kata-set-param useEvalCache false") == ""
+    assert visits(40) == plain
+    player.close()

@@ -1,16 +1,17 @@
 """Answers have KataGo's fields, in the view that was asked for."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from engine.apps.analysis_server.answer import position_hashes, rounded, to_line
+from engine.apps.analysis_server.answer import hashes_of, rounded, to_line
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.rules import CHINESE
 from engine.vertex import parse_vertex
-from tests.json_analysis.talk import Object, answers, query
+from tests.json_analysis.talk import Conversation, Object, answers, equipment, query
 
 MOVE = {"move", "visits", "edgeVisits", "weight", "edgeWeight", "utility", "winrate", "prior", "lcb", "utilityLcb"}
 MOVE |= {"order", "playSelectionValue", "pv", "scoreMean", "scoreLead", "scoreSelfplay", "scoreStdev"}
@@ -160,6 +161,27 @@ def test_a_query_overrides_settings_and_its_own_fields_count_more() -> None:
     assert one(moves=MOVES, maxVisits=90, overrideSettings=changes)["rootInfo"]["visits"] == 90
 
 
+def test_what_a_query_finds_is_remembered_where_its_settings_say_so() -> None:
+    equipped = equipment(threads=1)
+    equipped = replace(equipped, clear_cache=equipped.pool.memory.clear)
+    remembering = {"useEvalCache": True, "evalCacheMinVisits": 10}
+    talk = Conversation(equipped)
+
+    def moves(visits: int, settings: Object) -> list[tuple[str, int]]:
+        talk.send(query(moves=MOVES, maxVisits=visits, overrideSettings=settings))
+        return [(each["move"], each["visits"]) for each in talk.receive()["moveInfos"]]
+
+    plain = moves(40, {})
+    assert moves(40, remembering) == plain
+    moves(400, remembering)
+    assert moves(40, {}) == plain
+    assert moves(40, remembering) != plain
+    talk.send({"id": "c", "action": "clear_cache"})
+    talk.receive()
+    assert moves(40, remembering) == plain
+    talk.end()
+
+
 def test_a_time_limit_ends_a_search() -> None:
     answer = one(maxVisits=10**12, overrideSettings={"maxTime": 0.05})
     assert 1 < answer["rootInfo"]["visits"] < 10**6
@@ -173,7 +195,7 @@ def test_hashes_distinguish_positions_and_the_second_not_their_symmetries() -> N
     def hashes(name: str, color: int = WHITE) -> tuple[str, str]:
         game = Game(5)
         game.play(BLACK, parse_vertex(name, 5, 5))
-        return position_hashes(game, color)
+        return hashes_of(game, color)
 
     corners = [hashes(name) for name in ("A2", "B1", "D1", "E2", "E4", "D5", "B5", "A4")]
     assert len({this for this, _ in corners}) == 8
@@ -197,7 +219,7 @@ def test_hashes_are_those_of_katago(width: int, height: int, moves: str, this: s
     game = Game(width, height, rules=CHINESE)
     for name in moves.split():
         game.play(game.to_play, parse_vertex(name, width, height))
-    assert position_hashes(game, game.to_play) == (this, symmetric)
+    assert hashes_of(game, game.to_play) == (this, symmetric)
 
 
 @pytest.mark.parametrize(

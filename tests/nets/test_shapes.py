@@ -15,6 +15,7 @@ import pytest
 from engine.apps.net.golden import Comparison, compare, tolerances_for
 from engine.encoders import ENCODERS
 from engine.evaluators.calibration import calibration_inputs
+from engine.evaluators.human_profile import HumanProfileEvaluator
 from engine.evaluators.network import Backend, NetworkEvaluator
 from engine.nets.shapes import SHAPES, shaped_spec
 from engine.nets.spec import NetSpec, ResidualBlock, parameters
@@ -32,9 +33,12 @@ WEIGHTS = {
     "b20c256": 23.5e6,
     "b40c256": 46.7e6,
     "b18c384nbt": 26.4e6,
+    "b18c384nbt-humanv0": 26.8e6,
     "b28c512nbt": 72.9e6,
     "b10c384h6nbttflrs": 10.6e6,
 }
+PROFILES = ("rank_5k", "preaz_3d_1k", "proyear_1985")
+"""The players whom networks of people imitate, by KataGo's names."""
 EVERY_SHAPE = [pytest.param(name, marks=pytest.mark.shapes) for name in SHAPES]
 
 
@@ -105,15 +109,22 @@ def test_every_shape_is_computed_as_by_katago_from_the_same_file(name: str, tmp_
         pytest.skip("KataGo is not here (set KEIMA_KATAGO)")
     file = tmp_path / "net.bin"
     file.write_bytes(katago_writer.to_bytes(replace(shaped_spec(name, V7), name=name)))
-    records = records_of_katago(file, tmp_path)
     spec = load(file)
     assert parameters(spec) == pytest.approx(WEIGHTS[name], rel=0.01)
+    profiles = PROFILES if spec.metadata else ("",)
+    records = {profile: records_of_katago(file, tmp_path, profile) for profile in profiles}
     convolutions = 2 * len(spec.blocks) if isinstance(spec.blocks[0], ResidualBlock) else 6 * len(spec.blocks)
     for backend in BACKENDS:
-        evaluator = NetworkEvaluator(spec, backend_in_fp32(backend, spec))
-        comparison = compare(evaluator, records, Comparison(tolerances_for(convolutions, "fp32")))
-        evaluator.close()
-        for kind, difference in comparison.differences.items():
-            print(f"{name}, {backend} and KataGo: {kind} {difference.largest:.1e}, mean {difference.mean:.1e}")
-        assert comparison.evaluations == 2 * len(records)
-        assert comparison.wrong == []
+        network = NetworkEvaluator(spec, backend_in_fp32(backend, spec))
+        for profile in profiles:
+            evaluator = HumanProfileEvaluator(network, profile) if profile else network
+            comparison = compare(evaluator, records[profile], Comparison(tolerances_for(convolutions, "fp32")))
+            for kind, difference in comparison.differences.items():
+                case = f"{name}{profile and ' as '}{profile}, {backend} and KataGo"
+                print(f"{case}: {kind} {difference.largest:.1e}, mean {difference.mean:.1e}")
+            assert comparison.evaluations == 2 * len(records[profile])
+            assert comparison.wrong == []
+        network.close()
+    if spec.metadata:
+        first, second = (np.array(records[profile][0]["outputs"][0]["policy"], float) for profile in PROFILES[:2])
+        assert np.nanmax(np.abs(first - second)) > 1e-3, "equal policies of all players would hide mistakes"

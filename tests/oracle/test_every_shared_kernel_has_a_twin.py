@@ -66,6 +66,13 @@ TWINS = {
         "finish_batch": "naive_tree.back_up_rows",
         **{name: f"naive_tree.{name}" for name in ("corrected", "recompute", "set_own_value")},
     },
+    "tests/search/test_memory.py": {
+        **{name: f"naive_memory.{name}" for name in ("find_entry", "pull", "utility_of")},
+        "score_utility": "naive_tree.score_utility",
+    },
+    "tests/search/test_mirror.py": {
+        **{name: f"naive_mirror.{name}" for name in ("center_of", "mirror_of", "mirror_prior")},
+    },
     "tests/search/test_values.py": {"scaling": "naive_values.scaling"},
 }
 """By test file: the kernel's name and its twin, in tests.oracle or in numpy."""

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from engine.color import BLACK, opponent
+from engine.encoders.human import human_metadata
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
+from engine.evaluators.raw import NetworkFacts, RawNetwork
 from engine.game import Game
 from engine.players import AnalysisRequest, Limits, ReflexPlayer, SearchPlayer, at_rank
 from engine.players.search_player import after_moves
@@ -21,8 +23,9 @@ from engine.search.search import Search
 from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT
 from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, rank_on, ranks_on
-from engine.vertex import PASS
+from engine.vertex import PASS, points, policy_index
 from tests.search.fakes import FakeEvaluator
+from tests.search.test_human import HumanEvaluator
 from weights.shipped import DEFAULT_NETWORK
 
 AREA = 81
@@ -36,17 +39,20 @@ def player() -> SearchPlayer:
     return SearchPlayer(CachedEvaluator(network.evaluator), params, network=network)
 
 
-@pytest.mark.parametrize("rules", [CHINESE, JAPANESE])
-@pytest.mark.parametrize("rank", ["15k", "8k", "1k"])
-def test_nobody_passes_in_the_opening_and_every_game_ends(player: SearchPlayer, rules: Rules, rank: str) -> None:
-    for size in (7, 9):
-        game = Game(size, rules=rules, komi=7.0)
-        player.new_game()
-        while not game.is_over and game.move_number < 3 * size * size:
-            vertex = player.genmove(game, game.to_play, at_rank(Limits(), rank, size, size)).vertex
-            assert vertex != PASS or game.move_number > size
-            game.play(game.to_play, vertex)
-        assert game.is_over
+@pytest.mark.parametrize(
+    ("rank", "rules", "size"),
+    [("15k", CHINESE, 9), ("15k", JAPANESE, 7), ("8k", JAPANESE, 7), ("1k", CHINESE, 7)],
+)
+def test_nobody_passes_in_the_opening_and_every_game_ends(
+    player: SearchPlayer, rank: str, rules: Rules, size: int
+) -> None:
+    game = Game(size, rules=rules, komi=7.0)
+    player.new_game()
+    while not game.is_over and game.move_number < 3 * size * size:
+        vertex = player.genmove(game, game.to_play, at_rank(Limits(), rank, size, size)).vertex
+        assert vertex != PASS or game.move_number > size
+        game.play(game.to_play, vertex)
+    assert game.is_over
 
 
 @pytest.mark.parametrize("most_loss", [0.0, 1.0, 5.0])
@@ -76,11 +82,42 @@ def test_a_move_is_drawn_as_often_as_the_flattened_prior_says(player: SearchPlay
     assert draw_vertex(tree, search.root, level, PASS, generator) == PASS
 
 
+def test_with_a_human_network_the_moves_of_a_rank_are_drawn_by_its_policy_for_people_of_the_rank() -> None:
+    human, game = HumanEvaluator(), Game(9, rules=CHINESE)
+    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True)
+    mover = SearchPlayer(FakeEvaluator(), SearchParams(), human=RawNetwork(human, facts))
+    for rank, profile in (("21k", "rank_20k"), ("15k", "rank_15k")):
+        human.metadata.clear()
+        mover.genmove(game, BLACK, at_rank(Limits(), rank, 9, 9))
+        assert human.metadata
+        assert all(np.array_equal(given, human_metadata(profile, 9, 9)) for given in human.metadata)
+    search, generator, level = mover.search, np.random.default_rng(1), Level(24, 3.0, 1000.0)
+    assert search.human_evaluation is not None
+    assert search.params == mover.params
+    policy = search.human_evaluation.policy[0]
+    visited = [move for move, _ in after_moves(search.tree) if move != PASS]
+    likeliest = max(points(9, 9), key=lambda vertex: policy[policy_index(vertex, 9, 9)])
+    assert likeliest in visited
+    people = search.human_evaluation
+    drawn = [draw_vertex(search.tree, search.root, level, visited[0], generator, people) for _ in range(4000)]
+    total = sum(policy[policy_index(move, 9, 9)] for move in visited)
+    assert max(abs(drawn.count(move) / 4000 - policy[policy_index(move, 9, 9)] / total) for move in visited) < 0.03
+
+
+def test_full_strength_and_the_ranks_that_play_the_best_move_ask_no_human_network() -> None:
+    human, game = HumanEvaluator(), Game(9, rules=CHINESE)
+    facts = NetworkFacts("people.bin.gz", "people", 15, 15, "fp32", imitates=True)
+    mover = SearchPlayer(FakeEvaluator(), SearchParams(), human=RawNetwork(human, facts))
+    for rank in ("6d", FULL):
+        mover.genmove(game, BLACK, at_rank(Limits(visits=8), rank, 9, 9))
+    assert human.calls == 0
+
+
 def test_a_rank_replaces_visits_and_keeps_the_clock() -> None:
     limits = Limits(visits=400, seconds=3.0)
     assert at_rank(limits, FULL, 9, 9) == limits
     level = LEVELS[9]["8k"]
-    assert at_rank(limits, "8k", 9, 9) == replace(limits, visits=level.visits, level=level)
+    assert at_rank(limits, "8k", 9, 9) == replace(limits, visits=level.visits, level=level, profile="rank_8k")
 
 
 def test_every_size_has_at_least_twelve_ranks_without_gaps_from_wide_to_narrow_choice() -> None:
@@ -126,6 +163,7 @@ def test_a_rank_moves_by_reflex_where_the_player_does() -> None:
     assert len(moves) > 4
 
 
+@pytest.mark.slow
 def test_a_higher_rank_beats_a_lower_one(player: SearchPlayer) -> None:
     won = 0
     for strong in (BLACK, opponent(BLACK)) * 3:

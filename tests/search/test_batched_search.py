@@ -77,6 +77,20 @@ def test_every_tree_is_that_of_a_search_alone(rules: Rules) -> None:
         assert figures(search.trees[tree]) == figures(alone.tree)
 
 
+def test_a_root_under_all_symmetries_is_that_of_a_search_alone() -> None:
+    params = replace(ONE_BY_ONE, adds_noise=False, root_symmetries=8, random_symmetries=False)
+    games = [some_game(seed) for seed in range(3)]
+    search = BatchedSearch(TurningEvaluator(), games[0], 3, 400, most_moves=80, seed=3)
+    for tree, game in enumerate(games):
+        begin(search, tree, game, params, 60)
+    run(search, [0, 1, 2])
+    for tree, game in enumerate(games):
+        alone = Search(TurningEvaluator(), params)
+        alone.begin(game, game.to_play, game.legal_vertices())
+        alone.run([], 60)
+        assert figures(search.trees[tree]) == figures(alone.tree)
+
+
 def test_a_tree_of_play_outs_is_that_of_a_search_alone() -> None:
     params, game = replace(ROLLOUT_PARAMS, batch_size=1, prunes_symmetric_moves=False, seed=3), some_game(1)
     evaluator = RolloutEvaluator()
@@ -173,6 +187,18 @@ def test_positions_are_seen_under_random_symmetries_where_wanted() -> None:
         run(search, [tree])
         seen = {each for batch in evaluator.symmetries for each in batch}
         assert seen == (set(range(8)) if tree == 0 else {0})
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_a_root_is_evaluated_under_as_many_symmetries_as_the_parameters_say(count: int) -> None:
+    evaluator, games = TurningEvaluator(), [some_game(seed) for seed in range(12)]
+    params = replace(ONE_BY_ONE, root_symmetries=count, random_symmetries=False)
+    search = BatchedSearch(evaluator, games[0], len(games), 100, most_moves=80)
+    for tree, game in enumerate(games):
+        begin(search, tree, game, params, 1)
+    assert [len(set(batch)) for batch in evaluator.symmetries] == [count] * len(games)
+    differing = {tuple(sorted(batch)) for batch in evaluator.symmetries}
+    assert len(differing) == 1 if count == 8 else len(differing) > 3
 
 
 def test_groups_whose_run_is_ended_go_on_with_the_same_trees() -> None:

@@ -18,7 +18,7 @@ from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.selection import choose_edge
 from engine.search.tree import EXPANDED, ROOT, links_of
-from engine.vertex import PASS, policy_index
+from engine.vertex import NO_POINT, PASS, policy_index
 from tests.oracle.naive_values import preferred_human_edge
 from tests.positions import game_of
 from tests.search.fakes import FakeEvaluator
@@ -98,7 +98,7 @@ def test_a_share_of_the_playouts_is_weightless() -> None:
 def test_a_human_move_is_the_best_by_human_prior_and_value(name: str) -> None:
     params = replace(PLAIN, human_c_puct=0.7, human_c_puct_permanent=0.1, **{name: 1.0})
     search = searched(300, human_c_puct=0.7, human_c_puct_permanent=0.1, **{name: 1.0})
-    tree, root, numbers = search.tree, search.root, params_of(params, 25).numbers
+    tree, root, given = search.tree, search.root, params_of(params, 25)
     mine, compared = int(tree.nodes[ROOT]["to_play"]), 0
     for node in range(search.size()):
         each = tree.nodes[node]
@@ -107,9 +107,11 @@ def test_a_human_move_is_the_best_by_human_prior_and_value(name: str) -> None:
         side = "own" if each["to_play"] == mine else "opponent"
         if name.split("_")[1] == ("root" if node == ROOT else side):
             assert each["has_human"] == 1
-            chosen = choose_edge(tree, numbers, node, 0 if node == ROOT else 1, root.avoid, root.avoid_depth)
+            chosen = choose_edge(
+                tree, given, node, 0 if node == ROOT else 1, root.avoid, root.avoid_depth, root.board, NO_POINT
+            )
             assert chosen == preferred_human_edge(tree, node, params, is_root=node == ROOT)
-            assert numbers["is_weightless"] == 0
+            assert given.numbers["is_weightless"] == 0
             compared += 1
     assert compared >= (1 if "root" in name else 40)
 

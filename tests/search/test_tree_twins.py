@@ -184,10 +184,10 @@ def test_corrected_set_own_value_and_recompute(case: str) -> None:
         naive = copied(tree)
         if each["children"]:
             codes, work = tree.edge_prior[node], grown.scratch.work
-            recompute(kernel_params, tree.nodes, tree.links, codes, tree.bias_sums, node, work)
+            recompute(kernel_params, tree.nodes, tree.links, codes, tree.bias_sums, node, work, tree.memory)
             naive_tree.recompute(naive, numbers, node)
         elif grown.chance.random() < 0.5:
-            set_own_value(kernel_params, tree.nodes, tree.bias_sums, node, 3)
+            set_own_value(kernel_params, tree.nodes, tree.bias_sums, node, 3, tree.memory)
             naive_tree.set_own_value(naive, numbers, node, 3)
         else:
             weight, utility = grown.chance.uniform(0, 9), grown.chance.uniform(-1, 1)

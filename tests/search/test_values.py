@@ -11,7 +11,7 @@ from engine.evaluation.positions import PositionBatch
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.figures import Figures
-from engine.search.kernel_params import params_of, score_table
+from engine.search.kernel_params import STEPS, TABLE_MEANS, params_of, score_table
 from engine.search.move_choice import choose_vertex, move_table
 from engine.search.params import SearchParams
 from engine.search.root import mirrored_moves
@@ -20,7 +20,7 @@ from engine.search.selection import choose_edge, scaling
 from engine.search.tree import EXPANDED, NODE, ROOT, TERMINAL, child_nodes, links_of
 from engine.search.tree_ownership import tree_ownership
 from engine.search.values import playout_weight, score_utility
-from engine.vertex import PASS, parse_vertex
+from engine.vertex import NO_POINT, PASS, parse_vertex
 from tests.oracle import naive_values
 from tests.oracle.naive_values import expected_score_value, preferred_edge, utility_of
 from tests.positions import game_of
@@ -63,7 +63,14 @@ def test_the_table_of_score_values_is_the_expectation_of_an_arc_tangent(mean: fl
     scale = 2 * 5
     found = score_utility(values, mean * scale, (mean**2 + deviation**2) * scale**2)
     assert found == pytest.approx(expected_score_value(mean, deviation), abs=2e-3)
-    assert np.all(np.diff(score_table(), axis=0) > 0)
+
+
+def test_the_entries_of_the_table_are_expectations_and_rise_with_the_mean() -> None:
+    table, middle = score_table(), TABLE_MEANS // 2
+    for mean, deviation in ((0, 0), (8, 0), (-19, 6), (41, 25), (-256, 96), (256, 96), (3, 67)):
+        wanted = expected_score_value(mean / STEPS, deviation / STEPS)
+        assert table[middle + mean, deviation] == pytest.approx(wanted, abs=1e-4)
+    assert np.all(np.diff(table, axis=0) > 0)
 
 
 def test_the_dynamic_score_utility_is_steepest_near_the_expected_score() -> None:
@@ -87,12 +94,12 @@ def test_every_utility_follows_from_the_own_evaluation_and_the_childrens_utiliti
 
 def test_the_chosen_edge_has_the_largest_value_plus_exploration() -> None:
     search = searched(PLAIN)
-    tree, root, numbers = search.tree, search.root, params_of(PLAIN, 25).numbers
+    tree, root, given = search.tree, search.root, params_of(PLAIN, 25)
     compared = 0
     for node in range(search.size()):
         if tree.nodes[node]["stage"] == EXPANDED:
             depth = 0 if node == ROOT else 1
-            chosen = choose_edge(tree, numbers, node, depth, root.avoid, root.avoid_depth)
+            chosen = choose_edge(tree, given, node, depth, root.avoid, root.avoid_depth, root.board, NO_POINT)
             assert chosen == preferred_edge(tree, node, PLAIN, is_root=node == ROOT)
             compared += 1
     assert compared > 300

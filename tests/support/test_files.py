@@ -13,6 +13,7 @@ from engine.support.files import (
     append_line,
     claimed,
     draft_of,
+    is_claimed,
     read_object,
     require_writable,
     whole_lines,
@@ -127,11 +128,13 @@ def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["", "a\nb\n"])
 @pytest.mark.parametrize("torn", [b"torn", "ü".encode()[:1]])
-def test_a_torn_last_line_is_cut_off(tmp_path: Path, before: str, torn: bytes) -> None:
+def test_a_torn_last_line_is_left_out_and_the_next_line_replaces_it(tmp_path: Path, before: str, torn: bytes) -> None:
     path = tmp_path / "lines"
     path.write_bytes(before.encode() + torn)
     assert whole_lines(path) == before.splitlines()
-    assert path.read_text() == before
+    assert path.read_bytes() == before.encode() + torn, "another process may be writing the line now"
+    append_line(path, "c")
+    assert path.read_text() == before + "c\n"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +159,17 @@ def test_a_folder_is_made_and_claimed_once_at_a_time(tmp_path: Path) -> None:
         pass
     with claimed(folder):
         assert folder.is_dir()
+
+
+def test_a_folder_is_known_to_be_claimed_and_asking_changes_nothing(tmp_path: Path) -> None:
+    assert not is_claimed(tmp_path)
+    assert not is_claimed(tmp_path / "absent")
+    assert list(tmp_path.iterdir()) == []
+    with claimed(tmp_path):
+        assert is_claimed(tmp_path)
+    assert not is_claimed(tmp_path)
+    with claimed(tmp_path):
+        pass
 
 
 def test_what_has_no_folder_claims_nothing() -> None:

@@ -1,6 +1,8 @@
 """OpenMP threads spin briefly in every command, whether it loads torch itself or in a worker."""
 
 import os
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -8,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.errors import GoError
 from engine.support.openmp import SPINS, limit_spinning
 from engine.train.generations.ray_workers import Worker
 
@@ -29,13 +32,17 @@ def test_every_command_limits_spinning_before_it_runs(name: str, monkeypatch: py
     assert CliRunner().invoke(keima.main, [name]).output == f"{SPINS}\n"
 
 
-def test_a_worker_of_a_cluster_limits_it_before_it_makes_its_player() -> None:
+def test_a_worker_of_a_cluster_limits_it_before_it_makes_its_player(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[str | None] = []
 
-    def make(_: int) -> Any:
+    def make(_number: int, _on_gpu: bool = False) -> Any:
         found.append(os.environ.get("GOMP_SPINCOUNT"))
+        raise GoError("no player")
 
-    Worker(0, make, None)
+    context = SimpleNamespace(get_node_id=lambda: "node")
+    errors = SimpleNamespace(RayError=LookupError)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_runtime_context=lambda: context, exceptions=errors))
+    assert Worker(0, make, None).run() == ("node", "GoError: no player")
     assert found == [SPINS]
 
 

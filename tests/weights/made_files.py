@@ -4,6 +4,7 @@ Written from the formats' definitions, word by word, without the reader's or the
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ KINDS = {
     "ffn": 17,
 }
 """Kinds of blocks by the first version that has them."""
+CHECKPOINT = Path(__file__).with_name("hybrid.ckpt")
+"""A checkpoint of KataGo's training: convolutions and a transformer with random weights, see test_katago_checkpoint."""
 
 
 class KatagoFile:

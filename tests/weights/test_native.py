@@ -24,7 +24,7 @@ from tests.weights.examples import assert_equal
 from weights import native
 from weights.architecture import to_json
 from weights.bounds import check_shape
-from weights.registry import load
+from weights.registry import FORMATS, load
 
 SMALL = replace(
     random_spec(2, 4, ENCODERS["liberties"], 1, pool_every=2, head_channels=3),
@@ -324,7 +324,7 @@ def test_a_file_of_another_format_names_what_is_known(tmp_path: Path) -> None:
     (tmp_path / "net").write_bytes(b"\x1f\x8b\x08 and more")
     with pytest.raises(WeightsError) as caught:
         load(tmp_path / "net")
-    known = "Keima network (safetensors) or Keras network (npz) or Leela Zero network or KataGo network"
+    known = " or ".join(each.name for each in FORMATS)
     got = "bytes 1f 8b 08 20 61 6e 64 20 6d 6f 72 65"
     assert str(caught.value) == f"{tmp_path / 'net'}: byte 0: unknown network format, expected {known}, got {got}"
 

@@ -25,7 +25,8 @@ _NOT_LEGAL = -1.0
 class Asked:
     """The form of the answers for one position. color: the side to move. The flags are KataGo's fields.
 
-    frame: (color, vertex) of the stones that frame a problem, None for a position as it was given.
+    frame: (color, vertex) of the stones that frame a problem, None for a position as it was given. proof: the field of
+    that name, see `engine.apps.solve.proof`, None if it was not asked for.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Asked:
     pv_visits: bool
     no_result: bool
     frame: tuple[tuple[int, int], ...] | None = None
+    proof: Object | None = None
 
 
 def to_line(answer: Object) -> str:
@@ -55,6 +57,8 @@ def answer_to(asked: Asked, report: "Report", view: int) -> Object:
     if asked.frame is not None:
         size = asked.game.width, asked.game.height
         answer["frame"] = [[color_letter(color), format_vertex(vertex, *size)] for color, vertex in asked.frame]
+    if asked.proof is not None:
+        answer["proof"] = asked.proof
     answer["moveInfos"] = [_move_info(asked, move) for move in report.analysis.moves]
     answer["rootInfo"] = _root_info(asked, report.analysis.root, report.root, view)
     if report.human is not None:
@@ -98,7 +102,7 @@ def _move_info(asked: Asked, move: "MoveInfo") -> Object:
 
 
 def _root_info(asked: Asked, root: "RootInfo", raw: "Evaluation | None", view: int) -> Object:
-    this, symmetric = position_hashes(asked.game, asked.color)
+    this, symmetric = hashes_of(asked.game, asked.color)
     info: Object = {
         "currentPlayer": "W" if asked.color == WHITE else "B",
         "visits": root.visits,
@@ -170,26 +174,17 @@ def rounded(number: float) -> float:
     return float(f"{number:.{_DIGITS}g}") + 0.0
 
 
-def position_hashes(game: "Game", color: int) -> tuple[str, str]:
-    """Return two hashes of 32 hexadecimal digits; the second is equal for all rotations and reflections of a position.
+def hashes_of(game: "Game", color: int) -> tuple[str, str]:
+    """Return the hashes of a position, see `position_hashes`: of its size, stones, side to move and ko point."""
+    import numpy as np
 
-    They depend on size, stones, side to move and the ko point.
-    """
-    from engine.apps.analysis_server.hashes import KO_POINT, position_hash
+    from engine.apps.analysis_server.hashes import KO_POINT, position_hashes
     from engine.board.layout import COLOR, HEADER
     from engine.board.layout import KO_POINT as KO_VERTEX
 
     width, height = game.width, game.height
-    colors = [int(game.board[COLOR, vertex]) for vertex in points(width, height)]
+    contents = game.board[COLOR, points(width, height)].astype(np.intp)
     ko = int(game.board[HEADER, KO_VERTEX]) if color == game.to_play else NO_POINT
     if ko != NO_POINT:
-        colors[policy_index(ko, width, height)] = KO_POINT
-    rows = [colors[row * width : (row + 1) * width] for row in range(height)]
-    hashes = []
-    for _ in range(2):
-        for _ in range(4):
-            hashes.append(position_hash(rows, color))
-            # A quarter turn; after four of them, the loop mirrors the board once.
-            rows = [list(column) for column in zip(*rows[::-1], strict=True)]
-        rows = [row[::-1] for row in rows]
-    return hashes[0], min(hashes)
+        contents[policy_index(ko, width, height)] = KO_POINT
+    return position_hashes(contents, width, height, color)

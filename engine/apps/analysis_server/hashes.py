@@ -5,14 +5,17 @@ published, whose initial states are digests of the seed's text. Source: KataGo's
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.vertex import point_at
 
 KO_POINT = 3
-"""Marks a point in the rows of a position where ko forbids play; 0, 1 and 2 are empty, Black and White."""
+"""Content of a point where ko forbids play; 0, 1 and 2 are empty, Black and White."""
 _LONGEST_SIDE = 25
 _WORD, _HALF = (1 << 64) - 1, (1 << 32) - 1
 _STATES = 16
@@ -20,17 +23,39 @@ _SEED = "Board::initHash()"
 _SEED_OF_SIZES = "Board::initHash() for ZOBRIST_SIZE hashes"
 
 
-def position_hash(rows: Sequence[Sequence[int]], color: int) -> str:
-    """Return 32 hexadecimal digits. rows: points from the top, as for KO_POINT. color: the side to move."""
-    players, points = _tables()
-    across, down = _size_tables()
-    width = len(rows[0])
-    bits = players[color] ^ across[width] ^ down[len(rows)]
-    for row, line in enumerate(rows):
-        for column, content in enumerate(line):
+def position_hashes(contents: NDArray[np.intp], width: int, height: int, color: int) -> tuple[str, str]:
+    """Return two hashes of 32 hexadecimal digits; the second is equal for all rotations and reflections of a position.
+
+    contents: [area] in policy order, as for KO_POINT. color: the side to move.
+    """
+    words, sizes = _turned_tables(width, height)
+    found = np.bitwise_xor.reduce(words[:, np.arange(width * height), contents], axis=1) ^ sizes
+    side = _tables()[0][color]
+    hashes = [(int(high) << 64 | int(low)) ^ side for high, low in found]
+    return f"{hashes[0]:032X}", f"{min(hashes):032X}"
+
+
+@lru_cache(maxsize=8)
+def _turned_tables(width: int, height: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the words of a board size by symmetry, each in two halves, the higher first.
+
+    words: [8, area, 4, 2] of each content of each point, where the symmetry moves it. sizes: [8, 2] of the size.
+    """
+    (_, points), (across, down) = _tables(), _size_tables()
+    words, sizes = np.zeros((8, width * height, 4, 2), dtype=np.uint64), np.zeros((8, 2), dtype=np.uint64)
+    places = np.arange(width * height).reshape(height, width)
+    for turn, turned in enumerate(np.rot90(each, turns) for each in (places, places[:, ::-1]) for turns in range(4)):
+        rows, columns = turned.shape
+        sizes[turn] = _halves_of(across[columns] ^ down[rows])
+        for (row, column), place in np.ndenumerate(turned):
             # KataGo numbers the points of a board with a border as our vertices do.
-            bits ^= points[point_at(row, column, width)][content]
-    return f"{bits:032X}"
+            words[turn, place] = [_halves_of(word) for word in points[point_at(row, column, columns)]]
+    return words, sizes
+
+
+def _halves_of(word: int) -> tuple[int, int]:
+    """Return the halves of a number of 128 bits, the higher first."""
+    return word >> 64, word & _WORD
 
 
 @cache

@@ -23,6 +23,7 @@ from engine.players.judge import dead_chains
 from engine.players.passing import dead_matter
 from engine.search.analysis import snapshot
 from engine.search.avoided import avoid_table
+from engine.search.memory import Memory
 from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
@@ -54,12 +55,19 @@ class AnalysisPool:
 
     threads: number of positions at a time; where more clients wait, each has one, so that no search of others, however
     long, keeps a client waiting. memory_mib: memory limit of all trees together. human: a human network beside the
-    evaluator, see `HumanParams`.
+    evaluator, see `HumanParams`. memory: what searches remember, a new one if None; closed with the pool.
     inner: the evaluator that was passed in; `close` does not close it. evaluator: what the searches call: a
     JoinedEvaluator over `inner`, or `inner` itself if kernels can call it without Python.
     """
 
-    def __init__(self, evaluator: Evaluator, threads: int, memory_mib: int, human: Evaluator | None = None) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        threads: int,
+        memory_mib: int,
+        human: Evaluator | None = None,
+        memory: Memory | None = None,
+    ) -> None:
         self.threads, self.inner = threads, evaluator
         self._calls = self._rows = 0
         # An evaluator that kernels call gains nothing from larger batches: each thread computes its own leaves. With
@@ -74,6 +82,7 @@ class AnalysisPool:
         self._idle = self._starting = 0
         self._change = threading.Condition()
         self._closing = False
+        self.memory = memory or Memory()
         self._workers = [self._new_worker(number, is_extra=False) for number in range(threads)]
         for worker in self._workers:
             worker.start()
@@ -130,6 +139,7 @@ class AnalysisPool:
             workers = list(self._workers)
         for worker in workers:
             worker.join()
+        self.memory.close()
 
     def _work(self, is_extra: bool) -> None:
         """Analyze tasks until the pool closes. One search serves all of them, so its memory is allocated once.
@@ -160,7 +170,7 @@ class AnalysisPool:
 
     def _new_search(self) -> Search:
         search = Search(self.evaluator, SearchParams(seed=0), self._sharing, self._human)
-        search.doubts_counts = True
+        search.doubts_counts, search.memory = True, self.memory
         return search
 
     def _next_task(self, is_extra: bool) -> Task | None:

@@ -138,25 +138,22 @@ def _shapes(options: dict[str, Any], names: tuple[str, ...]) -> int:
 
 def _quality(options: dict[str, Any]) -> int:
     """Run `keima bench --quality` and return the exit status."""
+    from engine.apps.quality.network import network_digest
     from engine.apps.quality.run import cli_quality
     from engine.apps.quality.settings import DEFAULT_SECONDS, DEFAULT_SIZES, DEFAULT_VISITS, QualitySettings
     from engine.evaluators.factory import Computing, open_network, open_rollouts
 
     refuse_unused(options)
-    file, katago, digest = network_named(options["net"]), options["katago"], "rollouts"
+    file, katago = network_named(options["net"]), options["katago"]
     if katago and file is None:
         raise click.UsageError("--katago needs the --net that both evaluate")
-    if file is not None:
-        import hashlib
-
+    if katago and file is not None:
         from engine.evaluators.finding import find_network
 
-        path = find_network(file)
-        digest = f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
-        katago = katago and f"{katago} {joined(['-model', str(path)])}"
+        katago = f"{katago} {joined(['-model', str(find_network(file))])}"
     has_limit = options["visits"] or options["move_seconds"]
     asked = QualitySettings(
-        network=digest,
+        network=network_digest(options["net"]),
         sizes=options["sizes"] or DEFAULT_SIZES,
         visits=(options["visits"] or ()) if has_limit else DEFAULT_VISITS,
         seconds=options["move_seconds"] if has_limit else DEFAULT_SECONDS,

@@ -26,11 +26,12 @@ from weights import native
 
 _ENCODER = "katago-v7"
 _BATCH = 8
+_PROFILE = "rank_1d"
 _VISITS = 16
 """Visits of the move after which memory is measured: more than all threads and batches have in flight."""
-_BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1}
+_BYTES: Mapping[str, int] = {"fp32": 4, "bf16": 2, "fp16": 2, "int16": 2, "int8": 1}
 _PEAK_OF: Mapping[str, str] = {"fp32": "fp32", "bf16": "bf16"}
-"""The measured peak by precision. int8 is compared with none: OpenVINO computes a part of the layers in it."""
+"""The measured peak by precision. int8 and int16 are compared with none: a part of the layers is computed in them."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,7 @@ def _measured(
                 peak = peaks.get(_PEAK_OF.get(precision, ""))
                 words = ["--net", str(file), "--backend", backend, "--precision", precision]
                 words += ["--threads", str(asked.threads), "--size", name_of(size), "--visits", str(_VISITS)]
+                words += ["--human-profile", _PROFILE] if spec.metadata else []
                 yield {
                     "shape": name,
                     "size": name_of(size),

@@ -20,6 +20,7 @@ OPTIONAL = {
     "tensorboard": "training curves",
     "matplotlib": "plots",
     "ray": "self-play on many machines",
+    "optuna": "tuning of search parameters",
 }
 """What the optional packages are needed for."""
 _MIB = 1 << 20

@@ -19,7 +19,7 @@ from engine.programs.answers import parse_move
 from engine.programs.follower import Follower
 from engine.programs.program import ProgramFailure
 from engine.search.move_choice import choose_vertex
-from engine.search.params import SearchParams
+from engine.search.params import ROLLOUT_PARAMS, SearchParams
 from engine.search.position import Root
 from engine.search.throughput import load_of_visits
 from engine.search.tree import ROOT, Tree
@@ -59,6 +59,11 @@ class Chooser(Protocol):
 
     def close(self) -> None:
         """Free threads and processes."""
+
+
+def default_params(evaluator: Evaluator) -> SearchParams:
+    """Return the search parameters that an evaluator has by default."""
+    return ROLLOUT_PARAMS if evaluator.attributes.has_first_play else SearchParams()
 
 
 class SearchChooser:

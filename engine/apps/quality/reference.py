@@ -6,7 +6,7 @@ are kept in a folder, by network and settings, and are never computed twice.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,11 +46,19 @@ class MoveValue(NamedTuple):
     lead: float
 
 
+class Found(NamedTuple):
+    """What one search found: the value of a move, None where the move is the reference's own. key: of the position."""
+
+    key: str
+    move: str
+    value: MoveValue | None
+
+
 class Reference:
     """Values of moves by searches with `visits` visits.
 
     network: identifies the evaluator in the folder. out: the folder of all references, None stores nothing.
-    searches: number of searches so far. Raises GoError if the stored file is damaged.
+    found: what the searches of this object found so far, in order. Raises GoError if the stored file is damaged.
     """
 
     def __init__(
@@ -63,9 +71,29 @@ class Reference:
         self._store = RunFolder(None if out is None else out / digest, settings)
         self._best = dict[str, str]()
         self._values = dict[str, dict[str, MoveValue]]()
-        self.searches = 0
-        for key, move, value in self._store.read(_parsed, "value of a reference"):
-            self._keep(key, move, value)
+        self.found = list[Found]()
+        self.learn(self._store.read(_parsed, "value of a reference"))
+
+    @property
+    def searches(self) -> int:
+        """The number of searches of this object so far."""
+        return len(self.found)
+
+    def learn(self, found: Iterable[Found]) -> None:
+        """Take over values that are stored elsewhere."""
+        for each in found:
+            self._keep(each)
+
+    def add_all(self, found: Iterable[Found]) -> None:
+        """Take over, and store, what the searches of another process found."""
+        for each in found:
+            self._keep(each)
+            self._write(each)
+
+    def known(self) -> list[Found]:
+        """Return everything known, from the folder or by searches."""
+        best = [Found(key, move, None) for key, move in self._best.items()]
+        return best + [Found(key, *each) for key, values in self._values.items() for each in values.items()]
 
     def judge(
         self, positions: Sequence[Position], chosen: Mapping[str, Collection[int]], report: Report = lambda: None
@@ -135,31 +163,33 @@ class Reference:
     def _add(self, key: str, move: str, value: MoveValue | None) -> None:
         # Rounded before it is used, so that a run that reads the file has the same results.
         value = None if value is None else MoveValue(round(value.winrate, 6), round(value.lead, 4))
-        self._keep(key, move, value)
-        self.searches += 1
-        figures = {} if value is None else value._asdict()
-        self._store.add({"position": key, "best" if value is None else "move": move, **figures})
+        self.found.append(Found(key, move, value))
+        self.add_all(self.found[-1:])
 
-    def _keep(self, key: str, move: str, value: MoveValue | None) -> None:
-        if value is None:
-            self._best[key] = move
+    def _keep(self, found: Found) -> None:
+        if found.value is None:
+            self._best[found.key] = found.move
         else:
-            self._values.setdefault(key, {})[move] = value
+            self._values.setdefault(found.key, {})[found.move] = found.value
+
+    def _write(self, found: Found) -> None:
+        figures = {} if found.value is None else found.value._asdict()
+        self._store.add({"position": found.key, "best" if found.value is None else "move": found.move, **figures})
 
 
-def _parsed(line: Any) -> tuple[str, str, MoveValue | None]:
-    """Return position, move and value of a stored line, None as value of the reference's move. Raises ValueError."""
+def _parsed(line: Any) -> Found:
+    """Return what a stored line says. Raises ValueError."""
     if not isinstance(line, dict) or not isinstance(line.get("position"), str):
         raise ValueError("expected an object with a position")
     key, move = line["position"], line.get("best", line.get("move"))
     if not isinstance(move, str):
         raise ValueError("expected a move")
     if "best" in line:
-        return key, move, None
+        return Found(key, move, None)
     winrate, lead = line.get("winrate"), line.get("lead")
     if not (isinstance(winrate, int | float) and isinstance(lead, int | float) and 0.0 <= winrate <= 1.0):
         raise ValueError(f"expected a winrate from 0 to 1 and a lead, got {winrate!r} and {lead!r}")
-    return key, move, MoveValue(float(winrate), float(lead))
+    return Found(key, move, MoveValue(float(winrate), float(lead)))
 
 
 def _text(game: Game, vertex: int) -> str:

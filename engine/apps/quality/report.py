@@ -134,21 +134,22 @@ def tables(settings: QualitySettings, measured: Sequence[Measured]) -> "Iterator
 
 def _cells(row: _Row, *, has_others: bool) -> Iterator[str]:
     yield from (row.limit, row.setting, f"{row.visits:,.0f}")
-    yield _percent(row.means["winrate"])
-    yield _points(row.means["points"])
+    yield percent_text(row.means["winrate"])
+    yield points_text(row.means["points"])
     yield f"{row.means['equal'].mean:.1%}"
     if has_others:
         different = row.difference
-        yield "" if different is None else _percent(different["winrate"], "+")
-        yield "" if different is None else _points(different["points"], "+")
+        yield "" if different is None else percent_text(different["winrate"], "+")
+        yield "" if different is None else points_text(different["points"], "+")
 
 
-def _percent(value: Estimate, sign: str = "") -> str:
+def percent_text(value: Estimate, sign: str = "") -> str:
     """Format a share with its interval in percent, "1.23 % (1.01 to 1.45)"."""
     mean, low, high = (f"{100 * each:{sign}.2f}" for each in value)
     return f"{mean} % ({low} to {high})"
 
 
-def _points(value: Estimate, sign: str = "") -> str:
+def points_text(value: Estimate, sign: str = "") -> str:
+    """Format points with their interval, "0.123 (0.101 to 0.145)"."""
     mean, low, high = (f"{each:{sign}.3f}" for each in value)
     return f"{mean} ({low} to {high})"

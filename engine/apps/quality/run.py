@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from engine.apps.bench.effort import name_of
-from engine.apps.quality.choices import Choices, Chooser, Limit, ProgramChooser, SearchChooser
+from engine.apps.quality.choices import Choices, Chooser, Limit, ProgramChooser, SearchChooser, default_params
 from engine.apps.quality.positions import Position, default_records, positions_of
 from engine.apps.quality.reference import Reference
 from engine.apps.quality.report import Measured, json_of, tables
@@ -15,7 +15,7 @@ from engine.apps.quality.settings import QualitySettings
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.cache import CachedEvaluator
-from engine.search.params import ROLLOUT_PARAMS, SearchParams, with_settings
+from engine.search.params import SearchParams, with_settings
 from engine.support.files import claimed
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
@@ -86,12 +86,8 @@ def _compared(settings: QualitySettings) -> dict[str, dict[str, str]]:
 def _params(
     evaluator: Evaluator, settings: QualitySettings, compared: Mapping[str, Mapping[str, str]]
 ) -> dict[str, SearchParams]:
-    defaults = _defaults(evaluator)
+    defaults = default_params(evaluator)
     return {name: with_settings(defaults, changes) for name, changes in compared.items()}
-
-
-def _defaults(evaluator: Evaluator) -> SearchParams:
-    return ROLLOUT_PARAMS if evaluator.attributes.has_first_play else SearchParams()
 
 
 @dataclass
@@ -113,7 +109,7 @@ class _Bench:
         self._limits = [Limit(visits=each) for each in settings.visits]
         self._limits += [Limit(seconds=each) for each in settings.seconds]
         self.reference = Reference(
-            cached, _defaults(self.evaluator), settings.reference_visits, settings.network, settings.out
+            cached, default_params(self.evaluator), settings.reference_visits, settings.network, settings.out
         )
         self.choosers: dict[str, Chooser] = {
             name: SearchChooser(self.evaluator, cached, params) for name, params in self.params.items()

@@ -4,7 +4,7 @@ import queue
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from engine.apps.review.judgement import Position
 from engine.color import BLACK
 from engine.errors import GoError
 from engine.evaluators.cache import CachedEvaluator
+from engine.game import Game
 from engine.search.analysis import Wanted
 from engine.search.params import SearchParams
 from engine.support.run_folder import RunFolder
@@ -160,11 +161,18 @@ class Analyzer:
             missing = set(self._store.missing(game))
             if not missing:
                 continue
-            for turn, position in enumerate(game.positions()):
+            for turn, position in self._in_order(game):
                 if turn in missing:
                     yield self._task(game, turn, position)
 
-    def _task(self, game: ReviewGame, turn: int, position: Any) -> Task:
+    def _in_order(self, game: ReviewGame) -> Iterable[tuple[int, Game]]:
+        """Return turns and positions; where searches remember positions, from the end: each then knows what follows."""
+        found = enumerate(game.positions())
+        if not self._params.remembers:
+            return found
+        return reversed([(turn, position.copy()) for turn, position in found])
+
+    def _task(self, game: ReviewGame, turn: int, position: Game) -> Task:
         flags: dict[str, Any] = dict.fromkeys(
             ("ownership_stdev", "moves_ownership", "moves_ownership_stdev", "policy", "pv_visits", "no_result"), False
         )

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 
 from engine.apps.solve.problems import Problem, read_problems
-from engine.apps.solve.report import progress_text, summary, tables
+from engine.apps.solve.report import progress_text, proofs_text, summary, tables
 from engine.apps.solve.settings import SolveSettings
 from engine.apps.solve.solver import Answer, Solver
 from engine.apps.solve.store import Store
@@ -65,7 +65,7 @@ def cli_solve(
     with closing(opened.evaluator), claimed(out):
         chosen = chosen_problems(_supported(problems, opened.board_sizes, errors), settings)
         store = Store(settings, out)
-        solver = Solver(opened.evaluator, params, settings.visits, framed=settings.framed)
+        solver = Solver(opened.evaluator, params, settings.visits, framed=settings.framed, proves=settings.prove)
         try:
             with closing(solver), ProgressBar(errors, len(chosen), every=0.0) as bar:
                 _solve(chosen, store, solver, bar)
@@ -120,6 +120,8 @@ def _title(settings: SolveSettings) -> str:
 
 def _show(screen: IO[str], answers: list[Answer], wanted: int, settings: SolveSettings) -> None:
     print_tables(screen, tables(answers, f"{len(answers)} of {wanted} problems searched: {_title(settings)}"))
+    if settings.prove:
+        screen.write(proofs_text(answers) + "\n")
 
 
 def _write(out: Path, answers: list[Answer], settings: SolveSettings, errors: IO[str]) -> None:

@@ -46,6 +46,6 @@ def solve(settings: dict[str, str], out: Path | None, as_json: bool, **options: 
     params = search_params(options["net"], {}, settings, seed=options["seed"])
     asked = SolveSettings(
         search=tuple(sorted(settings.items())),
-        **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit")},
+        **{name: options[name] for name in ("file", "visits", "framed", "seed", "limit", "prove")},
     )
     sys.exit(cli_solve(asked, lambda: open_named_evaluator(options), params, out=out, as_json=as_json))

@@ -104,12 +104,29 @@ def summary(answers: Sequence[Answer], settings: SolveSettings) -> dict[str, Any
         shares = zip(settings.visits, row.solved, strict=True)
         return {"problems": row.problems, "solved": {str(visits): list(share) for visits, share in shares}}
 
+    proofs = {
+        "wins": sum(answer.proof_wins for answer in answers),
+        "correct": sum(answer.proof_solves for answer in answers),
+        "fails": sum(bool(answer.proof) and not answer.proof_wins for answer in answers),
+    }
     return {
         "settings": settings.to_json(),
         "seconds": round(sum(answer.seconds for answer in answers), 1),
+        **({"proofs": proofs} if settings.prove else {}),
         ALL: entry(total(answers)) if answers else {"problems": 0, "solved": {}},
         **{f"by {each.title}": {row.label: entry(row) for row in each.rows} for each in groupings(answers)},
     }
+
+
+def proofs_text(answers: Sequence[Answer]) -> str:
+    """Return in a line how many problems were proved, and by how many correct moves."""
+    wins = [answer for answer in answers if answer.proof_wins]
+    lost = sum(bool(answer.proof) and not answer.proof_wins for answer in answers)
+    right = sum(answer.proof_solves for answer in wins)
+    return (
+        f"Proved: {len(wins)} of {len(answers)} problems, {right} of them by a correct first move; "
+        f"in {lost} more it was proved that the side to move fails."
+    )
 
 
 def tables(answers: Sequence[Answer], title: str) -> "list[Table]":

@@ -11,6 +11,7 @@ class SolveSettings:
 
     visits: numbers of visits at which the move is recorded, ascending. network: name of the evaluator.
     search: search parameters that are not the defaults. limit: number of problems drawn by the seed, None for all.
+    prove: whether proofs are looked for.
     """
 
     file: Path
@@ -20,6 +21,7 @@ class SolveSettings:
     search: tuple[tuple[str, str], ...] = ()
     seed: int = 1
     limit: int | None = None
+    prove: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that must be equal to continue a run: all but the limit; the file by its content."""
@@ -33,4 +35,5 @@ class SolveSettings:
             "network": self.network,
             "search": dict(self.search),
             "seed": self.seed,
+            **({"prove": True} if self.prove else {}),
         }

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from engine.apps.solve.frame import Stones, frame, local_box
 from engine.apps.solve.problems import Problem
+from engine.apps.solve.proof import prove
 from engine.color import BLACK, WHITE, color_letter
 from engine.evaluation.evaluator import Evaluator
 from engine.game import Game
@@ -30,7 +31,9 @@ class Answer:
 
     to_play: "B" or "W". stones: their number in the problem, without the frame.
     visits, moves, solved: at each number of visits the best move, in SGF letters, and whether it is correct.
-    seconds: time of the whole search.
+    seconds: time of the whole search, without that of a proof.
+    proof: what was proved, in words, "" without a proof. proof_wins: whether the side to move wins by it.
+    proof_solves: whether its first move is a correct one.
     """
 
     name: str
@@ -43,6 +46,9 @@ class Answer:
     moves: tuple[str, ...]
     solved: tuple[bool, ...]
     seconds: float
+    proof: str = ""
+    proof_wins: bool = False
+    proof_solves: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a JSON object."""
@@ -69,11 +75,23 @@ class SearchedProblem(NamedTuple):
 class Solver:
     """Solves problems with one search; the result of a problem does not depend on earlier ones."""
 
-    def __init__(self, evaluator: Evaluator, params: SearchParams, visits: Sequence[int], *, framed: bool) -> None:
-        """visits: numbers of visits at which the move is recorded, ascending. framed: see `engine.apps.solve.frame`."""
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        params: SearchParams,
+        visits: Sequence[int],
+        *,
+        framed: bool,
+        proves: bool = False,
+    ) -> None:
+        """visits: numbers of visits at which the move is recorded, ascending. framed: see `engine.apps.solve.frame`.
+
+        proves: whether to look for proofs, see `engine.apps.solve.proof`.
+        """
         self._search = Search(evaluator, params)
         self._visits = tuple(visits)
         self._framed = framed
+        self._proves = proves
 
     def solve(self, problem: Problem) -> Answer:
         """Solve a problem. All moves are from one search that continues from one number of visits to the next."""
@@ -91,7 +109,7 @@ class Solver:
         for count in self._visits:
             search.run([VisitStopper(count)], count)
             moves.append(choose_vertex(search.tree, search.root, search.params, 0.0, search.generator))
-        return Answer(
+        answer = Answer(
             name=problem.name,
             kind=problem.kind,
             rank=problem.rank,
@@ -103,6 +121,12 @@ class Solver:
             solved=tuple(vertex in problem.correct for vertex in moves),
             seconds=round(time.monotonic() - start, 3),
         )
+        proof = prove(problem.game(), color) if self._proves else None
+        if proof is None:
+            return answer
+        wins = proof.lives == (proof.color == color)
+        solves = bool(proof.line) and proof.line[0] in problem.correct
+        return replace(answer, proof=proof.text, proof_wins=wins, proof_solves=wins and solves)
 
     def close(self) -> None:
         """Stop the search's threads; does not close the evaluator."""

@@ -37,7 +37,8 @@ def web(ctx: click.Context, /, engine: str | None, options: tuple[str, ...], **a
 
         require_options_of(ctx, "gtp", options)
         require_networks(options)
-        engine = joined([*installed_program(), "gtp", *options])
+        own = () if asked["book"] is None else ("--book", asked["book"])
+        engine = joined([*installed_program(), "gtp", *options, *own])
     elif options:
         raise click.UsageError(f"{options[0]}: options of another program belong in --engine", ctx)
     start_logging("warning")
@@ -59,11 +60,13 @@ def _serve(
     host: str,
     port: int | None,
     browser: bool,
+    book: str | None,
 ) -> None:
     from engine.apps.web.engine_worker import EngineWorker
     from engine.apps.web.game_session import GameSession
     from engine.apps.web.server import PageServer
     from engine.apps.web.settings import GameSettings, PlayerKind, read_clock
+    from engine.book.book import Book
 
     players = {each: PlayerKind.PERSON if each in _PEOPLE[color] else PlayerKind.ENGINE for each in (BLACK, WHITE)}
     settings = GameSettings(
@@ -76,7 +79,7 @@ def _serve(
         rank=rank,
         clock=None if clock is None else read_clock(clock),
     )
-    session = GameSession(settings, out)
+    session = GameSession(settings, out, None if book is None else Book.open(book))
     try:
         server = PageServer(session, host, DEFAULT_PORT if port is None else port)
     except OSError as error:

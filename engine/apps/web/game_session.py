@@ -14,9 +14,11 @@ from typing import Any
 from engine.apps.web.game_clock import GameClock
 from engine.apps.web.game_state import COMMANDS, GameState
 from engine.apps.web.settings import GameSettings, PlayerKind
-from engine.apps.web.snapshot import Count, Kind, Limits, Snapshot, Task, estimated
+from engine.apps.web.snapshot import BookPage, Count, Kind, Limits, Snapshot, Task, estimated
+from engine.book.book import Book
 from engine.color import color_letter, opponent
 from engine.errors import GoError
+from engine.game import Game
 from engine.programs.answers import AnalysisAnswer
 from engine.records.markup import MarkupReader
 from engine.settings.levels import FULL
@@ -25,12 +27,12 @@ from engine.settings.levels import FULL
 class GameSession:
     """One game, shown by any number of pages. Thread-safe."""
 
-    def __init__(self, settings: GameSettings, folder: Path | None = None) -> None:
-        """folder: each game is saved here after every move; None saves nothing. Raises GoError."""
+    def __init__(self, settings: GameSettings, folder: Path | None = None, book: Book | None = None) -> None:
+        """folder: each game is saved here after every move; None saves nothing. book: to show. Raises GoError."""
         # One lock, two conditions: pages wait for a new version, the worker for a task.
         lock = threading.RLock()
         self._changed, self._has_work = threading.Condition(lock), threading.Condition(lock)
-        self._state = GameState(settings, folder)
+        self._state, self._book = GameState(settings, folder), book
         self._interrupt: Callable[[], None] = lambda: None
         self._current: Task | None = None
         self._timer: threading.Timer | None = None
@@ -267,7 +269,13 @@ class GameSession:
                 info=state.info,
                 session=self._name,
                 clock=None if state.clock is None else state.clock.reading(),
+                book=self._book_page(tree.game),
             )
+
+    def _book_page(self, game: Game) -> BookPage | None:
+        if self._book is None:
+            return None
+        return BookPage(self._book.misfit(game), self._book.find(game) if self._state.switches.book else None)
 
     @property
     def has_running_clock(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from engine.apps.web.settings import GameSettings
+from engine.book.book import Found
 from engine.clock import TimeSettings
 from engine.color import for_color, winrate_for_color
 from engine.game import Game, Move
@@ -102,11 +103,12 @@ class Shown:
 
 @dataclass
 class Switches:
-    """Switches of the page: the engine's candidate moves, expected ownership, a review of all positions."""
+    """Switches of the page: the engine's candidate moves, expected ownership, a review of all positions, the book."""
 
     analysis: bool = False
     territory: bool = False
     review: bool = False
+    book: bool = False
 
     @property
     def need_analysis(self) -> bool:
@@ -141,6 +143,18 @@ class Variation:
 
 
 @dataclass(frozen=True)
+class BookPage:
+    """What the open book has of the position shown.
+
+    misfit: why the book is not for this game, None if it is. found: the position, None where the book does not have it
+    or the switch is off.
+    """
+
+    misfit: str | None = None
+    found: Found | None = None
+
+
+@dataclass(frozen=True)
 class Notice:
     """How a record was read. rules: those that are used because it names none. left_out: number of variations."""
 
@@ -164,7 +178,7 @@ class Snapshot:
     variations: all lines of play, first the game itself. variation: index of the one shown.
     may_undo, has_previous: whether a move can be taken back, and whether there is a game before this one.
     info: names, ranks, event and so on, by SGF property.
-    session: differs between sessions, so that a page notices a new one.
+    session: differs between sessions, so that a page notices a new one. book: None where no book is open.
     """
 
     version: int
@@ -194,6 +208,7 @@ class Snapshot:
     info: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
     clock: ClockReading | None = None
+    book: BookPage | None = None
 
     @property
     def is_proposed(self) -> bool:

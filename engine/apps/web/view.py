@@ -10,7 +10,7 @@ from engine.apps.web.counting import sums
 from engine.apps.web.mistakes import mistakes
 from engine.apps.web.records import MOST_BEST
 from engine.apps.web.settings import RULES, PlayerKind, rules_name
-from engine.apps.web.snapshot import MOST_CANDIDATES, ClockReading, Snapshot
+from engine.apps.web.snapshot import MOST_CANDIDATES, BookPage, ClockReading, Snapshot
 from engine.color import BLACK, EMPTY, WHITE, color_name, for_color
 from engine.game import Game, Move
 from engine.match.clock import clock_text
@@ -72,6 +72,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "reviewed": snapshot.reviewed,
         **_record(snapshot),
         "mistakes": _mistakes(snapshot),
+        "book": None if snapshot.book is None else _book(snapshot.book, game),
         "candidates": [_candidate(each, game.width, game.height) for each in candidates],
         "estimates": {str(number): [each.winrate, each.lead] for number, each in sorted(snapshot.estimates.items())},
     }
@@ -156,6 +157,25 @@ def _mistakes(snapshot: Snapshot) -> list[dict[str, Any]]:
         }
         for each in mistakes(snapshot.line, snapshot.estimates, limits)
     ]
+
+
+def _book(page: BookPage, game: Game) -> dict[str, Any]:
+    """Return what the book has; each move with the points that symmetry makes equal to it."""
+    found = page.found
+    return {
+        "misfit": page.misfit,
+        "winrate": None if found is None else found.winrate,
+        "visits": None if found is None else found.visits,
+        "moves": [
+            {
+                "points": [format_vertex(vertex, game.width, game.height) for vertex in move.vertices],
+                "winrate": move.winrate,
+                "lead": move.lead,
+                "visits": move.visits,
+            }
+            for move in (() if found is None else found.moves)
+        ],
+    }
 
 
 def _candidates(answer: AnalysisAnswer) -> list[Candidate]:

@@ -24,8 +24,10 @@ Value: TypeAlias = Any
 
 ROUNDED = 32
 """Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
-_FLOATS = {8: 8, 16: 16, ROUNDED: 16}
-"""Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16."""
+INTEGERS = -16
+"""Stands for vectors of 16 int16, which AVX2 multiplies in pairs; negative, because 16 stands for floats."""
+_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8}
+"""Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16 or of int16."""
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
 """Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels.
 
@@ -33,6 +35,8 @@ On ARM64 a vector of 8 floats is two registers of NEON: it has 32 of half the si
 """
 FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512bf16"} if IS_X86 else {})
 """The same for functions on operands of matrix products, which may be bf16."""
+FEATURES_OF_INTEGERS = {INTEGERS: _FEATURES[8]} if IS_X86 else {}
+"""The same for functions on operands that are int16."""
 _DEGREES = {False: 6, True: 3}
 """Degree of the polynomial for 2^x, in float32 and for results that are rounded to bf16."""
 ACTIVATIONS = tuple(Activation)
@@ -76,11 +80,13 @@ class Code:
     """Writes instructions on vectors of `lanes` floats at the current position of `builder`.
 
     numbers: numbers in a vector of operands of a matrix product, a key of `FEATURES_OF_PRODUCTS`. If it is ROUNDED, the
-    operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only.
+    operands are pairs of bf16, each in the place of a float, and functions are computed to their precision only. If it
+    is INTEGERS, they are pairs of int16, and the products are int32.
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
         self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers == ROUNDED
+        self.are_integers = numbers == INTEGERS
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)
 
@@ -90,8 +96,12 @@ class Code:
 
     def spread(self, pointer: Value) -> Value:
         """Return a vector with the float at `pointer` in all lanes."""
+        return self.every(self.builder.load(pointer))
+
+    def every(self, number: Value) -> Value:
+        """Return a vector with a float in all lanes."""
         undefined = ir.Constant(self._type, ir.Undefined)
-        single = self.builder.insert_element(undefined, self.builder.load(pointer), ir.IntType(32)(0))
+        single = self.builder.insert_element(undefined, number, ir.IntType(32)(0))
         return self.builder.shuffle_vector(single, undefined, ir.Constant(self._integers, [0] * self.lanes))
 
     def at(self, pointer: Value, *places: Value) -> Value:
@@ -121,12 +131,40 @@ class Code:
         return self.call(f"llvm.fma.v{self.lanes}f32", self._type, left, right, added)
 
     def multiply(self, left: Value, right: Value, added: Value) -> Value:
-        """Return left * right + added for vectors of operands: with bf16, the products of both numbers of each pair."""
+        """Return left * right + added for vectors of operands: of pairs, the products of both numbers of each pair."""
+        if self.are_integers:
+            pairs = ir.VectorType(ir.IntType(16), 2 * self.lanes)
+            left, right = (self.builder.bitcast(each, pairs) for each in (left, right))
+            products = self.call("llvm.x86.avx2.pmadd.wd", self._integers, left, right)
+            return self.total_of(self.builder.bitcast(products, self._type), added)
         if not self.rounded:
             return self.fma(left, right, added)
         pairs = ir.VectorType(Bfloat16(), 2 * self.lanes)
         left, right = (self.builder.bitcast(each, pairs) for each in (left, right))
         return self.call("llvm.x86.avx512bf16.dpbf16ps.512", self._type, added, left, right)
+
+    def total_of(self, left: Value, right: Value) -> Value:
+        """Return the sums of two vectors of sums of products."""
+        if not self.are_integers:
+            return self.builder.fadd(left, right)
+        left, right = (self.builder.bitcast(each, self._integers) for each in (left, right))
+        return self.builder.bitcast(self.builder.add(left, right), self._type)
+
+    def from_integers(self, vector: Value) -> Value:
+        """Return a vector of int32 as float32."""
+        return self.builder.sitofp(self.builder.bitcast(vector, self._integers), self._type)
+
+    def whole_numbers(self, vector: Value) -> Value:
+        """Return a vector of float32 rounded to int32, ties to even."""
+        return self.call("llvm.x86.avx.cvt.ps2dq.256", self._integers, vector)
+
+    def store_integers(self, vector: Value, pointer: Value) -> None:
+        """Write 8 float32, rounded to int16 and cut off at its ends, to a pointer."""
+        whole = self.whole_numbers(vector)
+        halves = [self.shuffle(whole, whole, range(start, start + 4)) for start in (0, 4)]
+        narrow = self.call("llvm.x86.sse2.packssdw.128", ir.VectorType(ir.IntType(16), 8), *halves)
+        stored = self.builder.store(narrow, self.builder.bitcast(pointer, narrow.type.as_pointer()))
+        stored.align = FLOAT_BYTES
 
     def floats(self, numbers: Value | int) -> Value:
         """Return the floats that take the place of as many operands; `numbers` is even."""
@@ -345,6 +383,8 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
     function.linkage = "internal"
     if features:
         compile_for(function, features)
+    if numbers == INTEGERS:  # Inlined into a kernel for older processors, its instructions could not be selected.
+        function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     write(Code(builder, numbers), *function.args)
     builder.ret_void()

@@ -6,9 +6,12 @@ Each step reads and writes one array, `memory`; `engine.nets.kernels.plan` descr
 from typing import NamedTuple
 
 from engine.native.jit import kernel
+from engine.nets.kernels.code import INTEGERS
+from engine.nets.kernels.integer_rows import IntegerProduct, IntegerRows, multiply_integers, round_rows
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
+    CONVOLVE_BY_INTEGERS,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
     FEED_FORWARD,
@@ -27,6 +30,7 @@ from engine.nets.kernels.plan import (
     Step,
 )
 from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
+from engine.nets.kernels.transfers import copy_points, flatten, read_globals, write_points, write_vector
 from engine.nets.kernels.transformers import attend, feed_forward, normalize_rows
 from engine.nets.kernels.vectors import (
     FinishedRow,
@@ -40,6 +44,7 @@ from engine.nets.kernels.vectors import (
     pool_points,
     transform_tile,
 )
+from engine.nets.kernels.winograd import LARGEST
 from engine.nets.spec import Array
 
 
@@ -70,7 +75,7 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
         kind = step.kind
         if kind == CONVOLVE:
             _convolve(layout, step, weights, memory, count)
-        elif kind == CONVOLVE_BY_WINOGRAD:
+        elif kind in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS):
             _convolve_by_winograd(layout, step, weights, memory, count)
         elif kind == CONVOLVE_BY_TILES:
             _convolve_by_tiles(layout, step, weights, memory, count)
@@ -81,7 +86,7 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
         elif kind == NORMALIZE_ROWS:
             normalize_rows(layout, step, memory, count)
         elif kind in (TO_ROWS, FROM_ROWS):
-            _copy_points(layout, step, memory, count)
+            copy_points(layout, step, memory, count)
         elif kind == NORMALIZE:
             _normalize(layout, step, weights, memory, count)
         elif kind == POOL:
@@ -89,13 +94,13 @@ def infer(plan: Plan, memory: Array, rows: Rows, first: int, count: int) -> None
         elif kind == READ_PLANES:
             _read_planes(layout, step, weights, memory, rows.planes[first : first + count])
         elif kind == READ_GLOBALS:
-            _read_globals(step, memory, rows.globals[first : first + count])
+            read_globals(step, memory, rows.globals[first : first + count])
         elif kind == FLATTEN:
-            _flatten(layout, step, memory, count)
+            flatten(layout, step, memory, count)
         elif kind == WRITE_POINTS:
-            _write_points(layout, step, memory, rows.outputs[step.output][first : first + count])
+            write_points(layout, step, memory, rows.outputs[step.output][first : first + count])
         else:
-            _write_vector(step, memory, rows.outputs[step.output][first : first + count])
+            write_vector(step, memory, rows.outputs[step.output][first : first + count])
 
 
 @kernel
@@ -145,20 +150,31 @@ def _convolve_by_winograd(layout: Layout, step: Step, weights: Array, memory: Ar
     """Convolve by Winograd's algorithm, with the tiles of all positions together; see `winograd`."""
     side = step.side
     tiles = count * ((layout.width + side - 1) // side) * ((layout.height + side - 1) // side)
-    # One vector more than needed: with a power of two, all numbers of a tile would lie in the same set of the cache.
-    tiles_stride = tiles * step.source.stride + layout.lanes
-    products_stride = tiles * step.channels + layout.lanes
-    _transform_tiles(layout, step, weights, memory, count, tiles_stride)
+    _transform_tiles(layout, step, weights, memory, count, tiles)
     _multiply_tiles(layout, step, weights, memory, tiles)
-    _finish_tiles(layout, step, weights, memory, count, products_stride)
+    _finish_tiles(layout, step, weights, memory, count, tiles)
 
 
 @kernel
-def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, tiles_stride: int) -> None:
-    """Write the transforms of the tiles of all positions; number i of each is at i * tiles_stride."""
+def _tile_floats(step: Step) -> int:
+    """Return the floats that a number of one tile takes for all channels: in int16 two channels are one float."""
+    floats: int = step.source.stride
+    return floats // 2 if step.kind == CONVOLVE_BY_INTEGERS else floats
+
+
+@kernel
+def _tiles_stride(layout: Layout, tiles: int, floats: int) -> int:
+    """Return the floats from a number of the first tile to its next number. floats: of a number of one tile."""
+    # One vector more than needed: with a power of two, all numbers of a tile would lie in the same set of the cache.
+    return tiles * floats + layout.lanes
+
+
+@kernel
+def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, tiles: int) -> None:
+    """Write the transforms of the tiles of all positions: each of their numbers as the left side of a product."""
     side, border, stride = step.side, step.kernel_height // 2, step.source.stride
     across, down = (layout.width + side - 1) // side, (layout.height + side - 1) // side
-    tile = 0
+    are_integers, tile = step.kind == CONVOLVE_BY_INTEGERS, 0
     for position in range(count):
         for y in range(down):
             place = (position * layout.rows + y * side - border) * layout.columns - border
@@ -168,41 +184,87 @@ def _transform_tiles(layout: Layout, step: Step, weights: Array, memory: Array, 
                     points=step.source.first + (place + x * side) * stride,
                     row_stride=layout.columns * stride,
                     column_stride=stride,
-                    out=layout.tiles + tile * stride,
-                    out_stride=tiles_stride,
+                    out=layout.row if are_integers else layout.tiles + tile * stride,
+                    out_stride=_tiles_stride(layout, 1 if are_integers else tiles, stride),
                     channels=stride,
                 )
                 transform_tile(layout.lanes, memory, weights, inputs)
+                if are_integers:
+                    _round_tile(layout, step, weights, memory, tile, tiles)
                 tile += 1
+
+
+@kernel
+def _round_tile(layout: Layout, step: Step, weights: Array, memory: Array, tile: int, tiles: int) -> None:
+    """Write the transform of a tile, which is at `layout.row`, as int16, each number in steps of its own."""
+    stride, numbers = step.source.stride, (step.side + step.kernel_height - 1) ** 2
+    factors = layout.factors + numbers * tiles
+    for number in range(numbers):
+        memory[factors + number] = 1.0
+    rounded = IntegerRows(
+        points=layout.row,
+        stride=_tiles_stride(layout, 1, stride),
+        rows=numbers,
+        channels=stride,
+        largest=LARGEST,
+        factors=factors,
+        out=layout.tiles + tile * _tile_floats(step),
+        out_stride=_tiles_stride(layout, tiles, _tile_floats(step)),
+    )
+    round_rows(INTEGERS, memory, weights, rounded)
+    for number in range(numbers):
+        memory[layout.factors + number * tiles + tile] = memory[factors + number]
 
 
 @kernel
 def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
     """Multiply the transforms by the weights: one matrix product for each number of a tile."""
-    lanes, channels, stride = layout.lanes, step.channels, step.source.stride
-    tile_side = step.side + step.kernel_height - 1
-    vectors, panels = channels // lanes, step.panels
-    for number in range(tile_side * tile_side):
+    lanes, channels, numbers = layout.lanes, step.channels, (step.side + step.kernel_height - 1) ** 2
+    vectors, panels, floats = channels // lanes, step.panels, _tile_floats(step)
+    for number in range(numbers):
         for panel in range(panels):
             begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
             product = Product(
                 panel=end - begin,
-                left=layout.tiles + number * (tiles * stride + lanes),
-                left_stride=stride,
+                left=layout.tiles + number * _tiles_stride(layout, tiles, floats),
+                left_stride=floats,
                 rows=tiles,
                 parts=1,
                 part_stride=0,
                 k=step.inner,
                 right=step.weights + (number * channels + begin * lanes) * step.inner,
-                out=layout.products + number * (tiles * channels + lanes) + begin * lanes,
+                out=layout.products + number * _tiles_stride(layout, tiles, channels) + begin * lanes,
                 out_stride=channels,
                 adds=0,
             )
-            multiply_rows(lanes, memory, weights, product)
+            if step.kind == CONVOLVE_BY_INTEGERS:
+                factors = layout.factors + number * tiles
+                steps = step.steps + number * channels + begin * lanes
+                multiply_integers(INTEGERS, memory, weights, _of_integers(product, factors, steps))
+            else:
+                multiply_rows(lanes, memory, weights, product)
 
 
 @kernel
-def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, products_stride: int) -> None:
+def _of_integers(product: Product, factors: int, steps: int) -> IntegerProduct:
+    """Return a product of int16. factors, steps: what an integer of each row and of each column stands for."""
+    return IntegerProduct(
+        panel=product.panel,
+        left=product.left,
+        left_stride=product.left_stride,
+        rows=product.rows,
+        k=product.k,
+        right=product.right,
+        row_factors=factors,
+        column_factors=steps,
+        out=product.out,
+        out_stride=product.out_stride,
+        adds=0,
+    )
+
+
+@kernel
+def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int, tiles: int) -> None:
     """Transform the products back into points, and finish them, by rows of tiles."""
     # By rows of tiles, so that the points are still in the cache when they are finished.
     side, channels = step.side, step.channels
@@ -216,7 +278,7 @@ def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, cou
                     kernel=step.kernel_height,
                     side=side,
                     products=layout.products + tile * channels,
-                    products_stride=products_stride,
+                    products_stride=_tiles_stride(layout, tiles, channels),
                     out=layout.row + x * side * channels,
                     row_stride=row_stride,
                     column_stride=channels,
@@ -273,7 +335,8 @@ def _normalize(layout: Layout, step: Step, weights: Array, memory: Array, count:
         for y in range(layout.height):
             place, stride = (position * layout.rows + y) * layout.columns, step.source.stride
             points = step.source.first + place * stride
-            _finish(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))
+            row = _Row(points, stride, position, place, layout.width)
+            _finish(layout, step, weights, memory, row)
 
 
 @kernel
@@ -343,62 +406,3 @@ def _read_planes(layout: Layout, step: Step, weights: Array, memory: Array, plan
                     memory[points + x * stride + plane] = planes[position, plane * area + y * layout.width + x]
             if step.rounded:
                 _round(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))
-
-
-@kernel
-def _copy_points(layout: Layout, step: Step, memory: Array, count: int) -> None:
-    """Copy points with borders to points without, or back."""
-    source, post = step.source, step.post
-    floats = layout.width * step.channels
-    for position in range(count):
-        for y in range(layout.height):
-            row, place = (position * layout.rows + y) * layout.columns, (position * layout.height + y) * layout.width
-            if step.kind == TO_ROWS:
-                begin, out = source.first + row * source.stride, post.first + place * post.stride
-            else:
-                begin, out = source.first + place * source.stride, post.first + row * post.stride
-            for index in range(floats):
-                memory[out + index] = memory[begin + index]
-
-
-@kernel
-def _read_globals(step: Step, memory: Array, globals_: Array) -> None:
-    """Copy globals [positions, globals] to vectors."""
-    for position in range(len(globals_)):
-        for number in range(step.inner):
-            memory[step.post.first + position * step.post.stride + number] = globals_[position, number]
-
-
-@kernel
-def _flatten(layout: Layout, step: Step, memory: Array, count: int) -> None:
-    """Write points as vectors, channel by channel."""
-    area, stride = layout.width * layout.height, step.source.stride
-    for position in range(count):
-        for y in range(layout.height):
-            row = step.source.first + (position * layout.rows + y) * layout.columns * stride
-            out = step.post.first + position * step.post.stride + y * layout.width
-            for x in range(layout.width):
-                for channel in range(step.inner):
-                    memory[out + channel * area + x] = memory[row + x * stride + channel]
-
-
-@kernel
-def _write_points(layout: Layout, step: Step, memory: Array, output: Array) -> None:
-    """Copy points to an output [positions, numbers], channel by channel."""
-    stride = step.source.stride
-    for position in range(len(output)):
-        for y in range(layout.height):
-            row = step.source.first + (position * layout.rows + y) * layout.columns * stride
-            for channel in range(step.inner):
-                place = step.output_place.first + channel * step.output_place.stride + y * layout.width
-                for x in range(layout.width):
-                    output[position, place + x] = memory[row + x * stride + channel]
-
-
-@kernel
-def _write_vector(step: Step, memory: Array, output: Array) -> None:
-    """Copy vectors to an output [positions, numbers]."""
-    for position in range(len(output)):
-        for number in range(step.inner):
-            place = step.output_place.first + number * step.output_place.stride
-            output[position, place] = memory[step.source.first + position * step.source.stride + number]

@@ -4,7 +4,7 @@ Each board size has a model of exactly that size, so no points have to be masked
 """
 
 from engine.nets.folding import folded, global_pooled, value_pooled
-from engine.nets.kernels.code import ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED
 from engine.nets.kernels.memory import Points, Vectors
 from engine.nets.kernels.steps import Model, Steps
 from engine.nets.spec import (
@@ -49,19 +49,31 @@ def rounds_convolutions(spec: NetSpec) -> bool:
     return is_normal and not any(isinstance(block, kinds) for block in all_blocks(spec.blocks))
 
 
-def build_model(spec: NetSpec, width: int, height: int, lanes: int, positions: int, *, rounded: bool = False) -> Model:
+def build_model(
+    spec: NetSpec,
+    width: int,
+    height: int,
+    lanes: int,
+    positions: int,
+    *,
+    rounded: bool = False,
+    in_integers: bool = False,
+) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16, of a transformer its blocks, of others the convolutions.
+    lanes: see `Steps`. rounded: compute in bf16, of a transformer its blocks, of others the convolutions. in_integers:
+    compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
     """
     stem = spec.stem.conv.weight
     kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
     sizes, by_blocks = (width, height, lanes, positions, stem.shape[2:], kernels), is_transformer(spec)
-    numbers = (ROUNDED if rounded else lanes) if by_blocks else None
+    numbers = (ROUNDED if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
     steps = Steps(*sizes, rounded=rounded and not by_blocks, numbers=numbers)
     trunk = _Trunk(steps, _stem(steps, spec))
+    steps.in_integers = in_integers and not by_blocks
     for block in spec.blocks:
         _add_block(steps, trunk, block)
+    steps.in_integers = False
     points = _tip(steps, trunk, spec.tip)
     _policy(steps, points, spec.policy)
     _value(steps, points, spec.value)

@@ -5,6 +5,8 @@ after the other, each [k, width of the panel], and the inner loop reads consecut
 rows of the matrix are one row of pairs.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,3 +51,32 @@ def in_pairs(matrix: Array) -> Array:
     filled = np.zeros((k + k % 2, out), dtype=np.uint16)
     filled[:k] = bits_of_bf16(matrix)
     return np.ascontiguousarray(filled.reshape(-1, 2, out).transpose(0, 2, 1)).view(np.float32)[:, :, 0]
+
+
+LARGEST_INTEGER, LARGEST_SUM = 2**15 - 1, 2**31 - 1
+"""Of int16, and of int32."""
+
+
+class Rounded(NamedTuple):
+    """A matrix as operands [floats, out], and what an integer of each column stands for [out], or zeros."""
+
+    numbers: Array
+    steps: Array
+
+
+def in_integers(matrix: Array, largest: int) -> Rounded:
+    """Round a matrix [k, out] to int16, each column in multiples of a step of its own; two rows are one of pairs.
+
+    The sizes of a column's integers add up to so little that no sum of products with numbers up to `largest` exceeds
+    int32.
+    """
+    k, out = matrix.shape
+    filled = np.zeros((k + k % 2, out))
+    filled[:k] = matrix
+    sizes = np.abs(filled)
+    # Rounding may enlarge each of the weights by a half.
+    most = LARGEST_SUM / largest - len(filled) / 2
+    steps = np.maximum(sizes.sum(axis=0) / most, sizes.max(axis=0) / LARGEST_INTEGER)
+    steps[steps == 0.0] = 1.0
+    pairs = np.rint(filled / steps).astype(np.int16).reshape(-1, 2, out).transpose(0, 2, 1)
+    return Rounded(np.ascontiguousarray(pairs).view(np.float32)[:, :, 0], steps.astype(np.float32))

@@ -19,6 +19,7 @@ from engine.nets.spec import Array
     READ_GLOBALS,
     CONVOLVE,
     CONVOLVE_BY_WINOGRAD,
+    CONVOLVE_BY_INTEGERS,
     CONVOLVE_BY_TILES,
     NORMALIZE,
     POOL,
@@ -30,7 +31,7 @@ from engine.nets.spec import Array
     NORMALIZE_ROWS,
     ATTEND,
     FEED_FORWARD,
-) = range(15)
+) = range(16)
 """Kinds of a step."""
 
 PLACE = np.dtype([("first", np.int64), ("stride", np.int64)])
@@ -42,6 +43,7 @@ MATRIX = np.dtype(
         ("panels", np.int64),
         ("k", np.int64),  # floats of a row of operands that are multiplied
         ("channels", np.int64),  # numbers in a row of the result, filled up to whole vectors
+        ("steps", np.int64),  # of weights in int16: what one of each channel stands for
     ]
 )
 """Weights that rows of operands are multiplied by."""
@@ -54,6 +56,7 @@ ATTENTION = np.dtype(
         ("turns", np.int64),  # cosines and sines, see `rows.TurnedRows`
         ("turns_stride", np.int64),  # floats from those of a head of keys to the next
         ("value_width", np.int64),
+        ("largest_key", np.int64),  # of keys in int16
     ],
     align=True,
 )
@@ -71,6 +74,12 @@ ROOMS = np.dtype(
             "chances",  # softmax of scores, as operands
             "answers",  # of a few queries of one head
             "operands",  # rows that the last matrix of a block is multiplied by
+            "one",  # the factor 1
+            # With operands in int16 only.
+            "head_factors",  # for each row of "heads", what one of its integers stands for
+            "value_factors",  # the same for each channel of "values"
+            "value_rows",  # values in float32
+            "floats",  # "operands" in float32
         )
     ]
 )
@@ -85,6 +94,7 @@ STEP = np.dtype(
         ("kernel_height", np.int64),
         ("kernel_width", np.int64),
         ("side", np.int64),  # Winograd's m
+        ("steps", np.int64),  # of CONVOLVE_BY_INTEGERS: what an integer of each number and channel stands for
         ("panels", np.int64),  # parts of about equal width that the numbers written are computed in
         ("weights", np.int64),
         # For these see `vectors.FinishedRow`.
@@ -122,8 +132,9 @@ class Layout(NamedTuple):
 
     lanes: floats in a vector. numbers: operands in a vector in the blocks of transformers, see `code.Code`.
     rows, columns: size of a board with its border in memory, unless a step has its own.
-    tiles, products, row: indices of working memory for Winograd's tiles, their products, and rows of points that are
-    not finished. spare: number of a point that is never read, in the memory of any points.
+    tiles, products, factors, row: indices of working memory for Winograd's tiles, their products, what an integer of
+    each row of tiles stands for, and rows of points that are not finished. spare: number of a point that is never read,
+    in the memory of any points.
     """
 
     lanes: int
@@ -134,6 +145,7 @@ class Layout(NamedTuple):
     columns: int
     tiles: int
     products: int
+    factors: int
     row: int
     spare: int
 

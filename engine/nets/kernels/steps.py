@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.kernels.code import ACTIVATIONS
+from engine.nets.kernels.integer_rows import PANEL
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
-from engine.nets.kernels.packing import in_panels, panels_of
+from engine.nets.kernels.packing import in_integers, in_panels, panels_of
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
+    CONVOLVE_BY_INTEGERS,
     CONVOLVE_BY_TILES,
     CONVOLVE_BY_WINOGRAD,
     FEED_FORWARD,
@@ -35,8 +37,10 @@ from engine.nets.kernels.plan import (
 )
 from engine.nets.kernels.tiles import DEPTH, POINTS, SUMS, in_tiles
 from engine.nets.kernels.transformer_steps import TransformerSteps
-from engine.nets.kernels.winograd import outputs_at_once, transformed
+from engine.nets.kernels.winograd import LARGEST, outputs_at_once, transformed
 from engine.nets.spec import Activation, Array, AttentionBlock, Conv, FeedForwardBlock, Linear, Norm, RmsNorm
+
+_CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS, CONVOLVE_BY_TILES
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ class Steps:
         # Norms of transformers enlarge small numbers of the stem, and with them Winograd's errors: to 1e-4 of logits.
         self._stem_side = 0 if numbers else self._side(*stem)
         self._planes: Points | None = None
+        self.in_integers = False
+        """Whether the next convolutions are computed in int16 where Winograd's algorithm computes them."""
         border, columns, rows = 0, width, height
         for kernel in kernels if rounded else (stem, *kernels):
             side = self._side(*kernel)
@@ -89,13 +95,13 @@ class Steps:
         self._steps: list[NDArray[np.void]] = []
         self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
         self._tables: dict[Grid, int] = {}
-        self._tiles = self._products = self._row = self._most_channels = 0
+        self._tiles = self._products = self._tile_rows = self._row = self._most_channels = 0
         self._transformers = TransformerSteps(width, height, lanes, numbers or lanes, self._weights)
 
     def model(self) -> Model:
         """Return the collected steps as a model."""
-        sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._row
-        zeros, unread, tiles, products, row = (self._memory.room(size) for size in sizes)
+        sizes = self._most_channels, self._most_channels, self._tiles, self._products, self._tile_rows, self._row
+        zeros, unread, tiles, products, factors, row = (self._memory.room(size) for size in sizes)
         steps = np.array(self._steps)
         self._transformers.place(steps, self._memory.room(self._transformers.floats))
         # Absent places get a stride of 0: they are read from zeros, and written where nobody reads. This way the
@@ -103,7 +109,8 @@ class Steps:
         for name, instead in (("vector", zeros), ("old", zeros), ("raw", unread), ("post", unread)):
             steps[name]["first"][steps[name]["stride"] == 0] = instead
         board = self.width, self.height, *self._memory.grid[:2]
-        layout = Layout(self._lanes, self._transformers.numbers, *board, tiles, products, row, self._memory.spare)
+        numbers, spare = self._transformers.numbers, self._memory.spare
+        layout = Layout(self._lanes, numbers, *board, tiles, products, factors, row, spare)
         return Model(Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions)
 
     def planes(self, count: int) -> Points:
@@ -162,7 +169,7 @@ class Steps:
         step, factors = self._steps[-1], self._factors
         # Not in the memory of the source: a row is written before the rows below it, which read it, are convolved.
         post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step["source"]["first"]))
-        is_convolution = step["kind"] in (CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_TILES)
+        is_convolution = step["kind"] in _CONVOLUTIONS
         made_them = is_convolution and step["raw"]["first"] == points.first and step["raw"]["stride"] != 0
         if not made_them:
             self._row = max(self._row, self.width * points.stride)
@@ -267,7 +274,8 @@ class Steps:
             kind, matrix = CONVOLVE_BY_TILES, self._in_rows(conv, self._filled(inputs), channels)
             self._row = max(self._row, SUMS)
         elif side:
-            kind, matrix = CONVOLVE_BY_WINOGRAD, transformed(conv.weight, side)
+            kind = CONVOLVE_BY_INTEGERS if self.in_integers else CONVOLVE_BY_WINOGRAD
+            matrix = transformed(conv.weight, side)
             self._reserve_for_winograd(len(matrix), side, source.stride, channels)
         else:
             kind, matrix = CONVOLVE, self._in_rows(conv, inputs if width == 1 else source.stride, outputs)
@@ -292,10 +300,13 @@ class Steps:
     def _reserve_for_winograd(self, numbers: int, side: int, inner: int, channels: int) -> None:
         """Enlarge the shared working memory for tiles of `numbers` numbers, their products and rows of outputs."""
         across, down = -(-self.width // side), -(-self.height // side)
-        tiles = self._memory.positions * across * down
-        self._tiles = max(self._tiles, numbers * (tiles * inner + self._lanes))
+        tiles, floats = self._memory.positions * across * down, inner // 2 if self.in_integers else inner
+        self._tiles = max(self._tiles, numbers * (tiles * floats + self._lanes))
         self._products = max(self._products, numbers * (tiles * channels + self._lanes))
         self._row = max(self._row, across * side * side * channels)
+        if self.in_integers:  # one tile before it is rounded, with what its integers stand for
+            self._row = max(self._row, numbers * (inner + self._lanes))
+            self._tile_rows = max(self._tile_rows, numbers * (tiles + 1))
 
     def _add(
         self, kind: int, *, inner: int = 0, channels: int = 0, **places: Points | Vectors | None
@@ -317,9 +328,14 @@ class Steps:
         if step["kind"] == CONVOLVE_BY_TILES:
             step["weights"] = self._weights.keep(in_tiles(matrix))
             return
-        channels = int(step["channels"])
-        step["panels"] = panels = panels_of(channels, self._lanes)
-        by_part = bool(step["kind"] == CONVOLVE_BY_WINOGRAD)
+        channels, widest = int(step["channels"]), None
+        by_part = bool(step["kind"] in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS))
+        if step["kind"] == CONVOLVE_BY_INTEGERS:
+            widest, found = PANEL, [in_integers(each, LARGEST) for each in matrix]
+            matrix, steps = np.stack([each.numbers for each in found]), np.stack([each.steps for each in found])
+            step["inner"] = matrix.shape[1]
+            step["steps"] = self._weights.keep(np.pad(steps, ((0, 0), (0, channels - steps.shape[1]))))
+        step["panels"] = panels = panels_of(channels, self._lanes, widest)
         step["weights"] = self._weights.keep(in_panels(matrix, channels, panels, self._lanes, by_part=by_part))
 
     def _set_factors(self, step: NDArray[np.void], factors: Array) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.folding import after_norm, times
-from engine.nets.kernels.code import ACTIVATIONS, ROUNDED
+from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED
+from engine.nets.kernels.integer_rows import LARGEST, PANEL, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
-from engine.nets.kernels.packing import bounds_of, in_pairs, in_panels, panels_of
+from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
 from engine.nets.kernels.transformers import CHUNK, QUERIES, ROWS_TOGETHER
 from engine.nets.kernels.vectors import WIDEST_PANEL
@@ -26,6 +27,7 @@ class TransformerSteps:
         self.numbers, self.floats = numbers, 0
         self._width, self._area, self._lanes, self._weights = width, width * height, lanes, weights
         self._tables: dict[bytes, int] = {}
+        self._widest = PANEL if numbers == INTEGERS else WIDEST_PANEL[lanes]
 
     def place(self, steps: NDArray[np.void], first: int) -> None:
         """Add the index of the working memory to the places in it."""
@@ -42,23 +44,28 @@ class TransformerSteps:
         self.normalize(step, block.norm)
         lanes, layers = self._lanes, [after_norm(block.norm, each) for each in (block.expand, block.gate) if each]
         hidden = whole(block.expand.outputs, lanes)
-        panels = panels_of(hidden, lanes, WIDEST_PANEL[lanes] // len(layers))
+        panels = panels_of(hidden, lanes, self._widest // len(layers))
         # The gate of each panel follows it, so that both are computed together.
         parts = [slice(begin * lanes, end * lanes) for begin, end in bounds_of(hidden // lanes, panels)]
         wide = [Linear(_filled(each.weight, hidden), _filled(_bias(each), hidden)[0]) for each in layers]
-        weights = [np.concatenate([self._operands(each.weight)[:, part] for each in wide], axis=1) for part in parts]
-        biases = [_bias(each)[:, part] for part in parts for each in wide]
+        stored = [self._operands(each.weight) for each in wide]
+        weights = [np.concatenate([each.numbers[:, part] for each in stored], axis=1) for part in parts]
         first = step["first"]
-        self._set_matrix(first, block.expand.weight, hidden, panels, np.concatenate([each.ravel() for each in weights]))
-        self._set_bias(first, np.concatenate(biases, axis=1))
+        content = np.concatenate([each.ravel() for each in weights])
+        self._set_matrix(first, len(stored[0].numbers), hidden, panels, content)
+        self._set_bias(first, np.concatenate([_bias(each)[:, part] for part in parts for each in wide], axis=1))
+        self._set_steps(first, np.concatenate([each.steps[part] for part in parts for each in stored]))
         self._set_layer(step["second"], block.contract, int(step["channels"]))
         step["is_gated"], step["activation"] = block.gate is not None, ACTIVATIONS.index(block.activation)
+        rows = max(ROWS_TOGETHER, self._area)
         self._reserve(
             step,
-            factors=self._area,
-            units=max(ROWS_TOGETHER, self._area) * self._floats(int(step["channels"])),
+            factors=rows,
+            units=rows * self._floats(int(step["channels"])),
             sums=CHUNK * WIDEST_PANEL[lanes] * lanes,
             operands=CHUNK * self._floats(hidden),
+            floats=CHUNK * hidden if self.numbers == INTEGERS else 0,
+            head_factors=CHUNK,
         )
 
     def attend(self, step: NDArray[np.void], block: AttentionBlock) -> None:
@@ -87,6 +94,7 @@ class TransformerSteps:
         attention = step["attention"]
         attention["heads"], attention["kv_heads"] = block.heads, block.kv_heads
         attention["query_width"], attention["value_width"] = widths
+        attention["largest_key"] = largest_of_keys(widths[0])
         if block.rope is not None:
             self._set_turns(attention, block.rope, widths[0] // 2)
         self._reserve_for_attention(step, block, *widths)
@@ -95,13 +103,14 @@ class TransformerSteps:
         """Return the channels of a query of one head, filled up to whole vectors of operands, or two of them."""
         if block.rope is not None:
             return 2 * whole(block.query_width // 2, self._lanes)
-        return whole(block.query_width, self.numbers)
+        # Keys are packed by whole vectors of floats, in each of which are two operands of 16 bits.
+        return whole(block.query_width, 2 * self._lanes if self._is_paired() else self._lanes)
 
     def _reserve_for_attention(
         self, step: NDArray[np.void], block: AttentionBlock, query_width: int, value_width: int
     ) -> None:
         """Reserve the working memory of an attention block."""
-        keys = whole(self._area, self._lanes)
+        keys, are_integers = whole(self._area, self._lanes), self.numbers == INTEGERS
         self._reserve(
             step,
             factors=max(self._area, QUERIES),
@@ -114,6 +123,11 @@ class TransformerSteps:
             chances=QUERIES * self._floats(keys),
             answers=QUERIES * value_width,
             operands=self._area * self._floats(block.heads * value_width),
+            one=1,
+            head_factors=(block.heads + block.kv_heads) * keys * are_integers,
+            value_factors=block.kv_heads * value_width * are_integers,
+            value_rows=self._area * block.kv_heads * value_width * are_integers,
+            floats=self._area * block.heads * value_width * are_integers,
         )
 
     def _set_turns(self, attention: NDArray[np.void], rope: Array, half: int) -> None:
@@ -132,31 +146,42 @@ class TransformerSteps:
 
     def _set_layer(self, matrix: NDArray[np.void], layer: Linear, channels: int) -> None:
         """Store a layer whose outputs are filled up to `channels`."""
-        panels = panels_of(channels, self._lanes)
+        panels, stored = panels_of(channels, self._lanes, self._widest), self._operands(layer.weight)
         self._set_matrix(
             matrix,
-            layer.weight,
+            len(stored.numbers),
             channels,
             panels,
-            in_panels(self._operands(layer.weight)[None], channels, panels, self._lanes),
+            in_panels(stored.numbers[None], channels, panels, self._lanes),
         )
         self._set_bias(matrix, _filled(_bias(layer), channels))
+        self._set_steps(matrix, np.pad(stored.steps, (0, channels - len(stored.steps))))
 
-    def _set_matrix(self, matrix: NDArray[np.void], weight: Array, channels: int, panels: int, content: Array) -> None:
-        """Store weights that are in their order."""
-        matrix["k"], matrix["channels"], matrix["panels"] = len(self._operands(weight)), channels, panels
+    def _set_matrix(self, matrix: NDArray[np.void], k: int, channels: int, panels: int, content: Array) -> None:
+        """Store weights that are in their order. k: floats of a row of operands."""
+        matrix["k"], matrix["channels"], matrix["panels"] = k, channels, panels
         matrix["weights"] = self._weights.keep(content)
+
+    def _set_steps(self, matrix: NDArray[np.void], steps: Array) -> None:
+        """Store what an integer of each channel of a matrix stands for, if there is anything."""
+        matrix["steps"] = self._weights.keep(steps) if steps.any() else -1
 
     def _set_bias(self, matrix: NDArray[np.void], bias: Array) -> None:
         matrix["bias"] = self._weights.keep(bias) if bias.any() else -1
 
-    def _operands(self, weight: Array) -> Array:
-        """Return a matrix as operands; with bf16, two rows are one of pairs."""
-        return in_pairs(weight) if self.numbers == ROUNDED else weight
+    def _operands(self, weight: Array) -> Rounded:
+        """Return a matrix as operands, of which two rows are one of pairs in bf16 and int16, with steps of int16."""
+        if self.numbers == INTEGERS:
+            return in_integers(weight, LARGEST)
+        return Rounded(in_pairs(weight) if self.numbers == ROUNDED else weight, np.zeros(weight.shape[1], np.float32))
 
     def _floats(self, numbers: int) -> int:
         """Return the floats that take the place of operands."""
-        return numbers // 2 if self.numbers == ROUNDED else numbers
+        return numbers // 2 if self._is_paired() else numbers
+
+    def _is_paired(self) -> bool:
+        """Return whether two operands take the place of a float."""
+        return self.numbers in (ROUNDED, INTEGERS)
 
     def _reserve(self, step: NDArray[np.void], **sizes: int) -> None:
         """Set the places of a block in the working memory."""

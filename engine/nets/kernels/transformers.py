@@ -1,7 +1,8 @@
 """The kernels that compute the blocks of transformers: attention and feed forward, see docs/kernels.md.
 
-The points of all positions are rows that follow each other. "Operands" are what matrix products read, see
-`engine.nets.kernels.rows`.
+The points of all positions are rows that follow each other. "Operands" are what matrix products read: float32, or
+pairs of bf16 or int16 in the place of a float32, see `engine.nets.kernels.rows`. Those in int16 are computed in float32
+first, and rounded when the largest number of a row is known, see `engine.nets.kernels.integer_rows`.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -9,12 +10,26 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED
+from engine.nets.kernels.integer_rows import (
+    LARGEST,
+    PANEL,
+    IntegerProduct,
+    IntegerRows,
+    IntegerShares,
+    IntegerValues,
+    multiply_integers,
+    pack_integer_values,
+    round_rows,
+    round_shares,
+)
 from engine.nets.kernels.plan import Layout, Step
 from engine.nets.kernels.rows import (
     GatedRows,
+    Operands,
     PackedKeys,
     PackedValues,
+    RightSide,
     ScaledRows,
     SoftenedRows,
     Squares,
@@ -32,6 +47,8 @@ from engine.nets.spec import Array
 
 CHUNK = 32
 """Most rows that are multiplied by a matrix at a time; even."""
+INTEGER_CHUNK = 24
+"""The same for rows of int16: whole blocks of rows, whose numbers in float32 and int16 are in the nearest cache."""
 QUERIES = 24
 """Most queries whose scores are computed at a time."""
 ROWS_TOGETHER = 400
@@ -51,38 +68,58 @@ class _Rows(NamedTuple):
 
 
 @kernel
+def _is_paired(layout: Layout) -> bool:
+    """Return whether two operands take the place of a float."""
+    return layout.numbers in (ROUNDED, INTEGERS)
+
+
+@kernel
 def _floats(layout: Layout, numbers: int) -> int:
     """Return the floats that take the place of operands."""
-    return numbers // 2 if layout.numbers == ROUNDED else numbers
+    return numbers // 2 if _is_paired(layout) else numbers
+
+
+@kernel
+def _written(layout: Layout) -> int:
+    """Return what functions on rows are called with: operands in a vector or, before they are int16, float32."""
+    return layout.lanes if layout.numbers == INTEGERS else layout.numbers
+
+
+@kernel
+def _chunk(layout: Layout) -> int:
+    """Return the most rows that are multiplied by a matrix at a time."""
+    return INTEGER_CHUNK if layout.numbers == INTEGERS else CHUNK
 
 
 @kernel
 def _value_rows(layout: Layout) -> int:
     """Return the rows of packed values: points or, in bf16, pairs of them."""
     area = layout.width * layout.height
-    return (area + 1) // 2 if layout.numbers == ROUNDED else area
+    return (area + 1) // 2 if _is_paired(layout) else area
 
 
 @kernel
 def _panels_of(layout: Layout, vectors: int) -> int:
     """Return the number of panels of a row, as `packing.panels_of` does."""
-    widest = _LONG if layout.lanes == 16 else _SHORT
+    widest = PANEL if layout.numbers == INTEGERS else _LONG if layout.lanes == 16 else _SHORT
     return (vectors + widest - 1) // widest
 
 
 @kernel
 def normalize_rows(layout: Layout, step: Step, memory: Array, count: int) -> None:
     """Divide the rows of all positions by the root of the mean of their squares, in place."""
-    area = layout.width * layout.height
+    area, stride, factors = layout.width * layout.height, step.source.stride, step.rooms.factors
     for position in range(count):
-        rows = _Rows(step.source.first + position * area * step.source.stride, step.source.stride, area)
-        _normalize(layout.lanes, step, memory, rows, rows)
+        rows = _Rows(step.source.first + position * area * stride, stride, area)
+        _write_factors(layout.lanes, step, memory, rows, factors)
+        scaled = ScaledRows(rows.first, stride, area, step.channels, factors, 1, rows.first, stride)
+        scale_rows(layout.lanes, memory, memory, scaled)
 
 
 @kernel
-def _normalize(numbers: int, step: Step, memory: Array, rows: _Rows, out: _Rows) -> None:
-    """Write the rows of a position as operands, divided by the root of the mean of their squares."""
-    factors, count = step.rooms.factors, rows.length
+def _write_factors(numbers: int, step: Step, memory: Array, rows: _Rows, factors: int) -> None:
+    """Write 1 / root of the mean of the squares of each row of a position."""
+    count = rows.length
     sum_squares(numbers, memory, memory, Squares(rows.first, rows.stride, count, step.channels, factors))
     if step.is_spatial:
         total = 0.0
@@ -91,39 +128,58 @@ def _normalize(numbers: int, step: Step, memory: Array, rows: _Rows, out: _Rows)
         memory[factors : factors + count] = total / count
     for row in range(count):
         memory[factors + row] = 1.0 / np.sqrt(memory[factors + row] / step.inner + step.epsilon)
-    scaled = ScaledRows(rows.first, rows.stride, count, step.channels, factors, 1, out.first, out.stride)
-    scale_rows(numbers, memory, memory, scaled)
+
+
+@kernel
+def _normalize(layout: Layout, step: Step, memory: Array, rows: _Rows, out: Operands) -> None:
+    """Write the rows of a position as operands, divided by the root of the mean of their squares."""
+    _write_factors(_written(layout), step, memory, rows, out.factors)
+    if layout.numbers == INTEGERS:
+        _round(memory, rows, step.channels, LARGEST, out)
+        return
+    scaled = ScaledRows(rows.first, rows.stride, rows.length, step.channels, out.factors, 1, out.first, out.stride)
+    scale_rows(layout.numbers, memory, memory, scaled)
+
+
+@kernel
+def _round(memory: Array, rows: _Rows, channels: int, largest: int, out: Operands) -> None:
+    """Write rows as int16, and multiply their factors by what an integer of each stands for."""
+    rounded = IntegerRows(rows.first, rows.stride, rows.length, channels, largest, out.factors, out.first, out.stride)
+    round_rows(INTEGERS, memory, memory, rounded)
 
 
 @kernel
 def feed_forward(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Add contract(activation(expand(h)) * gate(h)) to the rows of all positions, with h the normalized rows."""
     area, stride, operands = layout.width * layout.height, step.source.stride, _floats(layout, step.channels)
-    hidden = _floats(layout, step.first.channels)
-    together = max(1, ROWS_TOGETHER // area)
+    rooms, chunk, together = step.rooms, _chunk(layout), max(1, ROWS_TOGETHER // area)
     for begin in range(0, count, together):
         positions = min(together, count - begin)
         first = step.source.first + begin * area * stride
         for position in range(positions):
-            rows = _Rows(first + position * area * stride, stride, area)
-            units = step.rooms.units + position * area * operands
-            _normalize(layout.numbers, step, memory, rows, _Rows(units, operands, area))
-        for row in range(0, positions * area, CHUNK):
-            length = min(CHUNK, positions * area - row)
-            _expand(layout, step, weights, memory, _Rows(step.rooms.units + row * operands, operands, length))
-            wide = _Rows(step.rooms.operands, hidden, length)
+            rows, before = _Rows(first + position * area * stride, stride, area), position * area
+            out = Operands(rooms.units + before * operands, operands, area, rooms.factors + before)
+            _normalize(layout, step, memory, rows, out)
+        for row in range(0, positions * area, chunk):
+            length = min(chunk, positions * area - row)
+            units = Operands(rooms.units + row * operands, operands, length, rooms.factors + row)
+            wide = _expand(layout, step, weights, memory, units)
             _multiply(layout, step.second, weights, memory, wide, _Rows(first + row * stride, stride, length), 1)
 
 
 @kernel
-def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: _Rows) -> None:
-    """Write activation(expand(h)) * gate(h) as operands, for rows h of operands."""
-    lanes, matrix = layout.lanes, step.first
+def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: Operands) -> Operands:
+    """Compute activation(expand(h)) * gate(h) as operands, for rows h of operands."""
+    lanes, matrix, rooms = layout.lanes, step.first, step.rooms
     vectors, panels, parts = matrix.channels // lanes, matrix.panels, 2 if step.is_gated else 1
+    is_rounded_later = layout.numbers == INTEGERS
+    out, out_stride = rooms.operands, _floats(layout, matrix.channels)
+    if is_rounded_later:
+        out, out_stride = rooms.floats, matrix.channels
     for panel in range(panels):
         begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
         width = (end - begin) * parts * lanes
-        sums = _Rows(step.rooms.sums, width, rows.length)
+        sums = _Rows(rooms.sums, width, rows.length)
         _multiply_panel(layout, matrix, weights, memory, rows, sums, _Panel(begin * parts * lanes, width, 0))
         gated = GatedRows(
             activation=step.activation,
@@ -132,10 +188,15 @@ def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: _Ro
             stride=width,
             rows=rows.length,
             channels=(end - begin) * lanes,
-            out=step.rooms.operands + _floats(layout, begin * lanes),
-            out_stride=_floats(layout, matrix.channels),
+            out=out + (begin * lanes if is_rounded_later else _floats(layout, begin * lanes)),
+            out_stride=out_stride,
         )
-        gate_rows(layout.numbers, memory, weights, gated)
+        gate_rows(_written(layout), memory, weights, gated)
+    wide = Operands(rooms.operands, _floats(layout, matrix.channels), rows.length, rooms.head_factors)
+    if is_rounded_later:
+        memory[wide.factors : wide.factors + rows.length] = 1.0
+        _round(memory, _Rows(out, out_stride, rows.length), matrix.channels, LARGEST, wide)
+    return wide
 
 
 class _Panel(NamedTuple):
@@ -148,7 +209,7 @@ class _Panel(NamedTuple):
 
 @kernel
 def _multiply(
-    layout: Layout, matrix: Matrix, weights: Array, memory: Array, rows: _Rows, out: _Rows, adds: int
+    layout: Layout, matrix: Matrix, weights: Array, memory: Array, rows: Operands, out: _Rows, adds: int
 ) -> None:
     """Write rows times a matrix, plus its bias, to `out`, or add it there."""
     lanes, panels = layout.lanes, matrix.panels
@@ -161,7 +222,7 @@ def _multiply(
 
 @kernel
 def _multiply_panel(
-    layout: Layout, matrix: Matrix, weights: Array, memory: Array, rows: _Rows, out: _Rows, panel: _Panel
+    layout: Layout, matrix: Matrix, weights: Array, memory: Array, rows: Operands, out: _Rows, panel: _Panel
 ) -> None:
     """Write rows times a panel of a matrix, plus its bias, to `out`, or add it there."""
     adds = panel.adds
@@ -172,15 +233,40 @@ def _multiply_panel(
                 place = out.first + row * out.stride + channel
                 memory[place] = weights[bias + channel] + (memory[place] if adds else 0.0)
         adds = 1
+    right = RightSide(matrix.weights + panel.channel * matrix.k, matrix.k, matrix.steps + panel.channel)
+    _multiply_operands(layout, memory, weights, rows, right, _Rows(out.first, out.stride, panel.width), adds)
+
+
+@kernel
+def _multiply_operands(
+    layout: Layout, memory: Array, weights: Array, rows: Operands, right: RightSide, out: _Rows, adds: int
+) -> None:
+    """Write the product of rows and a panel in `weights` to `out`, or add it; out.length: numbers in a row of it."""
+    if layout.numbers == INTEGERS:
+        of_integers = IntegerProduct(
+            panel=out.length // layout.lanes,
+            left=rows.first,
+            left_stride=rows.stride,
+            rows=rows.length,
+            k=right.k,
+            right=right.first,
+            row_factors=rows.factors,
+            column_factors=right.factors,
+            out=out.first,
+            out_stride=out.stride,
+            adds=adds,
+        )
+        multiply_integers(INTEGERS, memory, weights, of_integers)
+        return
     product = Product(
-        panel=panel.width // layout.lanes,
+        panel=out.length // layout.lanes,
         left=rows.first,
         left_stride=rows.stride,
         rows=rows.length,
         parts=1,
         part_stride=0,
-        k=matrix.k,
-        right=matrix.weights + panel.channel * matrix.k,
+        k=right.k,
+        right=right.first,
         out=out.first,
         out_stride=out.stride,
         adds=adds,
@@ -192,22 +278,28 @@ def _multiply_panel(
 def attend(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
     """Add the output of an attention block to the rows of all positions."""
     area, stride, operands = layout.width * layout.height, step.source.stride, _floats(layout, step.channels)
-    attention = step.attention
-    mixed = _Rows(step.rooms.operands, _floats(layout, attention.heads * attention.value_width), area)
+    attention, rooms, chunk = step.attention, step.rooms, _chunk(layout)
     for position in range(count):
         rows = _Rows(step.source.first + position * area * stride, stride, area)
-        _normalize(layout.numbers, step, memory, rows, _Rows(step.rooms.units, operands, area))
-        for first in range(0, area, CHUNK):
-            length = min(CHUNK, area - first)
-            units = _Rows(step.rooms.units + first * operands, operands, length)
-            sums = _Rows(step.rooms.sums, step.first.channels, length)
+        _normalize(layout, step, memory, rows, Operands(rooms.units, operands, area, rooms.factors))
+        for first in range(0, area, chunk):
+            length = min(chunk, area - first)
+            units = Operands(rooms.units + first * operands, operands, length, rooms.factors + first)
+            sums = _Rows(rooms.sums, step.first.channels, length)
             _multiply(layout, step.first, weights, memory, units, sums, 0)
             _split_heads(layout, step, weights, memory, first, length)
         for head in range(attention.kv_heads):
             _pack_keys(layout, step, memory, head)
+            if layout.numbers == INTEGERS:
+                _pack_integer_values(layout, step, memory, head)
         for head in range(attention.heads):
             for first in range(0, area, QUERIES):
                 _answer(layout, step, memory, head, first, min(QUERIES, area - first))
+        channels = attention.heads * attention.value_width
+        mixed = Operands(rooms.operands, _floats(layout, channels), area, rooms.factors)
+        if layout.numbers == INTEGERS:
+            memory[mixed.factors : mixed.factors + area] = 1.0
+            _round(memory, _Rows(rooms.floats, channels, area), channels, LARGEST, mixed)
         _multiply(layout, step.second, weights, memory, mixed, rows, 1)
 
 
@@ -221,23 +313,22 @@ def _head_rows(layout: Layout, step: Step) -> _Rows:
 
 @kernel
 def _split_heads(layout: Layout, step: Step, weights: Array, memory: Array, first: int, count: int) -> None:
-    """Write the sums of points first..first+count-1 as queries and keys of each head, rotated, and packed values."""
-    numbers, attention = layout.numbers, step.attention
-    heads, width, stride = attention.heads, attention.query_width, step.first.channels
-    group, of_head = heads // attention.kv_heads, _head_rows(layout, step)
-    memory[step.rooms.factors] = 1.0
-    for head in range(heads + attention.kv_heads):
-        points = step.rooms.sums + head * width
-        out = of_head.first + (head * of_head.length + first) * of_head.stride
-        if attention.is_turned:
-            turning = head // group if head < heads else head - heads
-            turns = attention.turns + turning * attention.turns_stride + first * width
-            turned = TurnedRows(points, stride, count, width // 2, turns, out, of_head.stride)
-            turn_rows(numbers, memory, weights, turned)
-        else:
-            scaled = ScaledRows(points, stride, count, width, step.rooms.factors, 0, out, of_head.stride)
-            scale_rows(numbers, memory, weights, scaled)
-    begin_of_values, lanes = step.rooms.sums + (heads + attention.kv_heads) * width, layout.lanes
+    """Write the sums of points first..first+count-1 as queries and keys of each head, rotated, and packed values.
+
+    Operands in int16 have values in float32 here, which `_pack_integer_values` packs.
+    """
+    attention = step.attention
+    for head in range(attention.heads + attention.kv_heads):
+        _write_head(layout, step, weights, memory, head, _Rows(first, 0, count))
+    begin_of_values = step.rooms.sums + (attention.heads + attention.kv_heads) * attention.query_width
+    stride, lanes = step.first.channels, layout.lanes
+    if layout.numbers == INTEGERS:
+        memory[step.rooms.one] = 1.0
+        width = attention.kv_heads * attention.value_width
+        out = step.rooms.value_rows + first * width
+        copied = ScaledRows(begin_of_values, stride, count, width, step.rooms.one, 0, out, width)
+        scale_rows(lanes, memory, weights, copied)
+        return
     vectors, rows = attention.value_width // lanes, _value_rows(layout)
     panels = _panels_of(layout, vectors)
     for head in range(attention.kv_heads):
@@ -247,7 +338,30 @@ def _split_heads(layout: Layout, step: Step, weights: Array, memory: Array, firs
             begin, end = panel * vectors // panels * lanes, (panel + 1) * vectors // panels * lanes
             out = values + begin * rows + _floats(layout, first) * (end - begin)
             packed = PackedValues(count, points + begin, stride, end - begin, out)
-            pack_values(numbers, memory, weights, packed)
+            pack_values(layout.numbers, memory, weights, packed)
+
+
+@kernel
+def _write_head(layout: Layout, step: Step, weights: Array, memory: Array, head: int, rows: _Rows) -> None:
+    """Write the sums of some points as rotated queries of a head, or as keys, whose heads follow."""
+    attention, of_head = step.attention, _head_rows(layout, step)
+    heads, width, stride = attention.heads, attention.query_width, step.first.channels
+    points, place = step.rooms.sums + head * width, head * of_head.length + rows.first
+    out = Operands(of_head.first + place * of_head.stride, of_head.stride, rows.length, step.rooms.head_factors + place)
+    is_rounded_later = layout.numbers == INTEGERS
+    written = _Rows(points if is_rounded_later else out.first, stride if is_rounded_later else out.stride, rows.length)
+    if attention.is_turned:
+        turning = head // (heads // attention.kv_heads) if head < heads else head - heads
+        turns = attention.turns + turning * attention.turns_stride + rows.first * width
+        turned = TurnedRows(points, stride, rows.length, width // 2, turns, written.first, written.stride)
+        turn_rows(_written(layout), memory, weights, turned)
+    elif not is_rounded_later:
+        memory[step.rooms.one] = 1.0
+        scaled = ScaledRows(points, stride, rows.length, width, step.rooms.one, 0, written.first, written.stride)
+        scale_rows(layout.numbers, memory, weights, scaled)
+    if is_rounded_later:
+        memory[out.factors : out.factors + rows.length] = 1.0
+        _round(memory, written, width, LARGEST if head < heads else attention.largest_key, out)
 
 
 @kernel
@@ -262,47 +376,71 @@ def _pack_keys(layout: Layout, step: Step, memory: Array, head: int) -> None:
         begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
         place = begin * lanes * of_head.stride
         packed = PackedKeys(rows + place, of_head.stride, end - begin, of_head.stride, keys + place)
-        pack_keys(layout.numbers, memory, memory, packed)
+        pack_keys(_written(layout), memory, memory, packed)
+
+
+@kernel
+def _pack_integer_values(layout: Layout, step: Step, memory: Array, head: int) -> None:
+    """Write the values of a head in int16 as the right side of a product."""
+    attention, rooms, lanes, rows = step.attention, step.rooms, layout.lanes, _value_rows(layout)
+    width = attention.value_width
+    vectors = width // lanes
+    panels = _panels_of(layout, vectors)
+    for panel in range(panels):
+        begin, end = panel * vectors // panels * lanes, (panel + 1) * vectors // panels * lanes
+        packed = IntegerValues(
+            points=rooms.value_rows + head * width + begin,
+            stride=attention.kv_heads * width,
+            rows=layout.width * layout.height,
+            channels=end - begin,
+            factors=rooms.value_factors + head * width + begin,
+            out=rooms.values + head * rows * width + begin * rows,
+        )
+        pack_integer_values(INTEGERS, memory, memory, packed)
 
 
 @kernel
 def _answer(layout: Layout, step: Step, memory: Array, head: int, first: int, count: int) -> None:
-    """Write the answers to the queries first..first+count-1 of a head, as operands."""
-    area, numbers, attention = layout.width * layout.height, layout.numbers, step.attention
-    of_head, rooms = _head_rows(layout, step), step.rooms
-    shared, keys, width = head // (attention.heads // attention.kv_heads), of_head.length, attention.value_width
-    queries = _Rows(of_head.first + (head * keys + first) * of_head.stride, of_head.stride, count)
-    right = rooms.keys + shared * keys * of_head.stride
-    _multiply_inside(layout, memory, queries, of_head.stride, right, _Rows(rooms.scores, keys, keys))
-    softened = SoftenedRows(rooms.scores, keys, count, area, rooms.chances, _floats(layout, keys), rooms.factors)
-    soften_rows(numbers, memory, memory, softened)
-    chances = _Rows(rooms.chances, _floats(layout, keys), count)
-    right = rooms.values + shared * _value_rows(layout) * width
-    _multiply_inside(layout, memory, chances, _value_rows(layout), right, _Rows(rooms.answers, width, width))
+    """Write the answers to the queries first..first+count-1 of a head, as operands or, if these are int16, float32."""
+    area, attention, rooms = layout.width * layout.height, step.attention, step.rooms
+    of_head, width = _head_rows(layout, step), attention.value_width
+    shared, keys = head // (attention.heads // attention.kv_heads), of_head.length
+    place, stride = head * keys + first, of_head.stride
+    queries = Operands(of_head.first + place * stride, stride, count, rooms.head_factors + place)
+    factors = rooms.head_factors + (attention.heads + shared) * keys
+    right = RightSide(rooms.keys + shared * keys * stride, stride, factors)
+    _multiply_inside(layout, memory, queries, right, _Rows(rooms.scores, keys, keys))
+    values = RightSide(
+        rooms.values + shared * _value_rows(layout) * width, _value_rows(layout), rooms.value_factors + shared * width
+    )
+    chances = Operands(rooms.chances, _floats(layout, keys), count, rooms.factors)
+    if layout.numbers == INTEGERS:
+        softened = SoftenedRows(rooms.scores, keys, count, area, rooms.scores, keys, rooms.factors)
+        soften_rows(layout.lanes, memory, memory, softened)
+        shares = IntegerShares(rooms.scores, keys, count, area, rooms.factors, chances.first, chances.stride)
+        round_shares(INTEGERS, memory, memory, shares)
+        channels = attention.heads * width
+        out = _Rows(rooms.floats + first * channels + head * width, channels, width)
+        _multiply_inside(layout, memory, chances, values, out)
+        return
+    softened = SoftenedRows(rooms.scores, keys, count, area, chances.first, chances.stride, rooms.factors)
+    soften_rows(layout.numbers, memory, memory, softened)
+    _multiply_inside(layout, memory, chances, values, _Rows(rooms.answers, width, width))
     stride = _floats(layout, attention.heads * width)
-    out = rooms.operands + first * stride + _floats(layout, head * width)
-    scale_rows(numbers, memory, memory, ScaledRows(rooms.answers, width, count, width, rooms.factors, 1, out, stride))
+    out_first = rooms.operands + first * stride + _floats(layout, head * width)
+    scaled = ScaledRows(rooms.answers, width, count, width, rooms.factors, 1, out_first, stride)
+    scale_rows(layout.numbers, memory, memory, scaled)
 
 
 @kernel
-def _multiply_inside(layout: Layout, memory: Array, rows: _Rows, k: int, right: int, out: _Rows) -> None:
+def _multiply_inside(layout: Layout, memory: Array, rows: Operands, right: RightSide, out: _Rows) -> None:
     """Write the product of rows and a matrix that is in memory, too; out.length: numbers in a row of the result."""
     lanes = layout.lanes
     vectors = out.length // lanes
     panels = _panels_of(layout, vectors)
     for panel in range(panels):
         begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
-        product = Product(
-            panel=end - begin,
-            left=rows.first,
-            left_stride=rows.stride,
-            rows=rows.length,
-            parts=1,
-            part_stride=0,
-            k=k,
-            right=right + begin * lanes * k,
-            out=out.first + begin * lanes,
-            out_stride=out.stride,
-            adds=0,
-        )
-        multiply_rows(layout.numbers, memory, memory, product)
+        channel = begin * lanes
+        columns = RightSide(right.first + channel * right.k, right.k, right.factors + channel)
+        part = _Rows(out.first + channel, out.stride, (end - begin) * lanes)
+        _multiply_operands(layout, memory, memory, rows, columns, part, 0)

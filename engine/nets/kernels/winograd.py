@@ -18,6 +18,8 @@ _POINTS = (0, 1, -1, 2, -2)
 """Where the polynomials are evaluated. More and larger points would lose more digits of float32."""
 OUTPUTS = {3: (3, 4), 5: (2,)}
 """Sides m of the outputs that are computed together, by the side r of the kernel."""
+LARGEST = 2**14 - 1
+"""Largest number in a transformed tile of int16: one bit less than it has, so that the weights may have one more."""
 TILES = (5, 6)
 """Sides n of tiles that result from OUTPUTS."""
 

@@ -1,14 +1,16 @@
 """The table of all settings, from which command line, GTP, JSON, web form and TOML files are built.
 
 The rows are in `play` (a game and a session), `match`, `network` (evaluators and the machine), `programs` (web, solve,
-review, bench, draw, net), `training` (training runs and self-play) and `samples` (training data). Search parameters are
-declared by the fields of `engine.search.params.SearchParams` and added here. Imports nothing heavy.
+review, bench, draw, net), `book`, `tuning` (tune), `training` (training runs and self-play) and `samples` (training
+data). Search parameters are declared by the fields of `engine.search.params.SearchParams` and added here. Imports
+nothing heavy.
 """
 
 from typing import Any
 
 from engine.search.params import SEARCH_SETTINGS
 from engine.settings.setting import Setting
+from engine.settings.table.book import BOOK_ROWS
 from engine.settings.table.match import MATCH_ROWS
 from engine.settings.table.network import NETWORK_ROWS
 from engine.settings.table.play import PLAY_ROWS
@@ -16,6 +18,7 @@ from engine.settings.table.programs import PROGRAM_ROWS
 from engine.settings.table.samples import SAMPLE_ROWS
 from engine.settings.table.surfaces import GTP, JSON, SEARCH
 from engine.settings.table.training import TRAINING_ROWS
+from engine.settings.table.tuning import TUNING_ROWS
 
 
 def _search_rows() -> tuple[Setting, ...]:
@@ -25,7 +28,7 @@ def _search_rows() -> tuple[Setting, ...]:
 
 
 TABLE: tuple[Setting, ...] = (
-    *(*PLAY_ROWS, *MATCH_ROWS, *NETWORK_ROWS, *PROGRAM_ROWS, *TRAINING_ROWS, *SAMPLE_ROWS),
+    *(*PLAY_ROWS, *MATCH_ROWS, *NETWORK_ROWS, *PROGRAM_ROWS, *TUNING_ROWS, *TRAINING_ROWS, *SAMPLE_ROWS, *BOOK_ROWS),
     *_search_rows(),
 )
 """Every setting of every surface, in the order in which `--help` shows them under their headings."""

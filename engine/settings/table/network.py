@@ -6,11 +6,12 @@ from engine.settings.table.kinds import choice, input_file, integer, text, under
 AUTO = "auto"
 BACKENDS = (AUTO, "numba", "openvino", "torch")
 DEVICES = (AUTO, "cpu", "gpu", "openvino:GPU", "openvino:NPU")
-PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int8")
-_SEARCHING = ("gtp", "play", "solve", "bench")
+PRECISIONS = (AUTO, "fp32", "bf16", "fp16", "int16", "int8")
+_SEARCHING = ("gtp", "play", "solve", "bench", "tune")
 _COMPUTING = (
     *_SEARCHING,
     "levels",
+    "book build",
     "analysis",
     "review",
     "explain",
@@ -32,7 +33,7 @@ _PROFILE = text(
 NETWORK_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.NETWORK,
-        (*(each for each in _SEARCHING if each != "gtp"), "review", "levels", "explain", "doctor"),
+        (*(each for each in _SEARCHING if each != "gtp"), "review", "levels", "book build", "explain", "doctor"),
         text(
             "net",
             "Network: a file, a directory (its newest network), the name of one that ships with Keima, such as "
@@ -133,7 +134,7 @@ NETWORK_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "solve", "review", "explain", "levels"),
+        ("gtp", "play", "analysis", "solve", "review", "explain", "levels", "book build"),
         choice(
             "device",
             "Device of inference: the CPU, a GPU by PyTorch (CUDA, ROCm, XPU or MPS), or a GPU or NPU by OpenVINO "

@@ -29,13 +29,13 @@ _PEOPLE = ("person", "engine")
 PLAY_ROWS: tuple[Setting, ...] = (
     *under(
         Heading.PLAY,
-        ("gtp", "play", "web", "match", FORM),
+        ("gtp", "play", "web", "match", "book build", FORM),
         size("size", "Board size: 19 for a square board, 13x9 for a rectangle.", (19, 19)),
         real("komi", "Points that White receives.", 7.5, least=-MOST_KOMI, most=MOST_KOMI, unit="points"),
     ),
     *under(
         Heading.PLAY,
-        ("gtp", "play", "web", FORM),
+        ("gtp", "play", "web", "book build", "book solve", FORM),
         rules(
             "rules",
             "Rules of the game: a name such as chinese, japanese or tromp-taylor, or a JSON object.",
@@ -306,6 +306,15 @@ PLAY_ROWS: tuple[Setting, ...] = (
         ),
     ),
     *under(
+        Heading.EXPERT,
+        ("gtp", "play", "analysis"),
+        output_file(
+            "eval_cache",
+            "File in which searches remember positions for later sessions; turns useEvalCache on.",
+            flags=("--eval-cache",),
+        ),
+    ),
+    *under(
         Heading.DATA,
         ("analysis",),
         input_file(
@@ -324,7 +333,7 @@ PLAY_ROWS: tuple[Setting, ...] = (
     ),
     *under(
         Heading.EXPERT,
-        ("gtp", "play", "analysis", "solve", "review", "explain", "bench"),
+        ("gtp", "play", "analysis", "solve", "review", "explain", "bench", "book build"),
         assignment("settings", "Search parameter, such as c_puct=1.1."),
     ),
     *under(

@@ -16,7 +16,7 @@ from engine.settings.table.kinds import (
 )
 
 _JSON_OUTPUT = (
-    *("bench", "doctor", "solve", "explain", "net info"),
+    *("bench", "doctor", "solve", "explain", "tune", "net info"),
     *("selfplay", "train test", "train gate", "train bench"),
 )
 
@@ -76,6 +76,11 @@ PROGRAM_ROWS: tuple[Setting, ...] = (
             "Fill the rest of the board so that the problem decides the game.",
             default=True,
             flags=("--frame/--no-frame",),
+        ),
+        flag(
+            "prove",
+            "Also look for proofs that the surrounded stones live or die, and count them.",
+            flags=("--prove",),
         ),
     ),
     *under(

@@ -159,8 +159,8 @@ TRAINING_ROWS: tuple[Setting, ...] = (
             metavar="NAME|FILE",
         ),
         integer("generations", "Last generation of the run.", least=0, default_text="no limit"),
-        flag("status", "Print the progress of the run and exit."),
     ),
+    *under(Heading.TRAINING, ("zero", "train run"), flag("status", "Print the progress of the run and exit.")),
     *under(
         Heading.TRAINING,
         ("train run",),

@@ -35,7 +35,7 @@ from engine.vertex import PASS
 Source = tuple[str, bytes]
 """The name and the text of a record."""
 
-_GAMES_A_TASK = 16
+GAMES_A_TASK = 16
 TASKS_AHEAD = 3
 """Queued tasks per process, so that no process is idle while this one writes or trains."""
 _CHINESE_KOMI = 7.0
@@ -196,7 +196,7 @@ class Task:
 def tasks_of(sources: Iterable[Source], seed: int) -> Iterator[Task]:
     """Divide records into tasks."""
     records = iter(sources)
-    while taken := list(islice(records, _GAMES_A_TASK)):
+    while taken := list(islice(records, GAMES_A_TASK)):
         yield Task(taken, seed)
 
 
@@ -286,8 +286,12 @@ def read_samples(
         yield from samples
 
 
-def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) -> Iterator[tuple[list[Samples], Tally]]:
+def read_tasks(
+    tasks: Iterator[Task], options: RecordOptions, processes: int, ahead: int | None = None
+) -> Iterator[tuple[list[Samples], Tally]]:
     """Yield the samples of each task and the counts of its records, in task order; see `read_samples`.
+
+    ahead: tasks that are read before they are asked for, by default TASKS_AHEAD for each process.
 
     Raises GoError when a worker process dies.
     """
@@ -308,7 +312,7 @@ def read_tasks(tasks: Iterator[Task], options: RecordOptions, processes: int) ->
             # Results are taken in the order of submission, so the samples do not depend on the number of processes.
             for task in tasks:
                 waiting.append(pool.submit(_work, task))
-                if len(waiting) >= TASKS_AHEAD * processes:
+                if len(waiting) >= (TASKS_AHEAD * processes if ahead is None else ahead):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -1,7 +1,7 @@
-"""Draws training samples from a window over the newest shards of a folder, or from a stream of game records.
+"""Draws training samples from a window over the newest shards of a folder.
 
-Decides which samples are drawn and how often. Both yield batches of one board size, with the sizes in proportion to
-their samples, and apply a random symmetry to every sample. The only losses known here are those given to `update`.
+Decides which samples are drawn and how often. Batches are of one board size, with the sizes in proportion to their
+samples, and every sample is turned by a random symmetry. The only losses known here are those given to `update`.
 
 The window grows with the data (D. Wu, "Accelerating self-play learning in Go", 2019, appendix C). Samples can be
 drawn by their loss (T. Schaul et al., "Prioritized experience replay", 2016, proportional variant).
@@ -9,27 +9,17 @@ drawn by their loss (T. Schaul et al., "Prioritized experience replay", 2016, pr
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GoError
 from engine.train.data.held_out import HELD_OUT
-from engine.train.data.mixed_records import mixed_records
-from engine.train.data.records import (
-    TASKS_AHEAD,
-    RecordOptions,
-    Tally,
-    Task,
-    filter_split,
-    read_tasks,
-    tasks_of,
-)
 from engine.train.data.samples import (
     SUFFIX,
     BadSamples,
@@ -43,7 +33,6 @@ from engine.train.data.samples import (
     shard_layout,
 )
 from engine.train.data.sum_tree import SumTree
-from engine.train.worker_processes import usable_processes
 
 Draw = tuple[Samples, NDArray[np.int64], NDArray[np.float32] | None]
 """Samples, their numbers in the window, and the importance weights of non-uniform sampling, None for 1."""
@@ -56,10 +45,6 @@ _OPEN_SHARDS = (400, 16_384)
 _LEAST_LOSS = 1e-3
 # Names of a window's own numbers among its priorities; those of files end with the suffix of samples.
 _LARGEST, _EXPONENT = "largest", "exponent"
-BUFFER_SAMPLES = 16_384
-# Batches of samples before the first draw; with 16 positions of a game, one of 256 comes from about 160 games.
-_FIRST_BATCHES = 16
-POSITIONS_A_GAME = 16
 
 
 def window_size(total: int, scale: float, alpha: float, beta: float) -> int:
@@ -120,6 +105,7 @@ class Window:
         self._groups: dict[tuple[int, int], _Group] = {}
         self._open: OrderedDict[Path, dict[str, NDArray[Any]]] = OrderedDict()
         self._layouts: dict[Path, ShardLayout] = {}
+        _windows.add(self)
         self.refresh()
         if self.total == 0:
             raise BadSamples(f"{self.folder}: no samples in folders such as 9x9")
@@ -263,14 +249,18 @@ class Window:
         return shard.path.relative_to(self.folder).as_posix()
 
 
+_windows: "WeakSet[Window]" = WeakSet()
+"""The windows in use, which share the files that this process may have open."""
+
+
 def _most_open() -> int:
-    """Return how many shards may be mapped: half the files that the process may have open now, within bounds."""
+    """Return how many shards a window may map: its share of half the files that the process may open, within bounds."""
     least, most = _OPEN_SHARDS
     try:
         import resource
     except ImportError:
-        return least
-    return min(max(least, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2), most)
+        return least // len(_windows)
+    return min(max(least, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2), most) // len(_windows)
 
 
 class _Group:
@@ -306,115 +296,3 @@ class _Group:
     def forget_tree(self) -> None:
         """Rebuild the tree at the next draw, because the weights of the files have changed."""
         self._tree = None
-
-
-class ShuffleBuffer:
-    """Collects `capacity` samples of one board size, from which samples are then drawn at random.
-
-    first: how many samples are collected before the first draw. Each draw raises this by half its size up to
-    `capacity`, so that training begins soon while the buffer still fills.
-    """
-
-    def __init__(self, encoder: str, width: int, height: int, capacity: int, first: int) -> None:
-        self._held = empty_samples(encoder, width, height, capacity)
-        self._count, self._wanted = 0, first
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether there are enough samples for a draw."""
-        return self._count >= min(self._wanted, len(self._held))
-
-    def add(self, samples: Samples) -> Samples:
-        """Add samples; return those that do not fit."""
-        taken = min(len(samples), len(self._held) - self._count)
-        for name, array in arrays_of(self._held).items():
-            array[self._count : self._count + taken] = getattr(samples, name)[:taken]
-        self._count += taken
-        return samples[taken:]
-
-    def draw(self, size: int, generator: np.random.Generator) -> Samples:
-        """Remove and return up to `size` random samples."""
-        rows = generator.choice(self._count, min(size, self._count), replace=False)
-        self._wanted += size // 2
-        drawn = self._held[rows]
-        kept = self._count - len(rows)
-        # Fill the gaps with the remaining rows from the end, so that only `size` rows are moved, not the buffer.
-        moving = np.setdiff1d(np.arange(kept, self._count), rows)
-        free = rows[rows < kept]
-        for array in arrays_of(self._held).values():
-            array[free] = array[moving]
-        self._count = kept
-        return drawn
-
-
-# All but the first three parameters are keywords with defaults that training uses; a class would hold nothing else.
-def stream(
-    sources: Sequence[Path],
-    batch_size: int,
-    generator: np.random.Generator,
-    *,
-    encoder: str = "katago-v7",
-    per_game: int | None = POSITIONS_A_GAME,
-    processes: int | None = None,
-    buffer: int = BUFFER_SAMPLES,
-    epochs: int | None = None,
-    sizes: frozenset[tuple[int, int]] | None = None,
-    tally: Tally | None = None,
-) -> Iterator[tuple[Samples, None, None]]:
-    """Yield batches directly from game records, without held-out games and with random symmetries.
-
-    sources: as in `engine.records.sgf_source.iterate_records`, mixed in proportion to their sizes.
-    per_game: positions drawn from each game in an epoch, different ones each time; None for all.
-    processes: worker processes, by default one for each core; 0 reads in this process.
-    buffer: number of samples of each board size from which batches are drawn; fewer at the start.
-    epochs: passes over all games, None for endless; if given, the last batches may be smaller. Raises BadSamples if
-    several epochs yield nothing.
-    """
-    options = RecordOptions(encoder, per_game, sizes=sizes)
-    counted = Tally() if tally is None else tally
-    buffers: dict[tuple[int, int], ShuffleBuffer] = {}
-    workers = usable_processes() if processes is None else processes
-    tasks = _epochs(sources, options, generator, epochs, counted, in_flight=TASKS_AHEAD * workers)
-    for parts, part_tally in read_tasks(tasks, options, workers):
-        counted.add(part_tally)
-        for part in parts:
-            size = part.width, part.height
-            if size not in buffers:
-                first = _FIRST_BATCHES * batch_size
-                buffers[size] = ShuffleBuffer(encoder, *size, max(buffer, batch_size), first)
-            held = buffers[size]
-            rest = held.add(part)
-            while held.is_ready:
-                yield _turned_batch(held.draw(batch_size, generator), generator)
-                rest = held.add(rest)
-    # With a bound on epochs the rest in the buffers belongs to the last one.
-    for held in buffers.values():
-        while len(held):
-            yield _turned_batch(held.draw(batch_size, generator), generator)
-
-
-def _epochs(
-    sources: Sequence[Path],
-    options: RecordOptions,
-    generator: np.random.Generator,
-    epochs: int | None,
-    tally: Tally,
-    *,
-    in_flight: int,
-) -> Iterator[Task]:
-    """Yield the tasks of each epoch, with a different order and seed in each."""
-    # A separate generator: the batches must not depend on how far ahead of them records are read.
-    mixing = np.random.default_rng(generator.integers(1 << 62))
-    for epoch in count() if epochs is None else range(epochs):
-        # Up to `in_flight` tasks are not counted yet; only after that do the counts include a whole epoch.
-        if epoch > in_flight + 1 and tally.positions == 0:
-            raise BadSamples(f"no position to train on in {', '.join(map(str, sources))}: {dict(tally.skipped)}")
-        records = mixed_records(sources, mixing, tally)
-        yield from tasks_of(filter_split(records, options), int(mixing.integers(1 << 62)))
-
-
-def _turned_batch(samples: Samples, generator: np.random.Generator) -> tuple[Samples, None, None]:
-    return apply_symmetries(samples, random_symmetries(samples, generator)), None, None

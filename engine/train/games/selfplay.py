@@ -41,6 +41,7 @@ _WITHOUT_EFFECT = ("games_at_once", "batches", "turns", "shard_samples")
 _ADDED: tuple[str, ...] = (
     "records_later",
     "surprise_share",
+    "value_surprise_share",
     "gumbel_moves",
     "komis",
     "forks",
@@ -96,7 +97,8 @@ def selfplay(
 
     folder: for finished games, see `engine.train.games.selfplay_store`; games already in it are not played again.
     report: called with the statistics about once a second. adviser: suggests moves, see
-    `SelfplaySettings.exploration`. provenance: of the network, stored in every shard and record.
+    `SelfplaySettings.exploration`. provenance: of the network, stored in every shard and record; what it says when a
+    game begins stands in the record.
     players: identifies the network and the adviser, which must not change within a folder.
     Raises GoError for the folder of another run, or if starting positions cannot be read.
     """
@@ -143,7 +145,9 @@ class SelfplayRun:
         provenance: dict[str, str] | None = None,
     ) -> None:
         self.settings, self.evaluator, self.sink, self.seed = settings, evaluator, sink, seed
-        self.adviser, self.starts, self.origin = adviser, Starts(settings.starts), _origin(seed, provenance)
+        self.adviser, self.starts = adviser, Starts(settings.starts)
+        # May change while games are played, so that each remembers with which network it began.
+        self._provenance, self._begun_with = provenance, dict[int, str]()
         self.forks = Starts(settings.forks)
         self._report, self._reported = report, time.monotonic()
         self.queue = queue
@@ -152,6 +156,15 @@ class SelfplayRun:
         self._unstored: deque[Future[None]] = deque()
         self._start = time.perf_counter()
         self.counted = SelfplayStats()
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """What records tell about the seed and the network."""
+        return _origin(self.seed, self._provenance)
+
+    def begin(self, game: SelfplayGame) -> None:
+        """Note with which network a game begins."""
+        self._begun_with[game.number] = self.origin.get("network", "")
 
     def play(self, stop: Stop) -> SelfplayStats:
         """Play until all games are finished and stored, or until `stop` is set; return the statistics."""
@@ -198,16 +211,19 @@ class SelfplayRun:
             self._unstored.popleft().result()
 
     def _record(self, game: SelfplayGame, ending: Ending) -> str:
+        origin, name = self.origin, self._begun_with.pop(game.number, "")
+        later = origin.get("network", "")
+        origin |= {"network": name} if name else {}
         comment = "; ".join(
             [
-                *(f"{key} {value}" for key, value in self.origin.items()),
+                *(f"{key} {value}" for key, value in origin.items()),
+                *([f"ended with network {later}"] if later != name else []),
                 f"moves {game.summary()}",
                 *game.notes(),
                 *([f"playout doubling {game.doubling:g}"] if game.doubling else []),
                 *(["counted as it stood"] if ending.unfinished else []),
             ]
         )
-        name = self.origin.get("network", "")
         text = write_game(
             game.game,
             result=ending.text,
@@ -322,7 +338,9 @@ class _GamePool:
         generator = generator_of(run.seed, number)
         # The queue has drawn the kind from these random numbers, so they are used up here too.
         draw_kind(self._settings, generator)
-        return SelfplayGame(self._settings, number, self._kind, run.starts, run.forks, generator, run.adviser)
+        game = SelfplayGame(self._settings, number, self._kind, run.starts, run.forks, generator, run.adviser)
+        run.begin(game)
+        return game
 
     def close(self) -> None:
         """Stop the search's threads."""

@@ -26,7 +26,7 @@ from engine.train.games.later_targets import Rows, for_side, later_targets
 from engine.train.games.referee import Referee
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import Kind, Starts, draw_opening_moves, draw_start
-from engine.train.games.surprise import drawn_copies, sample_weights, surprise
+from engine.train.games.surprise import Floats, drawn_copies, sample_weights, surprise, value_surprise
 from engine.train.teaching.hints import Adviser, Exploration
 from engine.vertex import PASS
 
@@ -64,7 +64,8 @@ class Ply(NamedTuple):
 
     target: the policy target, None unless the search was full. spread: the distribution of the search at temperature 1,
     None without a search. visits: of the root at the end of the search. found: its value and score, Black-positive.
-    surprise: of the policy by a full or quick search, in nats.
+    surprise: of the policy by a full or quick search, in nats. raw: the network's P(Black wins), P(White wins) and P(no
+    result) of a searched position.
     """
 
     color: int
@@ -75,6 +76,7 @@ class Ply(NamedTuple):
     visits: int = 0
     found: tuple[float, float] | None = None
     surprise: float = 0.0
+    raw: tuple[float, float, float] | None = None
 
 
 class Ending(NamedTuple):
@@ -212,7 +214,9 @@ class SelfplayGame:
         surprised = plan.effort in (Effort.FULL, Effort.QUICK) and not self._is_decided
         amount = surprise(spread, policy) if policy is not None and surprised else 0.0
         value_and_score = float(tree.nodes[ROOT]["value"]), float(tree.nodes[ROOT]["score"])
-        self._play(Ply(color, vertex, plan.effort, target, spread, visits, value_and_score, amount))
+        raw, void = (float(tree.nodes[ROOT][name]) for name in ("raw_value", "raw_no_result"))
+        chances = (1 - void + raw) / 2, (1 - void - raw) / 2, void
+        self._play(Ply(color, vertex, plan.effort, target, spread, visits, value_and_score, amount, chances))
 
     def _place_handicap(self, vertex: int) -> None:
         """Set up a handicap stone; White is to play after the last one, or if there is no point for another one."""
@@ -264,7 +268,7 @@ class SelfplayGame:
         # Replayed, because keeping every encoded position until the end would take far more memory than the moves.
         replayed = self._start()
         count = 0
-        later, copies, surprises = self._later(), self._copies(game_hash), self._settings.surprise_share > 0
+        later, copies, surprises = self._later(), self._copies(game_hash), self._settings.weighs_surprise
         for index, ply in enumerate(self.plies):
             weight = self._settings.quick_weight if ply.effort is Effort.QUICK and not surprises else 1.0
             for _ in range(copies[index]):
@@ -285,20 +289,32 @@ class SelfplayGame:
 
     def _copies(self, seed: int) -> list[int]:
         """Return how often the position before each ply is recorded."""
-        if self._settings.surprise_share == 0:
-            weighs_quick = self._settings.quick_weight > 0
+        settings = self._settings
+        if not settings.weighs_surprise:
+            weighs_quick = settings.quick_weight > 0
             return [int(ply.target is not None or (ply.effort is Effort.QUICK and weighs_quick)) for ply in self.plies]
         is_full = np.array([ply.target is not None for ply in self.plies], dtype=np.bool_)
         surprises = np.array([ply.surprise for ply in self.plies])
-        weights = sample_weights(is_full, surprises, self._settings.surprise_share)
+        share, value_share = settings.surprise_share, settings.value_surprise_share
+        weights = sample_weights(
+            is_full, surprises, share, self._value_surprises() if value_share else None, value_share
+        )
         return [int(each) for each in drawn_copies(weights, np.random.default_rng(seed))]
 
     def _later(self) -> Rows | None:
         """Return the targets of the near future of all plies, None if they are not recorded."""
-        if not self._settings.records_later:
-            return None
+        return self._future() if self._settings.records_later else None
+
+    def _future(self) -> Rows:
+        """Return what came of each ply at three horizons, see `later_targets`."""
         assert self.ending is not None
         return later_targets([ply.found for ply in self.plies], self.ending.result, self._side**2)
+
+    def _value_surprises(self) -> Floats:
+        """Return the surprise of the network's value by the nearest future of each ply; 0 without a search."""
+        nearest = self._future()[:, -1, :-1]  # without the score
+        known = zip(nearest, self.plies, strict=True)
+        return np.array([0.0 if ply.raw is None else value_surprise(row, ply.raw) for row, ply in known])
 
     def _start(self) -> Game:
         """Return the game before the first move of self-play."""

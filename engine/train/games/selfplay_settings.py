@@ -201,6 +201,13 @@ class SelfplaySettings:
         0,
         1,
     )
+    value_surprise_share: float = number(
+        0.0,
+        "Share of a game's samples that are drawn in proportion to the surprise of the network's value by the near "
+        "future of the game (KataGo: 0.1).",
+        0,
+        1,
+    )
     records_later: bool = truth(
         False,
         "Whether samples have the value and score of the near future at three horizons, for train.short_value_weight "
@@ -230,8 +237,16 @@ class SelfplaySettings:
             raise ValueError("fork_share: expected records in forks; for keima zero, set run.fork_share")
         if self.gumbel_moves and self.leaves > 1:
             raise ValueError(f"leaves: expected 1 with gumbel_moves, got {self.leaves}")
-        if self.surprise_share and self.quick_weight:
+        if self.weighs_surprise and self.quick_weight:
             raise ValueError(f"quick_weight: expected 0 with surprise_share, got {self.quick_weight}")
+        if self.surprise_share + self.value_surprise_share > 1:
+            shares = f"{self.surprise_share} and {self.value_surprise_share}"
+            raise ValueError(f"value_surprise_share: expected at most 1 with surprise_share, got {shares}")
+
+    @property
+    def weighs_surprise(self) -> bool:
+        """Whether samples are drawn by surprise."""
+        return self.surprise_share > 0 or self.value_surprise_share > 0
 
     def _check_rules(self) -> None:
         if not self.rules:

@@ -8,6 +8,7 @@ run, because starting one takes seconds.
 """
 
 import multiprocessing
+import os
 import threading
 import time
 import traceback
@@ -21,6 +22,7 @@ from typing import Any
 
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
+from engine.evaluators.devices import nvidia_gpus
 from engine.nets.spec import WeightsError
 from engine.train.data.samples import Samples
 from engine.train.games.selfplay import Players, SelfplayRun, Stop, open_store, selfplay
@@ -37,6 +39,7 @@ MakeEvaluator = Callable[[int], Evaluator]
 _POLL_SECONDS = 0.2
 # Maximum of board sizes times rule sets: the shared counters are allocated before the settings are known.
 _MOST_KINDS = 1024
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 # Time for a process to exit by itself before it is killed.
 _PATIENCE_SECONDS = 5.0
 
@@ -96,11 +99,11 @@ class SelfplayWorkers:
     def _start(self, processes: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._counters, self._stop = context.Array("q", _MOST_KINDS), context.Event()
+        gpus, visible = nvidia_gpus(), os.environ.get(_VISIBLE)
         for number in range(1, processes + 1):
             here, there = context.Pipe()
-            process = context.Process(
-                target=_serve, args=(there, self._counters, self._stop), name=f"self-play {number}", daemon=True
-            )
+            shared = there, self._counters, self._stop, dealt_gpu(number - 1, gpus, visible)
+            process = context.Process(target=_serve, args=shared, name=f"self-play {number}", daemon=True)
             process.start()
             there.close()
             self._processes[here] = process
@@ -231,8 +234,22 @@ class _Sender:
         self.samples += len(samples)
 
 
-def _serve(connection: Connection, counters: Any, stop: Any) -> None:
+def dealt_gpu(process: int, count: int, visible: str | None) -> str | None:
+    """Return which of several GPUs a process computes on, in turn, as CUDA_VISIBLE_DEVICES; None if there is no choice.
+
+    process: from 0. visible: that variable of this process, whose GPUs are dealt.
+    """
+    if count < 2:
+        return None
+    names = [name.strip() for name in visible.split(",")] if visible else [str(number) for number in range(count)]
+    return names[process % len(names)]
+
+
+def _serve(connection: Connection, counters: Any, stop: Any, gpu: str | None) -> None:
     """Run the tasks received from a connection until it sends None or is closed."""
+    if gpu is not None:
+        # Before CUDA's driver starts in this process.
+        os.environ[_VISIBLE] = gpu
     become_worker()
     with suppress(EOFError, OSError):
         while (task := connection.recv()) is not None:

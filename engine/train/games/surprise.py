@@ -1,4 +1,5 @@
-"""Policy surprise weighting: positions whose search found other moves than the policy are learned more often.
+"""Surprise weighting: positions whose search found other moves than the policy are learned more often, and those whose
+game went on otherwise than the value had said.
 
 KataGo, docs/KataGoMethods.md, "Policy Surprise Weighting", and cpp/program/play.cpp.
 """
@@ -11,6 +12,8 @@ Floats = NDArray[np.float64]
 _QUICK_THRESHOLD = 1.5
 # Lower bound of a prior, so that a move that the policy excludes has a finite surprise.
 _LEAST_PRIOR = 1e-6
+# KataGo: upper bound of the surprise of a value, and the mean of a game below which it counts for less.
+_MOST_VALUE_SURPRISE, _LEAST_MEAN = 1.0, 0.01
 
 
 def surprise(target: NDArray[np.float32], policy: NDArray[np.float32]) -> float:
@@ -20,12 +23,29 @@ def surprise(target: NDArray[np.float32], policy: NDArray[np.float32]) -> float:
     return max(0.0, float((target[chosen] * np.log(ratio)).sum()))
 
 
-def sample_weights(is_full: NDArray[np.bool_], surprises: Floats, share: float) -> Floats:
+def value_surprise(later: NDArray[np.float32], raw: tuple[float, float, float]) -> float:
+    """Return KL(later, raw) in nats, between 0 and 1. Both are P(Black wins), P(White wins) and P(no result).
+
+    later: of the near future, as in `later_targets`. raw: the network's.
+    """
+    known = later > 0
+    ratio = later[known] / np.maximum(np.array(raw)[known], _LEAST_PRIOR)
+    return min(max(0.0, float((later[known] * np.log(ratio)).sum())), _MOST_VALUE_SURPRISE)
+
+
+def sample_weights(
+    is_full: NDArray[np.bool_],
+    surprises: Floats,
+    share: float,
+    value_surprises: Floats | None = None,
+    value_share: float = 0.0,
+) -> Floats:
     """Return the expected copies of each position of a game in its samples; their sum is the number of full searches.
 
-    is_full, surprises: [turns]; surprise 0 for positions that must not be recorded. share: of the weight that follows
-    the surprise; the rest is shared by the full searches alike. A quick search counts with the surprise by which it
-    exceeds 1.5 times the mean of the full ones.
+    is_full, surprises, value_surprises: [turns]; surprise 0 for positions that must not be recorded. share,
+    value_share: of the weight that follow the surprises; the rest is shared by the full searches alike. A quick search
+    counts with the surprise by which it exceeds 1.5 times the mean of the full ones, and not by its value. In a game
+    whose value was never surprising, value_share is smaller.
     """
     weights = is_full.astype(np.float64)
     total = weights.sum()
@@ -33,9 +53,12 @@ def sample_weights(is_full: NDArray[np.bool_], surprises: Floats, share: float) 
         return weights
     threshold = _QUICK_THRESHOLD * (weights * surprises).sum() / total
     counted = np.where(is_full, surprises, np.maximum(0.0, surprises - threshold))
-    if counted.sum() <= 0:
-        return weights
-    mixed: Floats = (1 - share) * weights + share * total * counted / counted.sum()
+    by_value = np.zeros_like(weights) if value_surprises is None else weights * value_surprises
+    value_share *= min(1.0, by_value.sum() / total / _LEAST_MEAN)
+    mixed = weights.copy()
+    for part, each in ((share, counted), (value_share, by_value)):
+        if each.sum() > 0:
+            mixed += part * (total * each / each.sum() - weights)
     return mixed
 
 

@@ -20,11 +20,21 @@ class SwitchingEvaluator:
         self._lock = threading.Lock()
         self._current = first
         self._calls: dict[int, int] = {id(first): 0}
+        self._running = threading.Event()
+        self._running.set()
 
     def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Write the evaluation of rows 0..count-1."""
+        self._running.wait()
         with self._borrowed() as evaluator:
             evaluator.evaluate(positions, count, out)
+
+    def pause(self, paused: bool) -> None:
+        """Let calls wait from now on, or let them go on."""
+        if paused:
+            self._running.clear()
+        else:
+            self._running.set()
 
     def switch(self, new: Evaluator) -> None:
         """Use another network from the next call on."""

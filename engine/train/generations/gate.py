@@ -22,7 +22,7 @@ from engine.settings.table import settings_on
 from engine.support.elo import Interval, elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
 from engine.support.json_text import json_text
-from engine.train.generations.sprt import PAIR_SCORES, Outcome, Sprt
+from engine.support.sprt import PAIR_SCORES, PairedTest, Sprt
 
 if TYPE_CHECKING:
     from engine.train.games.arena import GameResult
@@ -154,7 +154,7 @@ def gate(
     """Consume the games of a match until it is decided, and return the outcome.
 
     games: in the order in which they end; at most `settings.games` are consumed. The test counts pairs in the order
-    of their numbers: short games end first, and counting them first would favor the side that wins quickly.
+    of their numbers, see `PairedTest`.
     report: called after every game. Raises ValueError if the games end before the match is decided.
     """
     match = _Match(settings)
@@ -179,49 +179,36 @@ def noted(
 
 
 class _Match:
-    """The games of a gate so far, and the test of the complete pairs, which are counted without gaps in order."""
+    """The games of a gate so far, and their test."""
 
     def __init__(self, settings: GateSettings) -> None:
         self._settings = settings
-        self._scores: dict[int, float] = {}
-        self._counts = [0] * PAIR_SCORES
-        self._next_pair = 0
-        self._llr = 0.0
-        self._outcome: Outcome | None = None
+        self._test = PairedTest(settings.test)
 
     @property
     def games(self) -> int:
         """The number of games so far."""
-        return len(self._scores)
+        return self._test.games
 
     @property
     def is_over(self) -> bool:
         """True if the test has decided or all games are played."""
-        return self._outcome is not None or self.games == self._settings.games
+        return self._test.outcome is not None or self.games == self._settings.games
 
     def add(self, game: PairedGame) -> None:
-        """Count a game, and run the test for every pair that is now complete."""
-        self._scores[game.number] = game.points
-        # A pair is one observation, because the two games of an opening are not independent.
-        while self._outcome is None and {2 * self._next_pair, 2 * self._next_pair + 1} <= self._scores.keys():
-            first, second = self._scores[2 * self._next_pair], self._scores[2 * self._next_pair + 1]
-            self._counts[round(2 * (first + second))] += 1
-            self._next_pair += 1
-            if self._settings.test is not None:
-                verdict = self._settings.test.verdict(self._counts)
-                self._llr, self._outcome = verdict.llr, verdict.outcome
+        """Count a game."""
+        self._test.add(game.number, game.points)
 
     def state(self, candidate: int, best: int) -> Gate:
         """Return the state or outcome of the match; games after those that decided the test are not counted."""
-        tested = 2 * self._next_pair if self._outcome is not None else max(self._scores, default=0) + 1
-        scores = [score for number, score in self._scores.items() if number < tested]
-        if self._outcome is not None:
-            promoted = self._outcome == "accept"
+        test, scores = self._test, self._test.scores
+        if test.outcome is not None:
+            promoted = test.outcome == "accept"
         else:
             promoted = self.is_over and sum(scores) / len(scores) >= self._settings.threshold
         wins, losses, draws = (scores.count(points) for points in (WIN, LOSS, DRAW))
-        ended: Ending = "games" if self._outcome is None else "sprt"
-        return Gate(candidate, best, promoted, ended, wins, losses, draws, tuple(self._counts), self._llr)
+        ended: Ending = "games" if test.outcome is None else "sprt"
+        return Gate(candidate, best, promoted, ended, wins, losses, draws, tuple(test.counts), test.llr)
 
 
 def write_gate(path: Path, outcome: Gate, **facts: Any) -> None:

@@ -7,23 +7,27 @@ the game's record in its header.
 import re
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from engine.errors import GoError
+from engine.evaluators.devices import CPU, GPU, torch_device
 from engine.evaluators.factory import Computing, make_evaluator
 from engine.train.data.samples import SUFFIX, read_shard, shard_info, write_shard
 from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_store import RECORDS, Store
 from engine.train.games.switching_evaluator import SwitchingEvaluator
+from engine.train.generations.rating import player_of
 from engine.train.generations.zero_config import EvaluatorSettings
 from weights.registry import load
 
-_RECORD, _GAMES = "record", "games"
+_RECORD, _GAMES, _GENERATION = "record", "games", "generation"
 _ROUND = re.compile(r"RO\[(\d+)\]")
+_BEGUN = re.compile(r"\bnetwork gen-(\d+)")
 _INBOX = "inbox"
 
 
@@ -39,18 +43,25 @@ class MakeSelfplay:
     selfplay: SelfplaySettings
     evaluator: EvaluatorSettings
 
-    def __call__(self, number: int) -> "SelfplayPlaying":
-        """Return the self-play of a worker. It seeds itself at random, so that a restarted worker repeats no game."""
-        return SelfplayPlaying(self.selfplay, self.evaluator)
+    def __call__(self, number: int, on_gpu: bool = False) -> "SelfplayPlaying":
+        """Return the self-play of a worker. It seeds itself at random, so that a restarted worker repeats no game.
+
+        on_gpu: compute on the GPU that the worker has a share of. Raises GoError if PyTorch finds none.
+        """
+        return SelfplayPlaying(self.selfplay, self.evaluator, on_gpu=on_gpu)
 
 
 class SelfplayPlaying:
     """Plays games endlessly, one file per game. unsent: records of finished games that are not sent, by number."""
 
-    def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings) -> None:
+    def __init__(self, settings: SelfplaySettings, evaluator: EvaluatorSettings, *, on_gpu: bool = False) -> None:
         self._settings = replace(settings, shard_samples=1)
-        self._computing = computing_of(evaluator)
+        # Ray 2.60 hides no GPU from workers without a share: all of them would compute on the first one.
+        self._computing = replace(computing_of(evaluator), device=GPU if on_gpu else CPU)
+        if on_gpu and torch_device() is None:
+            raise GoError("a worker has a share of a GPU (cluster.gpu_share), but PyTorch finds none on its machine")
         self._evaluator: SwitchingEvaluator | None = None
+        self._provenance: dict[str, str] = {}
         self.unsent: dict[int, str] = {}
         self._read = 0
 
@@ -60,6 +71,7 @@ class SelfplayPlaying:
             path = Path(folder) / f"gen-{generation:04d}{SUFFIX}"
             path.write_bytes(network)
             new = make_evaluator(load(path), self._computing)
+        self._provenance["network"] = player_of(generation)
         if self._evaluator is None:
             self._evaluator = SwitchingEvaluator(new)
         else:
@@ -68,14 +80,23 @@ class SelfplayPlaying:
     def play(self, folder: Path, stop: threading.Event) -> None:
         """Play until `stop` is set."""
         assert self._evaluator is not None, "a network comes first"
-        selfplay(self._settings, self._evaluator, folder, None, secrets.randbits(63), stop=stop)
+        seed = secrets.randbits(63)
+        selfplay(self._settings, self._evaluator, folder, None, seed, stop=stop, provenance=self._provenance)
+
+    def pause(self, paused: bool) -> None:
+        """Stop evaluating, with all games in progress kept, or go on."""
+        if self._evaluator is not None:
+            self._evaluator.pause(paused)
 
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
         """Yield every finished game as a samples file with the record in its header."""
         for path in sorted(folder.glob(f"*x*/shard-*{SUFFIX}")):
             (number,) = (int(each) for each in shard_info(path).provenance[_GAMES].split())
             letter = folder / ("letter" + SUFFIX)
-            write_shard(letter, read_shard(path), {_RECORD: self._record_of(folder, number)})
+            record = self._record_of(folder, number)
+            begun = _BEGUN.search(record)
+            origin = {_GENERATION: begun[1]} if begun else {}
+            write_shard(letter, read_shard(path), {_RECORD: record, **origin})
             yield letter.read_bytes(), path
             del self.unsent[number]  # the game is sent
 
@@ -95,12 +116,15 @@ class SelfplayPlaying:
 class Intake:
     """Moves games received from workers into the folder of a generation, each exactly once.
 
+    stale: games that were too old. generations: the games added in this session, by the generation they began with.
+
     A game gets its number by a rename into the folder's inbox, from where it is added to the store; after a kill in
     between, it is still in the inbox.
     """
 
     def __init__(self, spool: Path, folder: Path, settings: Mapping[str, object], shard_samples: int) -> None:
         """Open the folder and add the games that an earlier session left in its inbox. Raises GoError."""
+        self.stale, self.generations = 0, Counter[int]()
         self._spool, self._inbox = spool, folder / _INBOX
         self._inbox.mkdir(parents=True, exist_ok=True)
         self._store = Store(folder, settings, {}, shard_samples)
@@ -117,13 +141,26 @@ class Intake:
         """The number of samples added in this session."""
         return self._store.samples
 
-    def take(self, most: int) -> int:
-        """Add at most `most` received games; return how many were added."""
-        sent = sorted(path for path in self._spool.iterdir() if path.suffix != ".part")[:most]
-        for path in sent:
+    def take(self, most: int, oldest: int = 0) -> int:
+        """Add at most `most` received games, those that came first; return how many were added.
+
+        oldest: games that began with the network of an earlier generation are deleted and counted in `stale`.
+        """
+        sent = [path for path in self._spool.iterdir() if path.suffix != ".part"]
+        added = 0
+        for path in sorted(sent, key=lambda each: (each.stat().st_mtime_ns, each.name)):
+            if added == most:
+                break
+            began = int(shard_info(path).provenance.get(_GENERATION, "0"))
+            if began < oldest:
+                self.stale += 1
+                path.unlink()
+                continue
+            self.generations[began] += 1
             number = max(self._store.done, default=-1) + 1
             self._take(path.replace(self._inbox / f"{number:06d}{SUFFIX}"))
-        return len(sent)
+            added += 1
+        return added
 
     def finish(self) -> None:
         """Write the remaining samples into shards: the generation is complete."""

@@ -1,6 +1,7 @@
 """Self-play on several machines: Ray actors play with the newest network and send their finished games.
 
-Every worker plays continuously, also during training; running games switch to a new network. Finished games go to a
+Every worker plays continuously, also during training, unless too many games wait; running games switch to a new
+network. Finished games go to a
 collector on the training machine, which replies when they are on disk; only then does the worker delete them. So
 workers and machines can join and leave at any time, and only running games are lost.
 
@@ -12,29 +13,34 @@ Emerging AI Applications", OSDI 2018; the games change networks as in KataGo (Wu
 
 import contextlib
 import logging
+import math
 import os
 import socket
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from engine.errors import GoError
 from engine.support.files import write_atomically
 from engine.support.openmp import limit_spinning
+from engine.train.generations.zero_config import ClusterSettings
 
-# Interval at which a worker checks for finished games and a new network, and the trainer for workers.
+# Interval at which the trainer looks after the workers.
 _POLL_SECONDS = 0.5
+# Interval at which a worker sends its games and asks for news. 200 workers make 200 calls a second of it.
+_NEWS_SECONDS = 1.0
 _REACH_SECONDS = 10.0
 _LOG = logging.getLogger(__name__)
 
 
 class WorkerPlayer(Protocol):
-    """Plays games in a worker. `set_network` may be called at any time, also while `play` runs in another thread."""
+    """Plays games in a worker. All but `play` may be called at any time, also while it runs in another thread."""
 
     def set_network(self, network: bytes, generation: int) -> None:
         """Use this network file from now on."""
@@ -42,56 +48,104 @@ class WorkerPlayer(Protocol):
     def play(self, folder: Path, stop: threading.Event) -> None:
         """Play until `stop` is set, and store finished games in a folder."""
 
+    def pause(self, paused: bool) -> None:
+        """Stop computing, with the games in progress kept, or go on."""
+
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
         """Yield the contents and the path of each finished game; the worker deletes the file after sending it."""
 
 
-MakeWorkerPlayer = Callable[[int], WorkerPlayer]
-"""Makes the player of a worker from the worker's number; it is pickled and sent to the workers."""
+class MakeWorkerPlayer(Protocol):
+    """Makes the player of a worker; it is pickled and sent to the workers."""
+
+    def __call__(self, number: int, on_gpu: bool = False) -> WorkerPlayer:
+        """Return the player of a worker. on_gpu: it has a share of a GPU. Raises GoError if it cannot play there."""
 
 
 class RayMissing(GoError):
     """Ray is not installed."""
 
 
+class News(NamedTuple):
+    """The collector's answer to a worker. network: a reference to the newest one in a list, if the worker lacks it.
+
+    A bare reference would be replaced by the network itself on its way through the collector.
+    """
+
+    network: list[Any] | None
+    generation: int
+    paused: bool
+
+
+class Failed(NamedTuple):
+    """Why a worker ended, and the machine that it ran on, by Ray's name of it."""
+
+    node: str
+    text: str
+
+
 class Collector:
-    """Runs on the training machine: serves the newest network, and writes received games to disk."""
+    """Runs on the training machine: names the newest network, and writes received games to disk.
 
-    def __init__(self, spool: Path) -> None:
-        self._spool = spool
-        self._network: tuple[bytes, int] | None = None
+    waiting: games that wait there to be taken in at which workers pause.
+    """
 
-    def publish(self, network: bytes, generation: int) -> None:
+    def __init__(self, spool: Path, waiting: int = 2000) -> None:
+        self._spool, self._waiting = spool, waiting
+        self._network: list[Any] | None = None
+        self._generation, self._counted, self._paused = -1, -math.inf, False
+
+    def publish(self, network: list[Any], generation: int) -> None:
         """Set the newest network."""
-        self._network = network, generation
+        self._network, self._generation = network, generation
 
-    def newer(self, generation: int) -> tuple[bytes, int] | None:
-        """Return the newest network and its generation unless it is the given one."""
-        return None if self._network is None or self._network[1] == generation else self._network
+    def exchange(self, generation: int, games: Sequence[tuple[str, bytes]]) -> News:
+        """Write finished games, by name and content, and return what is new; when it returns, they are on disk.
 
-    def add(self, name: str, content: bytes) -> None:
-        """Write a finished game; returns when it is on disk. A game that is sent again overwrites itself."""
-        write_atomically(self._spool / name, content)
+        generation: of the worker's network. A game that is sent again overwrites itself.
+        """
+        for name, content in games:
+            write_atomically(self._spool / name, content)
+        now = time.monotonic()
+        if now - self._counted >= _NEWS_SECONDS:
+            self._paused, self._counted = sum(1 for _ in self._spool.iterdir()) >= self._waiting, now
+        is_newer = self._network is not None and self._generation != generation
+        return News(self._network if is_newer else None, self._generation, self._paused)
 
 
 class Worker:
     """A self-play process on any machine of the cluster."""
 
-    def __init__(self, number: int, make: MakeWorkerPlayer, collector: Any) -> None:
+    def __init__(self, number: int, make: MakeWorkerPlayer, collector: Any, on_gpu: bool = False) -> None:
+        self._number, self._make, self._on_gpu = number, make, on_gpu
         self._name = f"{number:06d}-{uuid.uuid4().hex[:12]}"
-        # Set here, because a worker on another machine does not inherit the environment of the command.
-        limit_spinning()
-        self._player = make(number)
         self._collector = collector
         self._generation = -1
         self._sent = 0
 
-    def run(self) -> None:
-        """Play and send games until this process is killed. Raises the exceptions of the player."""
-        while not self._update():
-            time.sleep(_POLL_SECONDS)
-        with tempfile.TemporaryDirectory(prefix="keima-worker-") as folder:
-            self._play(Path(folder))
+    def run(self) -> Failed:
+        """Play and send games until this process is killed; return why play failed."""
+        import ray
+
+        node = str(ray.get_runtime_context().get_node_id())
+        # Set here, because a worker on another machine does not inherit the environment of the command.
+        limit_spinning()
+        try:
+            if self._on_gpu and not ray.get_gpu_ids():
+                raise GoError("a worker has a share of a GPU (cluster.gpu_share), but Ray gave it none")
+            self._player = self._make(self._number, self._on_gpu)
+            with tempfile.TemporaryDirectory(prefix="keima-worker-") as name:
+                folder = Path(name)
+                while self._generation < 0:
+                    self._exchange(folder)
+                    time.sleep(_NEWS_SECONDS if self._generation < 0 else 0)
+                self._play(folder)
+        except ray.exceptions.RayError:
+            # The trainer or its machine is gone, and so will be this process.
+            raise
+        except Exception as error:  # noqa: BLE001 - reported by the trainer
+            return Failed(node, f"{type(error).__name__}: {error}")
+        return Failed(node, "play has ended")
 
     def _play(self, folder: Path) -> None:
         stop, failures = threading.Event(), []
@@ -106,34 +160,37 @@ class Worker:
         thread.start()
         try:
             while thread.is_alive():
-                thread.join(_POLL_SECONDS)
-                self._send(folder)
-                self._update()
+                thread.join(_NEWS_SECONDS)
+                self._exchange(folder)
         finally:
             stop.set()
+            self._player.pause(False)
             thread.join()
-        self._send(folder)
+        self._exchange(folder)
         if failures:
             raise failures[0]
 
-    def _update(self) -> bool:
-        """Switch to a newer network if there is one; return whether any network has been set."""
+    def _exchange(self, folder: Path) -> None:
+        """Send all finished games at once, delete them when the collector has stored them, and follow its news."""
         import ray
 
-        newer = ray.get(self._collector.newer.remote(self._generation))
-        if newer is not None:
-            network, self._generation = newer
-            self._player.set_network(network, self._generation)
-        return self._generation >= 0
-
-    def _send(self, folder: Path) -> None:
-        """Send finished games, and delete each when the collector has stored it."""
-        import ray
-
+        games: list[tuple[str, bytes]] = []
+        paths: list[Path] = []
         for content, path in self._player.finished(folder):
-            ray.get(self._collector.add.remote(f"{self._name}-{self._sent:09d}", content))
-            self._sent += 1
+            games.append((f"{self._name}-{self._sent + len(games):09d}", content))
+            paths.append(path)
+        news: News = ray.get(self._collector.exchange.remote(self._generation, games))
+        self._sent += len(games)
+        for path in paths:
             path.unlink()
+        if news.network is not None:
+            self._player.set_network(ray.get(news.network[0]), news.generation)
+            self._generation = news.generation
+        self._player.pause(news.paused)
+
+
+class _Reserved:
+    """Holds cores of the training machine, so that Ray places no worker on them."""
 
 
 class RayWorkers:
@@ -141,9 +198,12 @@ class RayWorkers:
 
     spool: folder for received games. address: of a Ray cluster; "auto" for the one running on this machine, "local"
     to start one. cores: per worker. Raises RayMissing without Ray, GoError if there is no cluster at the address.
+    lost: workers that ended, those of machines that left among them.
     """
 
-    def __init__(self, address: str, make: MakeWorkerPlayer, spool: Path, cores: float = 1) -> None:
+    def __init__(
+        self, address: str, make: MakeWorkerPlayer, spool: Path, settings: ClusterSettings, cores: float = 1
+    ) -> None:
         ray = _ray()
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
@@ -155,15 +215,21 @@ class RayWorkers:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         # The collector writes files that the trainer reads, so it must run on this machine.
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._collector = ray.remote(Collector).options(num_cpus=0, scheduling_strategy=here).remote(spool)
-        self._make, self._cores = make, cores
+        self._here = ray.get_runtime_context().get_node_id()
+        here = NodeAffinitySchedulingStrategy(self._here, soft=False)
+        kept = {"num_cpus": 0, "scheduling_strategy": here}
+        self._collector = ray.remote(Collector).options(**kept).remote(spool, settings.waiting)
+        self._make, self._settings, self._cores = make, settings, cores
         self._workers: dict[Any, Any] = {}
+        self._network: Any = None
+        self._reserved = self._cores_to_reserve()
+        self._reserve = ray.remote(_Reserved).options(**kept | {"num_cpus": self._reserved}).remote()
         self._started = 0
         self._closing = threading.Event()
         self._watch = threading.Thread(target=self._fill_cluster, daemon=True)
+        self._failures: Counter[str] = Counter()
         self.lost = 0
-        self.failure: Exception | None = None
+        self.failure: str | None = None
 
     def __enter__(self) -> "RayWorkers":
         self._watch.start()
@@ -175,8 +241,14 @@ class RayWorkers:
         self.close()
 
     def publish(self, network: bytes, generation: int) -> None:
-        """Distribute a network; every worker switches to it at its next check."""
-        _ray().get(self._collector.publish.remote(network, generation))
+        """Distribute a network; every worker switches to it at its next check.
+
+        It is copied to each machine once, however many workers that has.
+        """
+        ray = _ray()
+        # Kept until the next one: Ray deletes an object that nobody refers to.
+        self._network = ray.put(network)
+        ray.get(self._collector.publish.remote([self._network], generation))
 
     @property
     def size(self) -> int:
@@ -184,9 +256,9 @@ class RayWorkers:
         return len(self._workers)
 
     def check(self) -> None:
-        """Raise GoError if self-play itself failed in a worker; a lost machine is no failure."""
+        """Raise GoError if self-play failed too often on a machine; a lost machine is no failure."""
         if self.failure is not None:
-            raise GoError(f"self-play fails in the workers: {self.failure}") from self.failure
+            raise GoError(f"self-play fails in the workers: {self.failure}")
 
     def close(self) -> None:
         """Kill all workers and leave the cluster."""
@@ -197,22 +269,41 @@ class RayWorkers:
             ray.kill(worker)
         ray.shutdown()
 
+    def _cores_to_reserve(self) -> float:
+        """Return the cores of this machine that no worker gets: those of the trainer, but one worker has room."""
+        for node in _ray().nodes():
+            if node["NodeID"] == self._here:
+                spare = float(node["Resources"].get("CPU", 0)) - self._cores
+                return max(0.0, min(self._settings.trainer_cores, spare))
+        return 0.0
+
+    def _room(self) -> int:
+        """Return how many workers the machines of the cluster have room for."""
+        room = 0
+        for node in _ray().nodes():
+            if node["Alive"]:
+                reserved = self._reserved if node["NodeID"] == self._here else 0.0
+                room += room_of(node["Resources"], reserved, self._cores, self._settings.gpu_share)
+        return room
+
     def _fill_cluster(self) -> None:
         """Start workers while the cluster has room, and remove those that have ended."""
         ray = _ray()
         while not self._closing.wait(_POLL_SECONDS):
-            room = int(ray.cluster_resources().get("CPU", 0) / self._cores)
-            while len(self._workers) < room:
+            while len(self._workers) < self._room() and self.failure is None:
                 self._start()
-            gone, _ = ray.wait(list(self._workers), num_returns=max(1, len(self._workers)), timeout=0)
+            if not self._workers:
+                continue
+            gone, _ = ray.wait(list(self._workers), num_returns=len(self._workers), timeout=0)
             for run in gone:
                 self._forget(run)
 
     def _start(self) -> None:
         ray = _ray()
         self._started += 1
-        options = {"num_cpus": self._cores, "max_restarts": 0}
-        worker = ray.remote(Worker).options(**options).remote(self._started, self._make, self._collector)
+        share = self._settings.gpu_share
+        options = {"num_cpus": self._cores, "num_gpus": share, "max_restarts": 0}
+        worker = ray.remote(Worker).options(**options).remote(self._started, self._make, self._collector, share > 0)
         self._workers[worker.run.remote()] = worker
 
     def _forget(self, run: Any) -> None:
@@ -221,13 +312,24 @@ class RayWorkers:
         worker = self._workers.pop(run)
         self.lost += 1
         try:
-            ray.get(run)
-        except ray.exceptions.RayTaskError as error:
-            self.failure = error
+            failed: Failed = ray.get(run)
         except ray.exceptions.RayError as error:
             _LOG.info("a worker ended and its running games are lost: %s", error)
+        else:
+            self._failures[failed.node] += 1
+            _LOG.warning("a worker failed: %s", failed.text)
+            if self._failures[failed.node] > self._settings.failures:
+                self.failure = failed.text
         with contextlib.suppress(ray.exceptions.RayError):
             ray.kill(worker)
+
+
+def room_of(resources: Mapping[str, float], reserved: float, cores: float, gpu_share: float) -> int:
+    """Return how many workers a machine has room for. A worker's share of a GPU is of one GPU."""
+    room = int((resources.get("CPU", 0) - reserved) / cores)
+    if gpu_share > 0:
+        room = min(room, int(resources.get("GPU", 0)) * int(1 / gpu_share + 1e-9))
+    return max(0, room)
 
 
 def _reach(address: str) -> None:

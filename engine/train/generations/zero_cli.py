@@ -12,7 +12,7 @@ import click
 from engine.settings.command import Command
 from engine.settings.options import options_of
 from engine.settings.setting import Setting, settings_by_key
-from engine.support.files import claimed
+from engine.support.files import claimed, write_atomically
 from engine.support.json_text import json_text
 from engine.support.plots import NoMatplotlib
 from engine.support.progress import ProgressBar
@@ -47,7 +47,7 @@ def zero(
 ) -> None:
     """Learn from nothing: self-play, training, a gate and ratings, generation after generation.
 
-    RUN is the directory of the run: the networks of all generations, their games, report.md and ratings.png. A run
+    RUN is the directory of the run: the networks of all generations, their games, report.md and progress.png. A run
     that was stopped at any moment, even killed, goes on with the same command and the settings of RUN/config.toml.
     """
     if status:
@@ -65,10 +65,11 @@ def zero(
 
 def _show_status(run: Path, stdout: IO[str]) -> None:
     from engine.train.generations.zero_config import require_run
-    from engine.train.generations.zero_report import read_progress, tables
+    from engine.train.generations.zero_progress import read_progress
+    from engine.train.generations.zero_report import status
 
     require_run(run)
-    print_tables(stdout, tables(read_progress(run)))
+    print_tables(stdout, status(read_progress(run)))
 
 
 def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[str]) -> int:
@@ -78,6 +79,7 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
     """
     from engine.train.generations.zero import Bounds, Run
     from engine.train.generations.zero_config import keep_config
+    from engine.train.generations.zero_state import STEPS
     from engine.train.generations.zero_steps import LocalSteps, make_first_network
 
     run = Run(folder)
@@ -95,7 +97,8 @@ def _learn(folder: Path, config: "ZeroConfig", address: str | None, stderr: IO[s
 
         def report(state: "State", figures: "Figures") -> None:
             bar.print(f"generation {state.generation}, {state.step}: {_figures(figures)}")
-            write_reports(folder, stderr)
+            # Drawing takes a second, which short steps would notice.
+            write_reports(folder, stderr, picture=state.step == STEPS[-1])
 
         def note(text: str) -> None:
             bar.update(f"generation {run.state.generation}, {run.state.step}: {text}")
@@ -130,27 +133,26 @@ def open_ray_workers(folder: Path, config: "ZeroConfig", address: str | None) ->
     from engine.train.generations.ray_workers import RayWorkers
 
     evaluator = replace(config.evaluator, threads=config.evaluator.threads or 1)
-    with RayWorkers(
-        address, MakeSelfplay(config.selfplay, evaluator), folder / "spool", evaluator.threads
-    ) as ray_workers:
+    make, cluster = MakeSelfplay(config.selfplay, evaluator), config.cluster
+    with RayWorkers(address, make, folder / "spool", cluster, evaluator.threads) as ray_workers:
         yield ray_workers
 
 
-def write_reports(folder: Path, stderr: IO[str]) -> None:
-    """Write report.md, ratings.json and, if matplotlib is installed, ratings.png."""
-
-    from engine.support.files import write_atomically
-    from engine.train.generations.rating import read_lines, summary
-    from engine.train.generations.rating_plot import plot_ratings
+def write_reports(folder: Path, stderr: IO[str], *, picture: bool = True) -> None:
+    """Write report.md, ratings.json and, if wanted and matplotlib is installed, progress.png."""
+    from engine.train.generations.progress_plot import PICTURE, plot_progress
+    from engine.train.generations.rating import summary
+    from engine.train.generations.zero_progress import read_progress
     from engine.train.generations.zero_report import write_report
 
-    write_report(folder, f"keima zero {folder.name}")
-    lines = read_lines(folder / "ratings.jsonl")
-    if not any(line.games for line in lines):
+    progress = read_progress(folder)
+    write_report(progress, f"keima zero {folder.name}")
+    if any(line.games for line in progress.matches):
+        write_atomically(folder / "ratings.json", json_text(summary(progress.matches), indent=1) + "\n")
+    if not picture:
         return
-    write_atomically(folder / "ratings.json", json_text(summary(lines), indent=1) + "\n")
     try:
-        write_atomically(folder / "ratings.png", plot_ratings(lines, folder.name))
+        write_atomically(folder / PICTURE, plot_progress(progress, folder.name))
     except NoMatplotlib as error:
         stderr.write(f"keima zero: {error}\n")
 

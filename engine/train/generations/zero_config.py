@@ -18,7 +18,7 @@ from engine.train.generations.rating import RatingSettings
 from engine.train.learning.train_config import TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
 
-MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "rating.")
+MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "cluster.", "rating.")
 MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "train.learning_rate")
 """Keys and sections that may change when a run is resumed; the new values are written to config.toml."""
 CONFIG = "config.toml"
@@ -118,6 +118,33 @@ class EvaluatorSettings:
 
 
 @dataclass(frozen=True)
+class ClusterSettings:
+    """The workers of a Ray cluster (`--ray`)."""
+
+    gpu_share: float = number(
+        0.0,
+        "Share of a GPU for each worker, such as 0.25 for four workers a GPU; 0 for workers that compute on CPUs.",
+        0,
+        1,
+    )
+    max_age: int = number(
+        3,
+        "Generations that the network with which a game began may be behind; older games are left out.",
+        0,
+        unit="generations",
+    )
+    waiting: int = number(2000, "Finished games on this machine at which the workers pause.", 1, unit="games")
+    failures: int = number(3, "Failed workers on a machine that a run survives.", 0)
+    trainer_cores: int = number(
+        1, "Cores of this machine on which no worker plays, as far as one worker still has room.", 0
+    )
+
+    def __post_init__(self) -> None:
+        """Raise GoError with the field's name on a value out of range."""
+        check_fields(self)
+
+
+@dataclass(frozen=True)
 class WindowSettings:
     """The training window of a generation: the newest N samples, where N grows with the data (Wu 2019, appendix C).
 
@@ -147,6 +174,7 @@ class ZeroConfig:
     run: RunSettings = field(default_factory=RunSettings)
     selfplay: SelfplaySettings = field(default_factory=SelfplaySettings)
     evaluator: EvaluatorSettings = field(default_factory=EvaluatorSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     window: WindowSettings = field(default_factory=WindowSettings)
     train: TrainConfig = field(default_factory=TrainConfig)
     gate: GateSettings = field(default_factory=GateSettings)
@@ -245,6 +273,12 @@ def config_of_run(
     if path.exists():
         _refuse_changes(path, read_file(path), config)
     return config
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder contains a run of `keima zero`, not one of `keima train run`."""
+    path = folder / CONFIG
+    return path.exists() and read_toml(path.read_text(encoding="utf-8"), str(path)).keys() >= {"run", "selfplay"}
 
 
 def require_run(folder: Path) -> None:

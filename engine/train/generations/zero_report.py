@@ -3,15 +3,21 @@
 Reads the files of the run folder and writes nothing but the report.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.support.files import write_atomically
-from engine.train.generations.gate import read_gates
-from engine.train.generations.rating import MatchLine, generation_of, player_of, ratings, read_lines
-from engine.train.generations.zero_state import STEPS, Clock, State, read_state, read_steps
+from engine.train.generations.rating import curve, generation_of, player_of, ratings
+from engine.train.generations.zero_progress import (
+    Progress,
+    by_generation,
+    hours_each,
+    hours_left,
+    learned,
+    rate,
+    warnings,
+)
+from engine.train.generations.zero_state import STEPS
+from engine.train.run_status import Sheet, headline, moved, until
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,77 +26,25 @@ if TYPE_CHECKING:
 _NEWEST = 12
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A table of strings, for a terminal or Markdown."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The contents of a run folder's state and result files."""
-
-    state: State
-    seconds: dict[str, float]
-    steps: list[dict[str, Any]]
-    gates: list[dict[str, Any]]
-    matches: list[MatchLine]
-
-
-def read_progress(folder: Path) -> Progress:
-    """Read the files of a run. Raises GoError if one cannot be read."""
-    return Progress(
-        read_state(folder / "state.json"),
-        {str(step): seconds for step, seconds in Clock(folder / "clock.json").seconds.items()},
-        read_steps(folder / "steps.jsonl"),
-        read_gates(folder / "gate.jsonl"),
-        read_lines(folder / "ratings.jsonl"),
-    )
-
-
 def sheets(progress: Progress, newest: int | None = None) -> list[Sheet]:
     """Return the tables of totals, of generations (only the `newest`, None for all), and of fixed opponents."""
     found = [_totals(progress), _generations(progress, newest)]
     return found + ([_opponents(progress)] if progress.matches else [])
 
 
-def tables(progress: Progress) -> list["Table"]:
-    """Return the tables for a terminal, with only the newest generations."""
-    from rich.table import Table
-
-    shown = []
-    for sheet in sheets(progress, _NEWEST):
-        table = Table(title=sheet.title, title_justify="left")
-        for place, column in enumerate(sheet.columns):
-            table.add_column(column, justify="left" if place == 0 else "right")
-        for row in sheet.rows:
-            table.add_row(*row)
-        shown.append(table)
-    return shown
+def status(progress: Progress) -> list["str | Table"]:
+    """Return what a terminal shows: a headline, the tables with only the newest generations, and warnings."""
+    folder = progress.folder
+    first = headline(folder, f"keima zero {folder}", complete=progress.complete, heartbeat=folder / "clock.json")
+    shown: list[str | Table] = [first, *(sheet.table() for sheet in sheets(progress, _NEWEST))]
+    return shown + [f"Warning: {text}." for text in warnings(progress)]
 
 
-def write_report(folder: Path, title: str) -> None:
+def write_report(progress: Progress, title: str) -> None:
     """Write report.md."""
-    progress = read_progress(folder)
-    parts = [f"# {title}\n"]
-    for sheet in sheets(progress):
-        parts.append(f"## {sheet.title}\n")
-        lines = [sheet.columns, ("---",) + ("---:",) * (len(sheet.columns) - 1), *sheet.rows]
-        parts.append("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n")
-    write_atomically(folder / "report.md", "\n".join(parts))
-
-
-def rate(steps: Sequence[dict[str, Any]], step: str, figure: str) -> float | None:
-    """Return a statistic per second over the steps of a kind, None if unknown.
-
-    For a step that took several sessions, only the last one counts, for the statistic and the seconds alike.
-    """
-    counted = [line for line in steps if line["step"] == step and line.get(figure) is not None]
-    seconds = sum(line["sitting_seconds"] for line in counted)
-    return sum(line[figure] for line in counted) / seconds if seconds > 0 else None
+    parts = [f"# {title}\n", *(sheet.markdown() for sheet in sheets(progress))]
+    parts += [f"- Warning: {text}.\n" for text in warnings(progress)]
+    write_atomically(progress.folder / "report.md", "\n".join(parts))
 
 
 _RATES = (
@@ -102,22 +56,80 @@ _RATES = (
 
 
 def _totals(progress: Progress) -> Sheet:
-    state, total = progress.state, sum(progress.seconds.values())
-    rows = [
-        ("next", f"{state.step} of generation {state.generation}; generation {state.best} plays"),
-        ("hours", f"{total / 3600:.2f}"),
-    ]
-    if total:
-        shares = ", ".join(f"{step} {100 * progress.seconds[step] / total:.0f} %" for step in STEPS)
-        rows.append(("of which", shares))
+    rows = [("now", _now(progress)), *_time(progress)]
     for figure in ("games", "samples"):
-        count = sum(line.get(figure, 0) for line in progress.steps if line["step"] == "selfplay")
+        count = sum(line.get(figure, 0) for line in progress.lines("selfplay"))
         rows.append((figure, f"{count:,}"))
     for name, step, figure in _RATES:
         value = rate(progress.steps, step, figure)
         if value is not None:
             rows.append((name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}"))
-    return Sheet("Run", ("what", "how much"), tuple(rows))
+    return Sheet("Run", ("what", "how much"), (*rows, *_games(progress), *_learning(progress), *_strength(progress)))
+
+
+def _now(progress: Progress) -> str:
+    """Return the next step, how far it is, and who plays."""
+    state, config = progress.state, progress.config
+    text = f"{state.step} of generation {state.generation}"
+    if state.step == "selfplay" and config is not None:
+        text += f", {progress.finished:,} of {config.run.games_of(state.generation):,} games"
+    return f"{text}; generation {state.best} plays"
+
+
+def _time(progress: Progress) -> list[tuple[str, str]]:
+    """Return the hours so far, and those left."""
+    total, left, each = progress.hours, hours_left(progress), hours_each(progress)
+    rows = [("hours", f"{total:.2f}")]
+    if total:
+        shares = ", ".join(f"{step} {progress.seconds[step] / total / 36:.0f} %" for step in STEPS)
+        rows.append(("of which", shares))
+    if each is not None:
+        rows.append(("hours a generation", f"{each:.2f}" if each >= 0.1 else f"{each:.4f}"))
+    # 0 while a generation takes longer than those before it: nothing is known then.
+    if left and not progress.complete:
+        rows.append(("left", until(3600 * left)))
+    return rows
+
+
+def _games(progress: Progress) -> list[tuple[str, str]]:
+    """Return how the games of the newest generation went."""
+    lines, rows = progress.lines("selfplay"), list[tuple[str, str]]()
+    lengths = [line["mean_length"] for line in lines if line.get("mean_length") is not None]
+    if lengths:
+        rows.append(("game length", moved(lengths, 1, " moves")))
+    last = lines[-1] if lines else {}
+    if last.get("decided_share") is not None:
+        wrong = last.get("sitting_false_resign_rate")
+        note = "" if wrong is None else f", wrong {wrong:.1%} of {last['sitting_would_resign']}"
+        rows.append(("resignations", f"{last['decided_share']:.1%}{note}"))
+    if last.get("black_win_rate") is not None:
+        komi = "" if last.get("komi") is None else f", mean komi {last['komi']:.1f}"
+        rows.append(("Black won", f"{last['black_win_rate']:.1%}{komi}"))
+    return rows
+
+
+_METRICS = (("loss", "loss"), ("policy loss", "policy"), ("value loss", "value"), ("policy entropy", "entropy"))
+
+
+def _learning(progress: Progress) -> list[tuple[str, str]]:
+    """Return the losses of the newest generation, and how they moved."""
+    lines = learned(progress)
+    values = [(name, list(by_generation(lines, key).values())) for name, key in _METRICS]
+    return [(name, moved(each)) for name, each in values if each]
+
+
+def _strength(progress: Progress) -> list[tuple[str, str]]:
+    """Return the newest rating and the last gate that was played."""
+    rows, points = list[tuple[str, str]](), curve(progress.matches)
+    if len(points) > 1:
+        before, now = points[-2:]
+        text = f"{now.rating.elo:+.0f} ({now.rating.low:+.0f} to {now.rating.high:+.0f}) for generation "
+        text += f"{now.generation}, {now.rating.elo - before.rating.elo:+.0f} since {before.generation}"
+        rows.append((f"Elo above {player_of(0)}", text))
+    played = [gate for gate in progress.gates if gate["games"]]
+    if played:
+        rows.append(("last gate", f"generation {played[-1]['candidate']}: {_gate_text(played[-1])}"))
+    return rows
 
 
 def _generations(progress: Progress, newest: int | None) -> Sheet:

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay import decisive_settings
+from engine.train.games.selfplay_game import Effort
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_stats import SelfplayStats
 from engine.train.games.selfplay_store import RECORDS
@@ -51,6 +53,9 @@ Show = Callable[[str], None]
 """Shows the current activity as a line of text."""
 _WAIT_SECONDS = 0.5
 _WINNER = re.compile(r"RE\[([BW])\+")
+_MOVE = re.compile(r";\s*[BW]\[")
+# In the summary of a game's efforts, see `SelfplayGame.summary`.
+_DECIDED = f"{Effort.DECIDED.value}="
 # Purposes of random numbers: each gets its own seed.
 _SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
 
@@ -118,7 +123,7 @@ class LocalSteps:
             figures = play_figures(stats) | {"komi": settings.mean_komi(settings.sizes[0])}
             figures |= {"komis": list(settings.komis)} if settings.komis else {}
             figures |= {"resign_threshold": settings.resign_threshold} if self._config.run.resign_false_rate else {}
-        return {"games": games, "samples": samples_in(folder), "black_win_rate": black_win_rate(folder), **figures}
+        return {"games": games, "samples": samples_in(folder), **game_figures(folder), **figures}
 
     def _settings(self, generation: int) -> SelfplaySettings:
         """Return the self-play settings of a generation, adapted to the games of those before."""
@@ -153,15 +158,21 @@ class LocalSteps:
         ray_workers.publish(self.network(state.best).read_bytes(), state.best)
         folder = self._games(state.generation)
         intake = Intake(self._folder / "spool", folder, decisive_settings(settings, seed), settings.shard_samples)
-        begun = intake.games
+        begun, oldest = intake.games, state.best - self._config.cluster.max_age
         while intake.games < games:
             ray_workers.check()
             self._check_stop()
-            if not intake.take(games - intake.games):
+            if not intake.take(games - intake.games, oldest):
                 time.sleep(_WAIT_SECONDS)
             self._show(f"{intake.games} of {games} games, {ray_workers.size} workers")
         intake.finish()
-        return {"sitting_games": intake.games - begun, "sitting_samples": intake.samples, "workers": ray_workers.size}
+        return {
+            "sitting_games": intake.games - begun,
+            "sitting_samples": intake.samples,
+            "workers": ray_workers.size,
+            "stale": intake.stale,
+            "began_with": {str(each): count for each, count in sorted(intake.generations.items())},
+        }
 
     def train(self, state: State) -> Figures:
         """Train on a number of samples in proportion to the generation's new ones, and store the candidate."""
@@ -321,14 +332,23 @@ def _train_config(config: ZeroConfig) -> TrainConfig:
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:
     """Return the statistics of self-play that are recorded; they cover only the current session."""
     figures = stats.to_json()
-    kept = ("games", "samples", "evaluations", "busy_share", "mean_length", "false_resign_rate")
+    kept = ("games", "samples", "evaluations", "busy_share", "would_resign", "false_resign_rate")
     return {f"sitting_{name}": figures[name] for name in kept}
 
 
-def black_win_rate(folder: Path) -> float | None:
-    """Return Black's share of a generation's decided games over all sessions, None without decided games."""
-    winners = [match[1] for line in whole_lines(folder / RECORDS) if (match := _WINNER.search(line))]
-    return round(winners.count("B") / len(winners), 4) if winners else None
+def game_figures(folder: Path) -> dict[str, float | None]:
+    """Return statistics of a generation's games over all sessions, each None without such games.
+
+    black_win_rate: Black's share of the games with a winner. mean_length: moves, passes included. decided_share: of
+    games that were played out quickly, because a side would have resigned.
+    """
+    records = whole_lines(folder / RECORDS)
+    winners = [match[1] for record in records if (match := _WINNER.search(record))]
+    return {
+        "black_win_rate": round(winners.count("B") / len(winners), 4) if winners else None,
+        "mean_length": round(mean(len(_MOVE.findall(record)) for record in records), 2) if records else None,
+        "decided_share": round(mean(_DECIDED in record for record in records), 4) if records else None,
+    }
 
 
 def samples_in(folder: Path) -> int:

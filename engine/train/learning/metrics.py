@@ -46,11 +46,7 @@ def read_metrics(run: Path) -> list[dict[str, float]]:
     Raises GoError on a line without a step: other kinds of runs write such lines.
     """
     path = run / METRICS_FILE
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    # A killed process may leave half a line at the end.
-    found: list[dict[str, float]] = [json.loads(line) for line in lines if line.endswith("}")]
+    found: list[dict[str, float]] = [json.loads(line) for line in whole_lines(path)]
     for number, figures in enumerate(found, start=1):
         if "step" not in figures:
             raise GoError(f"{path}:{number}: expected metrics of keima train run, with a step, got {sorted(figures)}")

@@ -1,5 +1,6 @@
 """Plots a training run as PNG: the parts of the loss, accuracy and learning rate by step."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,6 +8,9 @@ from typing import TYPE_CHECKING
 from engine.errors import GoError
 from engine.support.plots import new_figure, png
 from engine.train.learning.metrics import METRICS_FILE, read_metrics
+from engine.train.learning.status import seconds_left
+from engine.train.learning.train_config import CONFIG_FILE, read_run_config
+from engine.train.run_status import until
 
 if TYPE_CHECKING:
     from engine.support.plots import Axes
@@ -43,7 +47,7 @@ def plot_run(run: Path, window: int = 20) -> bytes:
     rows = -(-len(panels) // _COLUMNS)
     width, height = _INCHES
     figure = new_figure(width * _COLUMNS, height * rows)
-    figure.suptitle(f"{run.resolve().name}, step {lines[-1]['step']:,.0f}", parse_math=False)
+    figure.suptitle(_title(run, lines), parse_math=False)
     places = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
     usual = max(1, min(window, len(lines) // 10))
     for axes, (title, names) in zip(places, panels, strict=False):
@@ -51,6 +55,16 @@ def plot_run(run: Path, window: int = 20) -> bytes:
     for axes in places[len(panels) :]:
         axes.set_visible(False)
     return png(figure)
+
+
+def _title(run: Path, lines: list[dict[str, float]]) -> str:
+    """Return how far the run is and the time left, if its folder has its configuration."""
+    title = f"{run.resolve().name}, step {lines[-1]['step']:,.0f}"
+    if not (run / CONFIG_FILE).exists() or "samples_per_s" not in lines[-1]:
+        return title
+    config = read_run_config(run)
+    left = seconds_left(lines, config.steps, 3600 * config.hours or math.inf)
+    return f"{title} of {config.steps:,}" + (f", left: {until(left)}" if left else "")
 
 
 def moving_average(values: Sequence[float], window: int) -> list[float]:

@@ -15,11 +15,11 @@ from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
 from engine.train.learning.network import agz_spec, default_spec
-from engine.train.learning.train_config import FIXED, HEAD_WEIGHTS, TrainConfig
-from engine.train.toml_settings import ConfigError, differences, from_table, read_toml, to_toml
+from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
+from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
 
-CONFIG_FILE, START_FILE, NET_FILE = "config.toml", "start.safetensors", "net.safetensors"
+START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
 
 
 def new_spec(config: TrainConfig) -> NetSpec:
@@ -61,12 +61,6 @@ def open_run(run: Path, config: TrainConfig, start: NetSpec | None, *, write: bo
 def write_run_config(run: Path, config: TrainConfig) -> None:
     """Write the configuration of a run."""
     write_atomically(run / CONFIG_FILE, to_toml(config))
-
-
-def read_run_config(run: Path) -> TrainConfig:
-    """Read the configuration of a run. Raises ConfigError."""
-    path = run / CONFIG_FILE
-    return from_table(TrainConfig, read_toml(path.read_text(encoding="utf-8"), str(path)), str(path))
 
 
 def _begun(run: Path, config: TrainConfig, start: NetSpec | None, begun: NetSpec) -> NetSpec:

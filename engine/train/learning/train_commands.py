@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import click
-import numpy as np
 
 from engine.evaluators.finding import find_network
 from engine.nets.spec import NetSpec
@@ -15,13 +14,13 @@ from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.stopping import INTERRUPTED, stopping
 from engine.support.tables import print_tables
-from engine.train.data.batches import IteratorSource, Source, WindowSource, WindowUnion
+from engine.train.data.batches import Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.run_folder import CONFIG_FILE, NET_FILE, START_FILE, new_spec
+from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec
 from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
-from engine.train.learning.train_config import SHAPE, TrainConfig
+from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
 from engine.train.toml_settings import from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
@@ -91,19 +90,22 @@ def _refuse(settings: Sequence[str], reasons: Mapping[str, str]) -> None:
 
 
 def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) -> Source:
-    """Return the source of batches that the options select. Every process and every session gets its own seed.
+    """Return the source of batches that the options select. Every process gets its own seed.
 
     Raises GoError if there is no data.
     """
-    from engine.train.data.replay import Window, stream
+    from engine.train.data.record_source import POSITIONS_A_GAME, RecordSource
+    from engine.train.data.records import RecordOptions
+    from engine.train.data.replay import Window
 
     newest = newest_checkpoint(options["run"])
-    seed = [config.seed, int(os.environ.get("RANK", "0")), newest.step if newest else 0]
+    seed = [config.seed, int(os.environ.get("RANK", "0"))]
     if options["samples"]:
         windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
+        seed.append(newest.step if newest else 0)
         return WindowSource(windows[0] if len(windows) == 1 else WindowUnion(windows), config.batch_size, seed)
-    generator = np.random.default_rng(seed)
-    return IteratorSource(stream(options["records"], config.batch_size, generator, encoder=spec.encoder))
+    records = RecordOptions(spec.encoder, POSITIONS_A_GAME)
+    return RecordSource(options["records"], config.batch_size, seed, records)
 
 
 def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:

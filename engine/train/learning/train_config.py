@@ -1,12 +1,16 @@
-"""The settings of a training run, read from TOML by `engine.train.toml_settings`. Does not import torch."""
+"""The settings of a training run, and the file of its folder that has them. Does not import torch."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import GoError
 from engine.settings.setting import Kind, check_fields, choice, number, numbers, option, truth
+from engine.train.toml_settings import from_table, read_toml
 from engine.vertex import MAX_SIZE
 
+CONFIG_FILE = "config.toml"
+"""The settings of a run, in its folder."""
 Architecture = Literal["keima", "transformer", "agz"]
 Optimizer = Literal["adamw", "sgd"]
 ScheduleName = Literal["cosine", "step", "constant", "kl"]
@@ -129,3 +133,9 @@ class TrainConfig:
         check_fields(self)
         if not all(0.0 < each < 1.0 for each in self.rate_steps):
             raise GoError(f"rate_steps: expected fractions between 0 and 1, got {list(self.rate_steps)}")
+
+
+def read_run_config(run: Path) -> TrainConfig:
+    """Read the configuration of a run. Raises ConfigError."""
+    path = run / CONFIG_FILE
+    return from_table(TrainConfig, read_toml(path.read_text(encoding="utf-8"), str(path)), str(path))

@@ -85,6 +85,17 @@ def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp
         assert {"move", "visits", "winrate", "scoreLead", "pv", "order"} <= each["moveInfos"][0].keys()
 
 
+@pytest.mark.parametrize("remembers", [False, True])
+def test_a_game_is_analyzed_from_its_end_where_positions_are_remembered(remembers: bool, tmp_path: Path) -> None:
+    params = replace(PARAMS, remembers=remembers, remember_visits=2)
+    asked = ReviewOptions((write(tmp_path / "in", game=GAME),), tmp_path / "out", Effort(20))
+    opened = NamedEvaluator("fake", SwingingEvaluator(), (2, 9))
+    assert cli_review(asked, lambda: opened, params, threads=1, stdout=io.StringIO(), stderr=io.StringIO()) == 0
+    turns = [each["turnNumber"] for each in answers(tmp_path / "out")]
+    assert turns == sorted(range(TURNS), reverse=remembers)
+    assert summary(tmp_path / "out")["moves"][0]["number"] == 1
+
+
 def test_win_rates_are_black_s_whoever_moves(tmp_path: Path) -> None:
     stones = "AB[aa][ba][ca][da][ea][fa][ga][ha]"
     run(tmp_path / "out", write(tmp_path / "in", game=f"(;SZ[9]{stones};W[ee];B[dd])"))

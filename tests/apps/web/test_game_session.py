@@ -286,7 +286,7 @@ def test_a_new_game_has_what_the_page_says_and_else_what_was_before() -> None:
         ("new", {"size": 1}, "expected a size from 2 to 25, or two as in 13x9, got 1"),
         ("new", {"size": "big"}, "expected a size from 2 to 25.*got 'big'"),
         ("new", {"komi": "much"}, "komi: expected a number from -400 to 400, got 'much'"),
-        ("switch", {"tea": True}, "expected analysis, territory, review, got tea"),
+        ("switch", {"tea": True}, "expected analysis, territory, review, book, got tea"),
         ("new", {"komi": "nan"}, "komi: expected a number from -400 to 400, got 'nan'"),
         ("new", {"komi": 0.3}, "expected a komi of whole or half points"),
         ("new", {"rules": "chess"}, "chess"),

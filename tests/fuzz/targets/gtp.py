@@ -29,6 +29,7 @@ _WORDS = [
     *("none", "absolute", "byoyomi", "canadian", "fischer", "fischer-capped", "suicide", "all", "winrate", "ownership"),
     *("ownership true", "movesOwnership true", "rootInfo true", "pvVisits true", "maxmoves 1", "minmoves 3"),
     *("interval 1", "avoid b a1 9", "allow w b2,pass 3", "noResultValue true", "pvEdgeVisits true", "frame true"),
+    "frame auto",
     *("no-such-file.sgf", '"no such file"', '{"ko":"SIMPLE"}', "{", "[]", "{}", '{"koRule":[]}', "%s%n", "é", "🀄"),
     *("'", '"', "\x1b[0m", "#", ";", "game", "private", "somebody", "=", "?", "-", "/", "//", "."),
 ]

@@ -34,6 +34,7 @@ _FIELDS = (
         "avoidMoves",
         "includeNoResultValue",
         "frame",
+        "prove",
     ),
 )
 _SETTINGS = (
@@ -105,7 +106,9 @@ def _line(generator: random.Random, name: str) -> Any:
 def _value(generator: random.Random, field: str, names: list[str], count: int) -> Any:
     """Return a value that a field may have, or nearly."""
     point = generator.choice([*names, "pass", "Z99"])
-    if field.startswith("include") or field == "frame":
+    if field == "frame" and generator.random() < 0.3:
+        return "auto"
+    if field.startswith("include") or field in ("frame", "prove"):
         return generator.random() < 0.8
     if field in ("allowMoves", "avoidMoves"):
         return [

@@ -5,6 +5,7 @@ import io
 import json
 import random
 import tempfile
+import zipfile
 import zlib
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from engine.nets.random import random_spec
 from engine.nets.spec import WeightsError, tensors
 from engine.support.json_text import json_text
 from tests.fuzz.target import Target
-from tests.weights.made_files import KatagoFile, LeelaFile
+from tests.weights.made_files import CHECKPOINT, KatagoFile, LeelaFile
 from weights import native
 from weights.registry import load
 
@@ -40,7 +41,8 @@ def seeds() -> tuple[tuple[str, bytes], ...]:
     texts += [("leela", LeelaFile(version, blocks=1, filters=2, side=4).data) for version in (1, 2)]
     zipped = [(f"{kind} gzip", gzip.compress(data, mtime=0)) for kind, data in texts[::2]]
     spec = random_spec(1, 4, ENCODERS["katago-v7"], 1, head_channels=2)
-    return (*texts, *zipped, ("native", native.to_bytes(spec)), ("keras", keras_file()))
+    ours = ("native", native.to_bytes(spec))
+    return (*texts, *zipped, ours, ("keras", keras_file()), ("checkpoint", CHECKPOINT.read_bytes()))
 
 
 def keras_file() -> bytes:
@@ -58,6 +60,8 @@ def make(generator: random.Random) -> bytes:
     kind, data = generator.choice(seeds())
     if kind == "native":
         return _native(data, generator)
+    if kind == "checkpoint":
+        return _checkpoint(data, generator)
     if kind.endswith("gzip"):
         return gzip.compress(_reworded(gzip.decompress(data), generator), mtime=0)
     if kind in ("katago", "leela"):
@@ -72,6 +76,18 @@ def _reworded(data: bytes, generator: random.Random) -> bytes:
     numbers = (b"0", b"-1", b"1", b"3", b"49", b"65000", b"1000000000", b"nan", b"1e39", b"", b"x", b"@BIN@")
     words[place] = generator.choice([*numbers, generator.choice(words)[:100]])
     return b" ".join(words)
+
+
+def _checkpoint(data: bytes, generator: random.Random) -> bytes:
+    """Return a checkpoint with some bytes of its pickle changed, and right checksums."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(file, "w") as target:
+        for name in source.namelist():
+            content = bytearray(source.read(name))
+            for _ in range(generator.randrange(1, 4) if name.endswith("data.pkl") else 0):
+                content[generator.randrange(len(content))] = generator.randrange(256)
+            target.writestr(name, bytes(content))
+    return file.getvalue()
 
 
 def _native(data: bytes, generator: random.Random) -> bytes:

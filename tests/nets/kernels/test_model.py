@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.nets.kernels.code import ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
@@ -14,7 +14,7 @@ from engine.nets.kernels.steps import Model
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
-from tests.nets.kernels.lanes import LANES, needs_lanes, needs_tiles
+from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes, needs_tiles
 from tests.oracle import naive_net
 
 pytestmark = needs_lanes
@@ -22,7 +22,7 @@ pytestmark = needs_lanes
 FIELDS = ("policy", "result", "score", "ownership")
 TRANSFORMERS = {name: spec for name, spec in EXAMPLES.items() if is_transformer(spec)}
 BY_TILES = {name: spec for name, spec in EXAMPLES.items() if rounds_convolutions(spec)}
-ALL_LANES = [*LANES, pytest.param(0, marks=needs_tiles)]
+ALL_LANES = [*LANES, pytest.param(0, marks=needs_tiles), pytest.param(INTEGERS, marks=needs_integers)]
 """0 stands for tiles of bf16."""
 SIZES = [(1, 1), (3, 5), (9, 9), (MAX_SIDE, MAX_SIDE)]
 """Height and width."""
@@ -35,19 +35,22 @@ def boards(spec: NetSpec) -> list[tuple[int, int]]:
 
 
 CASES = [(name, size, lanes) for name, spec in EXAMPLES.items() for size in boards(spec) for lanes in LANES]
+CASES_IN_INTEGERS = [(name, size) for name, spec in EXAMPLES.items() for size in boards(spec) if size != SIZES[-1]]
 CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in boards(spec)]
 
 
 class Computer:
     """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
 
-    lanes: floats in a vector, or ROUNDED for the blocks of a transformer in bf16.
+    lanes: floats in a vector, ROUNDED for the blocks of a transformer in bf16, or INTEGERS for int16.
     """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
         self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED)
-        floats = 16 if self.rounded else lanes
-        self.model: Model = build_model(spec, width, height, floats, positions, rounded=self.rounded)
+        self.are_integers = lanes == INTEGERS
+        floats = 16 if self.rounded else 8 if self.are_integers else lanes
+        kind = {"rounded": self.rounded, "in_integers": self.are_integers}
+        self.model: Model = build_model(spec, width, height, floats, positions, **kind)
         self._memory = self.model.new_memory()
 
     def __call__(self, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
@@ -64,13 +67,14 @@ class Computer:
 def assert_equals_naive(computer: Computer, planes: np.ndarray, globals_: np.ndarray, rows: list[int]) -> None:
     """Raise AssertionError unless some rows come out as plain loops compute them.
 
-    In bf16 they may differ by two percent of the largest number.
+    In bf16 they may differ by two percent of the largest number, in int16 by half a percent.
     """
     outputs = computer(planes, globals_)
     for row in rows:
         for field, values in naive_net.forward(computer.spec, planes[row], globals_[row]).items():
             assert outputs[field][row].shape == values.shape, field
-            loss = 0.02 * np.max(np.abs(values), initial=0.1) if computer.rounded else 1e-5
+            share = 0.02 if computer.rounded else 0.005 if computer.are_integers else 0.0
+            loss = max(1e-5, share * np.max(np.abs(values), initial=0.1))
             np.testing.assert_allclose(outputs[field][row], values, atol=loss, rtol=1e-5, err_msg=field)
 
 
@@ -79,6 +83,13 @@ def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], 
     spec = EXAMPLES[name]
     planes, globals_ = random_inputs(spec, *size, 3)
     assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, [0, 2])
+
+
+@needs_integers
+@pytest.mark.parametrize(("name", "size"), CASES_IN_INTEGERS)
+def test_in_int16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
+    planes, globals_ = random_inputs(EXAMPLES[name], *size, 3)
+    assert_equals_naive(Computer(EXAMPLES[name], *size, INTEGERS), planes, globals_, [0, 2])
 
 
 @needs_tiles

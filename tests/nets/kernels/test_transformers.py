@@ -1,4 +1,4 @@
-"""Blocks of transformers of every shape, by the kernels in fp32 and bf16, against the naive network and torch's."""
+"""Blocks of transformers of every shape, by the kernels in each precision, against the naive network and torch's."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from engine.nets.spec import Activation, AttentionBlock, FeedForwardBlock, Linear, NetSpec, Tip
 from tests.nets.examples import EXAMPLES, Draw, random_inputs, stirred
-from tests.nets.kernels.lanes import NUMBERS, needs_lanes
+from tests.nets.kernels.lanes import OF_TRANSFORMERS, needs_lanes
 from tests.nets.kernels.test_model import TRANSFORMERS, Computer, assert_equals_naive
 
 pytestmark = needs_lanes
@@ -23,7 +23,7 @@ HEADS = [
     (5, 5, (33, 3), False),
 ]
 SIZES = [(1, 1), (2, 2), (4, 4), (5, 7), (3, 11), (9, 9)]
-"""Height and width; the points fill whole vectors, or not, or pairs of bf16, or not."""
+"""Height and width; the points fill whole vectors, or not, or pairs of operands, or not."""
 
 
 def network(seed: int, channels: int, *blocks: AttentionBlock | FeedForwardBlock) -> NetSpec:
@@ -51,7 +51,7 @@ def without_bias(block: AttentionBlock) -> AttentionBlock:
     return replace(block, **{name: Linear(getattr(block, name).weight) for name in names})
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 @pytest.mark.parametrize(("index", "heads"), list(enumerate(HEADS)))
 def test_attention_of_every_shape_is_computed(
     index: int, heads: tuple[int, int, tuple[int, int], bool], numbers: int
@@ -63,7 +63,7 @@ def test_attention_of_every_shape_is_computed(
     assert_equals_naive(Computer(spec, height, width, numbers), *random_inputs(spec, height, width, 3), [0, 2])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 @pytest.mark.parametrize("gate", [False, True])
 @pytest.mark.parametrize(("channels", "hidden"), [(4, 1), (6, 9), (33, 17), (20, 112), (8, 200)])
 def test_feed_forward_of_every_width_is_computed(channels: int, hidden: int, gate: bool, numbers: int) -> None:
@@ -71,7 +71,7 @@ def test_feed_forward_of_every_width_is_computed(channels: int, hidden: int, gat
     assert_equals_naive(Computer(spec, 5, 7, numbers), *random_inputs(spec, 5, 7, 4), [0, 3])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 @pytest.mark.parametrize("kind", list(Activation))
 def test_every_activation_is_computed_between_the_layers_of_a_feed_forward_block(
     kind: Activation, numbers: int
@@ -81,7 +81,7 @@ def test_every_activation_is_computed_between_the_layers_of_a_feed_forward_block
     assert_equals_naive(Computer(spec, 3, 3, numbers), *random_inputs(spec, 3, 3, 2), [1])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 def test_norms_over_the_whole_board_are_computed_before_blocks(numbers: int) -> None:
     draw = Draw(5)
     norm = draw.rms_norm(6, spatial=True, bias=True)
@@ -93,7 +93,7 @@ def test_norms_over_the_whole_board_are_computed_before_blocks(numbers: int) -> 
     assert_equals_naive(Computer(spec, 5, 6, numbers), *random_inputs(spec, 5, 6, 4), [0, 3])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 @pytest.mark.parametrize(("height", "width"), [(1, 25), (2, 3), (7, 19), (13, 13), (19, 19), (25, 24), (25, 25)])
 def test_boards_of_every_size_are_computed(height: int, width: int, numbers: int) -> None:
     draw = Draw(height)
@@ -102,7 +102,7 @@ def test_boards_of_every_size_are_computed(height: int, width: int, numbers: int
     assert_equals_naive(Computer(spec, height, width, numbers), *random_inputs(spec, height, width, 1), [0])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_an_answer_does_not_depend_on_the_other_positions_or_on_what_was_computed_before(
     name: str, numbers: int
@@ -118,7 +118,7 @@ def test_an_answer_does_not_depend_on_the_other_positions_or_on_what_was_compute
             assert np.array_equal(alone[field][0], together[field][0])
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("numbers", OF_TRANSFORMERS)
 def test_scores_of_every_size_leave_finite_answers(numbers: int) -> None:
     block = Draw(6).attention(6, 2, 2, (4, 3), rope=True)
     query = replace(block.query, weight=block.query.weight * np.float32(1e4))

@@ -16,7 +16,6 @@ pytest.importorskip("openvino", reason="openvino is not installed")
 from engine.nets.openvino_graph.model import build_model
 from engine.nets.openvino_graph.quantization import (
     INPUT_STEPS,
-    WEIGHT_STEPS,
     Range,
     bounds,
     channel_scale,
@@ -25,6 +24,7 @@ from engine.nets.openvino_graph.quantization import (
     quantize,
     rounded_weights,
     two_byte_weights,
+    weight_steps,
 )
 from engine.nets.openvino_graph.runtime import Node, openvino
 
@@ -95,13 +95,13 @@ def naive_convolution(points: np.ndarray, conv: Conv) -> np.ndarray:
     return result if conv.bias is None else result + conv.bias.astype(np.float64)[:, None, None]
 
 
-def naive_rounded(points: np.ndarray, conv: Conv, seen: Range) -> np.ndarray:
-    """Return the convolution of rounded points and weights, in steps that are whole numbers."""
+def naive_rounded(points: np.ndarray, conv: Conv, seen: Range, most: int = 127) -> np.ndarray:
+    """Return the convolution of rounded points and weights, in whole steps, of a weight at most `most`."""
     scale = channel_scale(seen, [conv.weight]).astype(np.float64)[:, None, None]
     low, high = bounds(seen, scale.ravel().astype(np.float32))
     step = (high - low) / INPUT_STEPS
     whole = np.rint(np.clip(points / scale, low, high) / step)
-    steps, weight_step = rounded_weights(conv.weight * scale.astype(np.float32))
+    steps, weight_step = rounded_weights(conv.weight * scale.astype(np.float32), most)
     result = naive_convolution(whole, Conv(steps.astype(np.float32))) * (step * weight_step.reshape(-1, 1, 1))
     lost = np.einsum("ocyx,c->o", conv.weight - steps * weight_step / scale, seen.mean.astype(np.float64))
     return result + lost[:, None, None]
@@ -150,7 +150,10 @@ def test_a_product_of_rows_that_widens_them_is_computed_in_whole_steps() -> None
     points = before.astype(np.float64).transpose(0, 2, 1)[..., None]
     expected, exact = (
         each[..., 0].transpose(0, 2, 1)
-        for each in (naive_rounded(points, conv, seen[0]), naive_convolution(points, conv))
+        for each in (
+            naive_rounded(points, conv, seen[0], weight_steps(of_product=True)),
+            naive_convolution(points, conv),
+        )
     )
     assert np.abs(found - exact).max() > 1e-3
     assert np.quantile(np.abs(found - expected), 0.99) < 1e-4
@@ -248,7 +251,7 @@ def test_two_bytes_give_a_weight_to_one_part_in_thirty_thousand() -> None:
     coarse, fine = steps[:, :5].astype(np.float64), steps[:, 5:].astype(np.float64)
     largest = np.abs(weight).max(axis=(1, 2, 3), keepdims=True)
     assert steps.dtype == np.int8
-    assert (np.abs((255 * coarse + 2 * fine) * step - weight) <= largest / 32000).all()
+    assert (np.abs((127 * coarse + fine) * step - weight) <= largest / 32000).all()
     assert np.isfinite(step).all()
 
 
@@ -287,4 +290,4 @@ def test_channels_without_numbers_or_weights_have_finite_scales() -> None:
     assert np.isfinite(scale).all()
     assert (scale > 0).all()
     assert np.isfinite(step).all()
-    assert np.abs(steps).max() <= WEIGHT_STEPS
+    assert np.abs(steps).max() <= 127

@@ -1,4 +1,4 @@
-"""What training draws: the window grows as it should, chances follow losses, and a stream gives every position once."""
+"""What training draws from a window: it grows as it should, and chances follow losses."""
 
 from pathlib import Path
 
@@ -6,24 +6,18 @@ import numpy as np
 import pytest
 
 from engine.errors import GoError
-from engine.records.sgf_writer import write_game
 from engine.train.data.batches import WindowSource, WindowUnion
-from engine.train.data.held_out import is_held_out
-from engine.train.data.records import RecordOptions, Tally, read_samples
-from engine.train.data.replay import ShuffleBuffer, Window, stream, window_size
+from engine.train.data.replay import Window, window_size
 from engine.train.data.samples import (
     BadSamples,
     Samples,
     ShardLayout,
-    apply_symmetries,
     arrays_of,
-    concatenate,
     empty_samples,
     shard_layout,
     unpacked,
     write_shard,
 )
-from tests.positions import random_game
 
 
 def numbered(first: int, count: int, width: int = 5, height: int = 5, encoder: str = "agz") -> Samples:
@@ -231,83 +225,14 @@ def test_a_window_of_many_shards_needs_few_files_at_a_time_and_reads_each_header
     assert len(read) == len(set(read)) == 500
 
 
-@pytest.mark.parametrize("first", [6, 16])
-def test_a_shuffle_buffer_gives_everything_back_once(first: int) -> None:
-    held, generator = ShuffleBuffer("agz", 5, 5, 16, first), np.random.default_rng(9)
-    out: list[int] = []
-    for begin in range(0, 60, 12):
-        rest = held.add(numbered(begin, 12))
-        while held.is_ready:
-            out += held.draw(5, generator).ply.tolist()
-            rest = held.add(rest)
-        assert len(rest) == 0
-    while len(held):
-        out += held.draw(5, generator).ply.tolist()
-    assert sorted(out) == list(range(60))
-    assert out != sorted(out)
-
-
-def sgfl(path: Path, seeds: range, width: int = 5) -> list[str]:
-    texts = [write_game(random_game(seed, width, moves=20)).replace("\n", "") for seed in seeds]
-    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
-    return texts
-
-
-@pytest.mark.parametrize("processes", [0, 1])
-def test_a_stream_gives_each_position_to_train_on_once_an_epoch(tmp_path: Path, processes: int) -> None:
-    texts = sgfl(tmp_path / "a.sgfl", range(100)) + sgfl(tmp_path / "b.sgfl", range(100, 130), 4)
-    assert any(is_held_out(text.encode()) for text in texts)
-    sources = [tmp_path / "a.sgfl", tmp_path / "b.sgfl"]
-    tally = Tally()
-    batches = list(
-        stream(
-            sources, 32, np.random.default_rng(1), per_game=None, epochs=1, buffer=600, processes=processes, tally=tally
-        )
-    )
-    assert all(rest == [None, None] for _, *rest in batches)
-    drawn = [batch for batch, *_ in batches]
-    assert sum(len(batch) < 32 for batch in drawn) <= 2, "the last of each board size"
-    every = list(read_samples(sources, RecordOptions()))
-    for size in (4, 5):
-        got = concatenate([batch for batch in drawn if batch.width == size])
-        want = concatenate([part for part in every if part.width == size])
-        assert sorted(zip(got.game.tolist(), got.ply.tolist(), strict=True)) == sorted(
-            zip(want.game.tolist(), want.ply.tolist(), strict=True)
-        )
-    assert tally.games == sum(not is_held_out(text.encode()) for text in texts)
-    first = next(batch for batch in drawn if batch.width == 5)
-    assert len(set(first.game.tolist())) > 12, "neighbors in a batch come from different games"
-
-
-def test_a_stream_begins_before_its_buffer_is_full(tmp_path: Path) -> None:
-    sgfl(tmp_path / "a.sgfl", range(200))
-    tally = Tally()
-    batches = stream([tmp_path], 4, np.random.default_rng(1), per_game=4, processes=0, tally=tally, epochs=1)
-    seen = {int(game) for _ in range(3) for game in next(batches)[0].game}
-    assert tally.positions == 2 * 16 * 4, "two of the tasks of 16 games"
-    assert len(seen) > 6
-    assert 3 * 4 + sum(len(samples) for samples, *_ in batches) == tally.positions > 600
-
-
-def test_a_stream_draws_other_positions_in_each_epoch_and_turns_them(tmp_path: Path) -> None:
-    sgfl(tmp_path / "a.sgfl", range(20))
-    seen: dict[tuple[int, int], set[bytes]] = {}
-    for batch, *_ in stream([tmp_path], 16, np.random.default_rng(2), per_game=2, epochs=40, buffer=16, processes=0):
-        for row in range(len(batch)):
-            key = int(batch.game[row]), int(batch.ply[row])
-            seen.setdefault(key, set()).add(batch.planes[row].tobytes())
-    plies = {ply for _, ply in seen}
-    assert len(plies) > 15
-    assert max(map(len, seen.values())) > 2
-    for samples in read_samples([tmp_path], RecordOptions()):
-        for row in range(len(samples)):
-            key = int(samples.game[row]), int(samples.ply[row])
-            one = samples[row : row + 1]
-            eight = {apply_symmetries(one, np.array([symmetry])).planes.tobytes() for symmetry in range(8)}
-            assert seen.get(key, set()) <= eight
-
-
-def test_a_stream_of_nothing_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:
-    (tmp_path / "a.sgf").write_text("no game")
-    with pytest.raises(BadSamples, match="no position to train on"):
-        next(stream([tmp_path], 8, np.random.default_rng(3), processes=0))
+def test_several_windows_share_the_files_that_may_be_open(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    shards = {f"5x5/{name}.safetensors": numbered(name, 1) for name in range(300)}
+    windows = [Window(folder_of(tmp_path / name, shards)) for name in ("a", "b")]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (480, hard))
+    try:
+        for window in windows:
+            assert window_plies(window, np.random.default_rng(8), draws=2) == set(range(300))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -20,7 +20,7 @@ from engine.train.games.selfplay import selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
 from engine.train.games.selfplay_starts import GameQueue
 from engine.train.games.selfplay_store import RECORDS
-from engine.train.games.surprise import drawn_copies, sample_weights, surprise
+from engine.train.games.surprise import drawn_copies, sample_weights, surprise, value_surprise
 from tests.search.fakes import FakeEvaluator
 
 TINY = SelfplaySettings(
@@ -31,9 +31,13 @@ OPTIONS: list[dict[str, Any]] = [
     {"asymmetric_share": 0.6},
     {"rules": ("tromp-taylor", "japanese")},
     {"surprise_share": 0.5},
+    {"value_surprise_share": 0.5},
     {"gumbel_moves": 4},
     {"records_later": True},
 ]
+
+SAME_GAMES = ("records_later", "surprise_share", "value_surprise_share")
+"""Options that change what is recorded, and not the games."""
 
 
 def play(folder: Path, games: int = 8, seed: int = 1, **changes: Any) -> list[str]:
@@ -57,7 +61,7 @@ def test_the_games_do_not_depend_on_the_company_and_a_stopped_run_goes_on(
     for name in ("planes", "globals", "policy", "later", "weights"):
         mine, theirs = (getattr(each, name)[np.lexsort((each.ply, each.game))] for each in (first, second))
         assert np.array_equal(mine, theirs), name
-    assert whole != play(tmp_path / "plain", 8) or "records_later" in changes or "surprise_share" in changes
+    assert whole != play(tmp_path / "plain", 8) or not changes.keys().isdisjoint(SAME_GAMES)
 
 
 def test_forks_begin_as_the_games_they_come_from_and_then_leave_them(tmp_path: Path) -> None:
@@ -135,6 +139,45 @@ def test_surprising_positions_have_more_weight_and_the_number_of_samples_stays()
     drawn = np.array([drawn_copies(weights, np.random.default_rng(seed)) for seed in range(4000)])
     assert drawn.mean(0) == pytest.approx(weights, abs=0.05)
     assert (np.abs(drawn - weights) < 1).all()
+
+
+def test_the_surprise_of_a_value_is_the_divergence_of_the_future_from_it() -> None:
+    later = np.array([0.5, 0.25, 0.25], np.float32)
+    slow = 0.5 * np.log(0.5 / 0.4) + 0.25 * np.log(0.25 / 0.5) + 0.25 * np.log(0.25 / 0.1)
+    assert value_surprise(later, (0.4, 0.5, 0.1)) == pytest.approx(slow)
+    assert value_surprise(later, (0.5, 0.25, 0.25)) == 0
+    assert value_surprise(np.array([1.0, 0.0, 0.0], np.float32), (0.0, 1.0, 0.0)) == 1, "an extreme one is bounded"
+
+
+def test_surprising_values_have_more_weight_among_the_full_searches_alone() -> None:
+    full, surprises = np.array([True, True, False, True]), np.array([0.1, 0.5, 0.0, 0.0])
+    values = np.array([0.3, 0.1, 0.9, 0.2])
+    weights = sample_weights(full, surprises, 0.5, values, 0.2)
+    slow = [
+        (1 - 0.5 - 0.2) * is_full + 0.5 * 3 * surprising / 0.6 + 0.2 * 3 * is_full * value / 0.6
+        for is_full, surprising, value in zip(full, surprises, values, strict=True)
+    ]
+    assert weights == pytest.approx(slow)
+    assert weights.sum() == pytest.approx(3)
+    # A game as it was expected: a fifth of the least mean gives a fifth of the share.
+    rare = np.array([0.006, 0.0, 0.0, 0.0])
+    assert sample_weights(full, 0 * surprises, 0.0, rare, 0.5) == pytest.approx([0.9 + 0.1 * 3, 0.9, 0, 0.9])
+
+
+def test_positions_whose_game_went_on_otherwise_are_recorded_more_often(tmp_path: Path) -> None:
+    play(tmp_path / "with", 12, value_surprise_share=1.0)
+    play(tmp_path / "without", 12)
+    more, less = samples(tmp_path / "with"), samples(tmp_path / "without")
+    pairs = [tuple(each) for each in zip(more.game.tolist(), more.ply.tolist(), strict=True)]
+    assert set(pairs) < {tuple(each) for each in zip(less.game.tolist(), less.ply.tolist(), strict=True)}
+    assert len(set(pairs)) < len(pairs)
+
+
+def test_the_shares_of_both_surprises_are_parts_of_a_whole() -> None:
+    with pytest.raises(ValueError, match=r"value_surprise_share: expected at most 1 .*, got 0\.7 and 0\.5"):
+        replace(TINY, surprise_share=0.7, value_surprise_share=0.5)
+    with pytest.raises(ValueError, match="quick_weight: expected 0 with surprise_share"):
+        replace(TINY, value_surprise_share=0.5, quick_weight=0.1)
 
 
 def test_a_surprising_quick_search_becomes_a_sample_with_all_targets(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Several processes that play: the games of one, none twice and none lost, and what happens when a process fails."""
 
 import multiprocessing
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.train.games.selfplay_stats import SelfplayStats
-from engine.train.games.selfplay_workers import SelfplayWorkers
+from engine.train.games.selfplay_workers import SelfplayWorkers, dealt_gpu
 from tests.search.fakes import FakeEvaluator
 from tests.train.games.test_selfplay import TINY, fake, play, records, samples
 
@@ -25,6 +26,31 @@ def break_down(threads: int) -> Evaluator:
 
 def fail_soon(threads: int) -> Evaluator:
     return FakeEvaluator(fail_at=40)
+
+
+def tell_gpu(threads: int) -> Evaluator:
+    raise GoError(f"computed on {os.environ['CUDA_VISIBLE_DEVICES']}")
+
+
+@pytest.mark.parametrize(
+    ("count", "visible", "dealt"),
+    [
+        (0, None, [None, None, None]),
+        (1, "3", [None, None, None]),
+        (2, None, ["0", "1", "0"]),
+        (2, "5, 3", ["5", "3", "5"]),
+        (3, "GPU-a,GPU-b,GPU-c", ["GPU-a", "GPU-b", "GPU-c"]),
+    ],
+)
+def test_gpus_are_dealt_to_processes_in_turn(count: int, visible: str | None, dealt: list[str | None]) -> None:
+    assert [dealt_gpu(process, count, visible) for process in range(3)] == dealt
+
+
+def test_a_process_sees_the_gpu_that_it_was_dealt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.train.games.selfplay_workers.nvidia_gpus", lambda: 2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "6,7")
+    with SelfplayWorkers(2) as workers, pytest.raises(GoError, match=r"^computed on [67]$"):
+        workers.play(TINY, tell_gpu, tmp_path, 4, 1)
 
 
 def test_two_processes_play_the_games_of_one_and_stay_for_the_next(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ STORE_BYTES = 80 * 2**20
 
 
 @contextmanager
-def cluster(nodes: int) -> Iterator[Any]:
-    """Yield a cluster with a head without cores and `count` nodes with one core each, which are `.computers`."""
+def cluster(nodes: int, cores: int = 1, gpus: int = 0) -> Iterator[Any]:
+    """Yield a cluster with a head without cores and nodes with some cores and pretended GPUs, `.computers`."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -25,7 +25,9 @@ def cluster(nodes: int) -> Iterator[Any]:
         head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE_BYTES},
     )
     try:
-        made.computers = [made.add_node(num_cpus=1, object_store_memory=STORE_BYTES) for _ in range(nodes)]
+        made.computers = [
+            made.add_node(num_cpus=cores, num_gpus=gpus, object_store_memory=STORE_BYTES) for _ in range(nodes)
+        ]
         yield made
     finally:
         made.shutdown()
@@ -40,7 +42,8 @@ class Numbers:
     def __init__(self, diary: Path) -> None:
         self._diary = diary
         self._name = uuid.uuid4().hex
-        self._generation = -1
+        self._generation, self._paused = -1, False
+        self._gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
         self._node = os.environ.get("RAY_NODE_ID", "")
 
     def set_network(self, network: bytes, generation: int) -> None:
@@ -50,13 +53,18 @@ class Numbers:
     def play(self, folder: Path, stop: threading.Event) -> None:
         number = 0
         while not stop.wait(0.05):
-            game = {"who": self._name, "number": number, "generation": self._generation}
+            if self._paused:
+                continue
+            game = {"who": self._name, "number": number, "generation": self._generation, "gpus": self._gpus}
             partial = folder / "game.part"
             partial.write_text(json.dumps(game))
             partial.rename(folder / f"{number:06d}.json")
             with (self._diary / self._name).open("a") as diary:
                 diary.write(f"{time.time()} {number}\n")
             number += 1
+
+    def pause(self, paused: bool) -> None:
+        self._paused = paused
 
     def finished(self, folder: Path) -> Iterator[tuple[bytes, Path]]:
         for path in sorted(folder.glob("*.json")):
@@ -69,7 +77,7 @@ class MakeNumbers:
     def __init__(self, diary: Path) -> None:
         self._diary = diary
 
-    def __call__(self, number: int) -> Numbers:
+    def __call__(self, number: int, on_gpu: bool = False) -> Numbers:
         return Numbers(self._diary)
 
 
@@ -83,5 +91,5 @@ class Broken(Numbers):
 class MakeBroken(MakeNumbers):
     """Makes what cannot play."""
 
-    def __call__(self, number: int) -> Numbers:
+    def __call__(self, number: int, on_gpu: bool = False) -> Numbers:
         return Broken(self._diary)

@@ -143,18 +143,6 @@ def test_a_line_of_another_kind_is_named(tmp_path: Path) -> None:
         read_lines(path)
 
 
-def test_the_curve_is_drawn() -> None:
-    pytest.importorskip("matplotlib")
-    from engine.train.generations.rating_plot import plot_ratings
-
-    lines = [
-        MatchLine("gen-0001", "gen-0000", 12, 8, hours=0.5),
-        MatchLine("gen-0002", "gen-0001", 20, 0, hours=1.0),
-        MatchLine("gen-0002", "rollout-1000", 3, 17, hours=1.0),
-    ]
-    assert plot_ratings(lines, "a$^$b").startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -1,5 +1,6 @@
 """Games of workers: how they are sent, how they come into a generation, and a whole run on a real cluster."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -39,7 +40,9 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     thread.start()
     sent = _sent(playing, folder, thread)
     playing.set_network(network, 1)
-    sent += _sent(playing, folder, thread) + _sent(playing, folder, thread)
+    # A long game may go on while short ones begin and end.
+    while not any(b"ended with" in content for content in sent) and len(sent) < 100:
+        sent += _sent(playing, folder, thread)
     stop.set()
     thread.join()
     return sent
@@ -78,6 +81,55 @@ def test_games_of_workers_become_those_of_a_generation(tmp_path: Path, sent: lis
     games = {int(game) for shard in shards for game in shard.game}
     assert len(games) == sum(shard_info_of(content, tmp_path) > 0 for content in sent)
     assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_game_tells_with_which_network_it_began(tmp_path: Path, sent: list[bytes]) -> None:
+    for content in sent:
+        origin = shard_info(_written(tmp_path / "letter", content)).provenance
+        assert origin["generation"] in ("0000", "0001")
+        name = f"gen-{origin['generation']}"
+        assert f"PB[{name}]" in origin["record"]
+        assert f"network {name}" in origin["record"]
+    first = shard_info(_written(tmp_path / "letter", sent[0])).provenance
+    assert (first["generation"], "ended with" in first["record"]) == ("0000", False)
+    assert any(
+        "ended with network gen-0001" in shard_info(_written(tmp_path / "x", each)).provenance["record"]
+        for each in sent
+    )
+
+
+def test_games_come_in_by_their_arrival_and_old_ones_are_left_out(tmp_path: Path, sent: list[bytes]) -> None:
+    one = intake(tmp_path)
+    samples = read_shard(_written(tmp_path / "letter", sent[0]))
+    for arrival, (name, generation) in enumerate([("c", 4), ("a", 1), ("b", 3), ("e", 2), ("d", 4)]):
+        path = tmp_path / "spool" / name
+        write_shard(path, samples[:1], {"record": f"(;RO[0]C[{name}])", "generation": str(generation)})
+        os.utime(path, (arrival, arrival))
+    assert one.take(2, oldest=2) == 2
+    assert one.take(9, oldest=3) == 1
+    assert (one.games, one.stale, dict(one.generations)) == (3, 2, {4: 2, 3: 1})
+    assert [record[7:11] for record in whole_lines(tmp_path / "gen" / "games.sgfl")] == ["C[c]", "C[b]", "C[d]"]
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_a_paused_worker_stops_and_goes_on(tmp_path: Path) -> None:
+    native.write(random_spec(1, 8, ENCODERS["katago-v7"], 1), tmp_path / "net")
+    playing = MakeSelfplay(SETTINGS, EVALUATOR)(1)
+    playing.set_network((tmp_path / "net").read_bytes(), 0)
+    stop = threading.Event()
+    thread = threading.Thread(target=playing.play, args=(tmp_path, stop))
+    thread.start()
+    _sent(playing, tmp_path, thread)
+    playing.pause(True)
+    time.sleep(0.5)
+    for _, path in playing.finished(tmp_path):
+        path.unlink()
+    time.sleep(0.5)
+    assert list(playing.finished(tmp_path)) == []
+    playing.pause(False)
+    assert _sent(playing, tmp_path, thread)
+    stop.set()
+    thread.join()
 
 
 def shard_info_of(content: bytes, folder: Path) -> int:

@@ -2,17 +2,22 @@
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.errors import GoError
-from engine.train.generations.ray_workers import Collector, RayWorkers
+from engine.train.games.selfplay_settings import SelfplaySettings
+from engine.train.generations.ray_selfplay import MakeSelfplay
+from engine.train.generations.ray_workers import Collector, News, RayWorkers, room_of
+from engine.train.generations.zero_config import ClusterSettings, EvaluatorSettings
 from tests.train.generations.ray_cluster import MakeBroken, MakeNumbers, cluster
 from tests.waiting import wait_until
 
-SENDING_SECONDS = 2.0
+PLAIN, TWICE = ClusterSettings(), ClusterSettings(failures=2)
+SENDING_SECONDS = 3.0
 """Within which a finished game is sent, also on a machine that has other things to do."""
 
 
@@ -20,19 +25,49 @@ def games(spool: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in spool.iterdir() if path.suffix != ".part"]
 
 
-def test_the_collector_hands_out_the_newest_network(tmp_path: Path) -> None:
+def test_the_collector_names_the_newest_network(tmp_path: Path) -> None:
     collector = Collector(tmp_path)
-    assert collector.newer(-1) is None
-    collector.publish(b"network", 3)
-    assert collector.newer(2) == (b"network", 3)
-    assert collector.newer(3) is None
+    assert collector.exchange(-1, []).network is None
+    collector.publish(["network"], 3)
+    assert collector.exchange(2, []) == News(["network"], 3, paused=False)
+    assert collector.exchange(3, []).network is None
 
 
 def test_a_file_that_is_sent_twice_is_kept_once(tmp_path: Path) -> None:
     collector = Collector(tmp_path)
     for _ in range(2):
-        collector.add("a", b"game")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"game"]
+        collector.exchange(0, [("a", b"game"), ("b", b"another")])
+    assert sorted(path.read_bytes() for path in tmp_path.iterdir()) == [b"another", b"game"]
+
+
+def test_workers_pause_while_too_many_games_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.train.generations.ray_workers._NEWS_SECONDS", 0.0)
+    collector = Collector(tmp_path, waiting=2)
+    assert not collector.exchange(0, [("a", b"")]).paused
+    assert collector.exchange(0, [("b", b"")]).paused
+    (tmp_path / "a").unlink()
+    assert not collector.exchange(0, []).paused
+
+
+@pytest.mark.parametrize(
+    ("resources", "reserved", "cores", "share", "room"),
+    [
+        ({"CPU": 8.0}, 0, 1, 0.0, 8),
+        ({"CPU": 8.0}, 2, 1, 0.0, 6),
+        ({"CPU": 8.0}, 1, 2, 0.0, 3),
+        ({"CPU": 8.0, "GPU": 2.0}, 0, 1, 0.0, 8),
+        ({"CPU": 8.0}, 0, 1, 0.25, 0),
+        ({"CPU": 8.0, "GPU": 1.0}, 0, 1, 0.25, 4),
+        ({"CPU": 8.0, "GPU": 2.0}, 0, 1, 0.1, 8),
+        ({"CPU": 80.0, "GPU": 2.0}, 0, 1, 0.1, 20),
+        ({"CPU": 80.0, "GPU": 2.0}, 0, 1, 0.6, 2),
+        ({}, 1, 1, 0.0, 0),
+    ],
+)
+def test_a_machine_has_room_for_workers_by_cores_and_shares_of_gpus(
+    resources: dict[str, float], reserved: float, cores: float, share: float, room: int
+) -> None:
+    assert room_of(resources, reserved, cores, share) == room
 
 
 @pytest.mark.slow
@@ -42,7 +77,7 @@ def test_a_node_that_is_killed_takes_only_its_running_games_along(tmp_path: Path
     pytest.importorskip("ray")
     spool, diary = tmp_path / "spool", tmp_path / "diary"
     diary.mkdir()
-    with cluster(3) as nodes, RayWorkers(nodes.address, MakeNumbers(diary), spool) as ray_workers:
+    with cluster(3) as nodes, RayWorkers(nodes.address, MakeNumbers(diary), spool, PLAIN) as ray_workers:
         ray_workers.publish(b"network 0", 0)
         wait_until(lambda: len({game["who"] for game in games(spool)}) == 3)
         ray_workers.publish(b"network 1", 1)
@@ -71,10 +106,41 @@ def test_a_node_that_is_killed_takes_only_its_running_games_along(tmp_path: Path
 @pytest.mark.filterwarnings("ignore")
 def test_play_that_fails_by_itself_is_an_error_and_no_lost_node(tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    with cluster(1) as nodes, RayWorkers(nodes.address, MakeBroken(tmp_path), tmp_path / "spool") as ray_workers:
+    with cluster(1) as nodes, RayWorkers(nodes.address, MakeBroken(tmp_path), tmp_path / "spool", TWICE) as ray_workers:
         ray_workers.publish(b"network 0", 0)
         wait_until(lambda: ray_workers.failure is not None)
         with pytest.raises(GoError, match="two and two are five"):
+            ray_workers.check()
+        assert ray_workers.lost == 3, "two failures of a machine are survived"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("ignore")
+def test_workers_share_the_gpus_that_ray_gives_them(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    spool, diary, half = tmp_path / "spool", tmp_path / "diary", ClusterSettings(gpu_share=0.5)
+    diary.mkdir()
+    with (
+        cluster(1, cores=4, gpus=2) as nodes,
+        RayWorkers(nodes.address, MakeNumbers(diary), spool, half) as ray_workers,
+    ):
+        ray_workers.publish(b"network 0", 0)
+        wait_until(lambda: len({game["who"] for game in games(spool)}) == 4)
+        shares = Counter(gpus for _, gpus in {(game["who"], game["gpus"]) for game in games(spool)})
+        assert shares == {"0": 2, "1": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.filterwarnings("ignore")
+def test_a_worker_with_a_share_of_a_gpu_that_pytorch_does_not_find_is_an_error(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    make = MakeSelfplay(SelfplaySettings(sizes=(5,)), EvaluatorSettings())
+    settings = ClusterSettings(gpu_share=1.0, failures=0)
+    with cluster(1, gpus=1) as nodes, RayWorkers(nodes.address, make, tmp_path / "spool", settings) as ray_workers:
+        wait_until(lambda: ray_workers.failure is not None)
+        with pytest.raises(GoError, match=r"a share of a GPU .* but PyTorch finds none"):
             ray_workers.check()
 
 
@@ -82,4 +148,4 @@ def test_play_that_fails_by_itself_is_an_error_and_no_lost_node(tmp_path: Path) 
 def test_an_address_without_a_cluster_is_named(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     with pytest.raises(GoError, match=r"no Ray cluster at '127\.0\.0\.1:9'"):
-        RayWorkers("127.0.0.1:9", MakeNumbers(tmp_path), tmp_path)
+        RayWorkers("127.0.0.1:9", MakeNumbers(tmp_path), tmp_path, PLAIN)

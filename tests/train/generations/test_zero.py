@@ -18,7 +18,7 @@ from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_cli import open_ray_workers, zero
 from engine.train.generations.zero_config import ZeroConfig, read_config
 from engine.train.generations.zero_state import State, read_state, read_steps
-from engine.train.generations.zero_steps import black_win_rate
+from engine.train.generations.zero_steps import game_figures
 from tests.train.generations.zero_runs import finish, kill_when, networks, start
 from tests.train_ablation import PARTS
 
@@ -219,17 +219,23 @@ def test_a_worker_computes_on_the_cores_that_it_takes(
     taken: list[Any] = []
     monkeypatch.setattr(
         "engine.train.generations.ray_workers.RayWorkers",
-        lambda address, make, spool, cores: taken.append((make.evaluator.threads, cores)) or nullcontext(),
+        lambda address, make, spool, cluster, cores: taken.append((make.evaluator.threads, cores)) or nullcontext(),
     )
     with open_ray_workers(tmp_path, read_config("tiny", [f"evaluator.threads={threads}"]), "local"):
         assert taken == [(cores, cores)]
 
 
-def test_black_wins_are_counted_over_all_sittings(tmp_path: Path) -> None:
-    assert black_win_rate(tmp_path) is None
+def test_games_are_counted_over_all_sittings(tmp_path: Path) -> None:
+    assert set(game_figures(tmp_path).values()) == {None}
     results = ["B+2.5", "W+R", "B+R", "0", "Void", "B+T"]
-    (tmp_path / "games.sgfl").write_text("".join(f"(;GM[1]RE[{each}]RO[{n}])\n" for n, each in enumerate(results)))
-    assert black_win_rate(tmp_path) == 0.75
+    moves = [";B[aa];W[bb]; B[]", ";B[aa]", "", ";B[cc];W[]", ";B[aa]", ";B[aa]"]
+    efforts = ["full=1,2,3", "full=1 decided=2", "", "", "", ""]
+    records = [
+        f"(;GM[1]C[seed 1; moves {effort}]RE[{result}]RO[{number}]{each})\n"
+        for number, (result, each, effort) in enumerate(zip(results, moves, efforts, strict=True))
+    ]
+    (tmp_path / "games.sgfl").write_text("".join(records))
+    assert game_figures(tmp_path) == {"black_win_rate": 0.75, "mean_length": 1.33, "decided_share": 0.1667}
 
 
 def test_a_wrong_number_is_one_line(tmp_path: Path) -> None:

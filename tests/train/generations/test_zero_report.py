@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine.support.elo import fit_ratings
+from engine.support.files import claimed
 from engine.train.generations import rating
 from engine.train.generations.gate import Gate, write_gate
 from engine.train.generations.rating import MatchLine, write_line
 from engine.train.generations.zero_cli import write_reports
-from engine.train.generations.zero_report import rate, read_progress, sheets, tables, write_report
+from engine.train.generations.zero_progress import rate, read_progress
+from engine.train.generations.zero_report import sheets, status, write_report
 from engine.train.generations.zero_state import State, add_step, write_state
 
 
@@ -21,7 +23,13 @@ def folder(tmp_path: Path) -> Path:
     for generation in (1, 2):
         play = {"games": 200, "samples": 3000, "sitting_games": 100, "sitting_evaluations": 10_000, "hours": 0.1}
         add_step(tmp_path / "steps.jsonl", State(generation, "selfplay"), play | {"sitting_seconds": 50.0})
-        learn = {"loss": 3.5 - generation, "sitting_samples": 1000, "sitting_seconds": 2.0, "hours": 0.2}
+        learn = {
+            "loss": 3.5 - generation,
+            "steps": 16 * generation,
+            "sitting_samples": 1000,
+            "sitting_seconds": 2.0,
+            "hours": 0.2,
+        }
         add_step(tmp_path / "steps.jsonl", State(generation, "train"), learn)
     write_gate(tmp_path / "gate.jsonl", Gate(1, 0, True, "sprt", 30, 10))
     write_gate(tmp_path / "gate.jsonl", Gate(2, 1, False, "games", 9, 11))
@@ -44,7 +52,7 @@ def test_rates_count_what_a_sitting_did_in_its_time(folder: Path) -> None:
 def test_the_tables_say_how_far_how_fast_and_how_strong(folder: Path) -> None:
     run, generations, opponents = sheets(read_progress(folder))
     facts = dict(run.rows)
-    assert facts["next"] == "selfplay of generation 3; generation 1 plays"
+    assert facts["now"] == "selfplay of generation 3; generation 1 plays"
     assert (facts["hours"], facts["games"], facts["games/s"]) == ("2.00", "400", "2.00")
     assert "selfplay 75 %, train 25 %" in facts["of which"]
     first, second = generations.rows
@@ -60,7 +68,7 @@ def test_the_tables_say_how_far_how_fast_and_how_strong(folder: Path) -> None:
 
 
 def test_the_report_holds_every_table(folder: Path) -> None:
-    write_report(folder, "Run 9x9")
+    write_report(read_progress(folder), "Run 9x9")
     text = (folder / "report.md").read_text()
     assert text.startswith("# Run 9x9\n")
     assert "| rollout-1000 | gen-0001 | +5 -15 =0 |" in text
@@ -80,10 +88,13 @@ def test_ratings_are_fitted_once_for_the_matches_there_are(folder: Path, monkeyp
     assert len(fits) == 2
 
 
-def test_a_terminal_shows_the_same_tables(folder: Path) -> None:
-    assert [table.row_count for table in tables(read_progress(folder))] == [
-        len(sheet.rows) for sheet in sheets(read_progress(folder))
-    ]
+def test_a_terminal_shows_a_headline_and_the_same_tables(folder: Path) -> None:
+    progress = read_progress(folder)
+    first, *tables = status(progress)
+    assert str(first).startswith(f"{folder} stopped 0 s ago; `keima zero {folder}` continues it")
+    assert [table.row_count for table in tables] == [len(sheet.rows) for sheet in sheets(progress)]  # type: ignore[union-attr]
+    with claimed(folder):
+        assert status(progress)[0] == f"{folder} is running"
 
 
 def test_a_run_that_has_not_begun_has_a_report(tmp_path: Path) -> None:

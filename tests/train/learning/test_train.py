@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from engine.nets.spec import NetSpec, Score, tensors
+from engine.records.sgf_writer import write_game
 from engine.train.data.batches import WindowSource
+from engine.train.data.record_source import RecordSource
+from engine.train.data.records import RecordOptions
 from engine.train.data.replay import Window
 from engine.train.data.samples import write_shard
 from tests.nets.examples import stirred
-from tests.train.random_data import ENCODER, MadeUpSource, differing, figures_of, learnable_samples, tiny_config
+from tests.positions import random_game
+from tests.train.random_data import ENCODER, SIZE, MadeUpSource, differing, figures_of, learnable_samples, tiny_config
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -49,6 +53,26 @@ def test_a_resumed_run_has_the_same_losses_bit_for_bit(tmp_path: Path) -> None:
     rest = train(config, MadeUpSource(seed=99), run)
     assert figures_of(run, "loss") == figures_of(tmp_path / "whole", "loss")
     assert len(figures_of(run, "loss")) == 20
+    assert differing(rest.net, whole.net) == set()
+
+
+def test_a_resumed_run_on_game_records_draws_the_same_batches(tmp_path: Path) -> None:
+    games = "\n".join(write_game(random_game(seed, SIZE, moves=12)).replace("\n", "") for seed in range(40))
+    (tmp_path / "games.sgfl").write_text(games + "\n", encoding="utf-8")
+
+    def source() -> RecordSource:
+        return RecordSource([tmp_path / "games.sgfl"], 8, [1, 0], RecordOptions(ENCODER, 4), processes=0)
+
+    whole = train(tiny_config(), source(), tmp_path / "whole")
+    stop, run = threading.Event(), tmp_path / "resumed"
+
+    def halfway(progress: Progress) -> None:
+        if progress.step == 9:
+            stop.set()
+
+    assert train(tiny_config(checkpoint_every=1000), source(), run, report=halfway, stop=stop).step == 10
+    rest = train(tiny_config(checkpoint_every=1000), source(), run)
+    assert figures_of(run, "loss") == figures_of(tmp_path / "whole", "loss")
     assert differing(rest.net, whole.net) == set()
 
 

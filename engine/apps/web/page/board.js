@@ -1,9 +1,10 @@
 // The board: what is drawn over the server's picture, and playing by mouse, touch and keyboard.
 
+import {drawBook} from "/book.js";
 import {preference} from "/preferences.js";
 import {drawMarkup, markAt, markTool} from "/record.js";
 import {lesson} from "/review.js";
-import {announce, at, element, other, page, seenLead, seenWinrate, send, signed} from "/shared.js";
+import {announce, at, element, other, page, seenLead, seenWinrate, send, signed, visitsText} from "/shared.js";
 import {t} from "/texts.js";
 
 const UNIT = 40;
@@ -108,11 +109,6 @@ export function drawVariation(moves) {
   at("hover").replaceChildren(...variation(moves, "#777"));
 }
 
-function visitsText(visits) {
-  if (visits < 1000) return String(visits);
-  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.floor(visits / 1000)}k`;
-}
-
 export function drawMarks() {
   const {state} = page;
   const isNarrow = at("overlay").clientWidth / extent(state.width) < NARROW;
@@ -136,6 +132,7 @@ export function drawMarks() {
     return [element("circle", {cx: x, cy: y, r: 0.47 * UNIT, fill: index ? "#4faa58" : "#2f8fd8", opacity}), ...texts];
   });
   at("marks").replaceChildren(...drawn);
+  drawBook(placeOf, UNIT, isNarrow);
 }
 
 // At a mistake: the better variation as numbered stones, and the move played in a red ring, with a cross if the variation

@@ -2,6 +2,7 @@
 // draws the board.
 
 import {drawVariation, forgetPoint, listenToBoard, showBoard} from "/board.js";
+import {showBook} from "/book.js";
 import {runClocks, showClocks} from "/clocks.js";
 import {listen} from "/connection.js";
 import {fillNewGame, listenToGame, rulesText, showGame} from "/game.js";
@@ -19,7 +20,7 @@ import {listenToTabs} from "/tabs.js";
 import {language, loadTexts, t} from "/texts.js";
 import {listenToTree, showTree} from "/tree.js";
 
-const SWITCHES = ["analysis", "territory", "review"];
+const SWITCHES = ["analysis", "territory", "review", "book"];
 
 // Drawing the state
 
@@ -45,6 +46,7 @@ function show(state, isNew = true) {
   showAgreement();
   showEstimates();
   showCandidates();
+  showBook();
   showReview();
   showGame();
   showShare();
@@ -222,7 +224,7 @@ const KEYS = {
   ArrowLeft: () => send("go", steps.back), ArrowRight: () => send("go", steps.on),
   ArrowUp: () => send("variation", {by: -1}), ArrowDown: () => send("variation", {by: 1}),
   Home: () => send("go", steps.start), End: () => send("go", steps.end),
-  a: () => toggle("analysis"), t: () => toggle("territory"), r: () => toggle("review"),
+  a: () => toggle("analysis"), t: () => toggle("territory"), r: () => toggle("review"), o: () => page.state.book && toggle("book"),
   n: () => goToMistake(1), N: () => goToMistake(-1),
   b: () => page.state.variation !== 0 && send("variation", {to: 0}),
   u: () => send("undo"), p: () => page.state.may_play && send("play", {move: "pass"}),

@@ -96,3 +96,8 @@ export function fillRows(name, list, cellsOf, dataOf) {
     Object.assign(row.dataset, dataOf(each));
   });
 }
+
+export function visitsText(visits) {
+  if (visits < 1000) return String(visits);
+  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.floor(visits / 1000)}k`;
+}

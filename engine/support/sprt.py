@@ -1,7 +1,7 @@
 """A sequential test on game results, which stops a match as soon as it is clear who is stronger.
 
 The generalized sequential probability ratio test (GSPRT) on the scores of paired games. H0: the expected score of a
-game is `low`; H1: it is `high`. Pure functions of counts.
+game is `low`; H1: it is `high`. Pure functions of counts, and `PairedTest`, which counts the pairs of a match.
 
 Sources: A. Wald, "Sequential Tests of Statistical Hypotheses", Ann. Math. Statist. 16 (1945), 117-186 (the
 test and its bounds); X. Li, J. Liu, Z. Ying, "Generalized Sequential Probability Ratio Test for Separate
@@ -65,6 +65,45 @@ class Sprt:
         llr = log_likelihood_ratio(counts, self.low, self.high)
         outcome: Outcome | None = "accept" if llr >= upper else "reject" if llr <= lower else None
         return Verdict(llr, lower, upper, outcome)
+
+
+class PairedTest:
+    """The test of a match in which games 2 p and 2 p + 1 have the same opening with colors exchanged.
+
+    A pair is one observation, because the two games of an opening are not independent. Pairs are counted in the order
+    of their numbers, however the games end: short games end first, and counting them first would favor the side that
+    wins quickly. sprt: None counts without a test. llr: log likelihood ratio. counts: of pairs, as in `Sprt.verdict`.
+    """
+
+    def __init__(self, sprt: Sprt | None) -> None:
+        self._sprt = sprt
+        self._scores: dict[int, float] = {}
+        self._next_pair = 0
+        self.counts = [0] * PAIR_SCORES
+        self.llr = 0.0
+        self.outcome: Outcome | None = None
+
+    @property
+    def games(self) -> int:
+        """The number of games so far."""
+        return len(self._scores)
+
+    @property
+    def scores(self) -> list[float]:
+        """The points of the games, those after the pair that decided the test left out."""
+        tested = 2 * self._next_pair if self.outcome is not None else max(self._scores, default=0) + 1
+        return [score for number, score in self._scores.items() if number < tested]
+
+    def add(self, number: int, points: float) -> None:
+        """Count a game by its number from 0 and its points: 1, 0.5 or 0; test every pair that is now complete."""
+        self._scores[number] = points
+        while self.outcome is None and {2 * self._next_pair, 2 * self._next_pair + 1} <= self._scores.keys():
+            first, second = self._scores[2 * self._next_pair], self._scores[2 * self._next_pair + 1]
+            self.counts[round(2 * (first + second))] += 1
+            self._next_pair += 1
+            if self._sprt is not None:
+                verdict = self._sprt.verdict(self.counts)
+                self.llr, self.outcome = verdict.llr, verdict.outcome
 
 
 def log_likelihood_ratio(counts: Sequence[float], low: float, high: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.train.generations.sprt import Sprt, log_likelihood_ratio, most_likely
+from engine.support.sprt import PairedTest, Sprt, log_likelihood_ratio, most_likely
 
 COUNTS = st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda counts: sum(counts) > 0)
 
@@ -106,3 +106,23 @@ def test_a_clean_sweep_is_accepted_after_some_games() -> None:
 def test_impossible_hypotheses_are_refused(hypotheses: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="expected 0 < low < high < 1"):
         Sprt(*hypotheses)
+
+
+def test_pairs_count_in_their_order_however_the_games_end() -> None:
+    points = [1.0, 0.5, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
+    straight, backwards = PairedTest(Sprt(0.5, 0.6)), PairedTest(Sprt(0.5, 0.6))
+    for number, each in enumerate(points):
+        straight.add(number, each)
+    for number in reversed(range(len(points))):
+        backwards.add(number, points[number])
+        assert number == 0 or sum(backwards.counts) == 0
+    assert straight.counts == backwards.counts == [0, 0, 1, 1, 2]
+    assert straight.llr == backwards.llr == Sprt(0.5, 0.6).verdict([0, 0, 1, 1, 2]).llr
+
+
+def test_games_after_the_pair_that_decided_are_not_counted() -> None:
+    test = PairedTest(Sprt(0.5, 0.9))
+    for number in range(40):
+        test.add(number, 1.0)
+    assert test.outcome == "accept"
+    assert len(test.scores) == 2 * sum(test.counts) < test.games

@@ -1,0 +1,1 @@
+"""`keima book`: builds opening books by searches, shows their positions, plays from them."""

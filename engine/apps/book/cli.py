@@ -1,0 +1,138 @@
+"""The command line of `keima book`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from engine.settings.command import Command, Group, search_keys
+from engine.settings.options import options_of
+from engine.settings.searching import read_settings, refuse_unused, search_params
+
+BOOK_FILE = "opening.book"
+"""The book in the directory of its run."""
+
+
+@click.group(cls=Group)
+def book() -> None:
+    """Build opening books by searches, show what they have, play from them."""
+
+
+@book.command(cls=Command, keys=search_keys)
+@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@options_of("book build", settings=read_settings)
+def build(out: Path, **options: Any) -> None:
+    """Build a book, or make one larger: the engine searches the positions after the moves that matter most.
+
+    OUT is the directory of the run; the book in it is opening.book, for --book. A run that was stopped at any moment,
+    even killed, goes on with the same command.
+    """
+    sys.exit(_build(out, options))
+
+
+def _build(out: Path, options: dict[str, Any]) -> int:
+    from contextlib import closing
+
+    from engine.apps.book.build import SECONDS_PER_HOUR, Asked, Builder
+    from engine.apps.solve.command import open_named_evaluator
+    from engine.rules import parse_rules
+    from engine.support.files import claimed
+    from engine.support.progress import ProgressBar
+    from engine.support.stopping import INTERRUPTED, stopping
+
+    refuse_unused(options)
+    params = search_params(options["net"], {}, options["settings"], seed=options["seed"])
+    wanted, hours = options["positions"], options["hours"]
+    opened = open_named_evaluator(options)
+    width, height = options["size"]
+    asked = Asked(
+        width,
+        height,
+        parse_rules(options["rules"]),
+        network=opened.name,
+        seed=params.seed,
+        search=tuple(sorted(options["settings"].items())),
+        **{name: options[name] for name in ("komi", "visits", "at_once")},
+    )
+    with closing(opened.evaluator), claimed(out), stopping() as stop, ProgressBar(sys.stderr, wanted) as bar:
+        builder = Builder(opened.evaluator, params, asked, out)
+
+        def report(done: int) -> None:
+            bar.update(f"{asked.width}x{asked.height}", done)
+            if stop.is_set():
+                raise _Stopped
+
+        try:
+            is_wanted = True
+            while is_wanted and (wanted is None or len(builder) < wanted):
+                is_wanted = (hours is None or builder.seconds < hours * SECONDS_PER_HOUR) and builder.step(report)
+        except _Stopped:
+            pass
+        if len(builder):
+            builder.write(out / BOOK_FILE)
+            bar.print(f"{out / BOOK_FILE}: {len(builder)} positions")
+        return INTERRUPTED if stop.is_set() else 0
+
+
+class _Stopped(Exception):
+    """The run was asked to stop."""
+
+
+@book.command(cls=Command)
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@options_of("book solve")
+def solve(out: Path, size: tuple[int, int], rules: str) -> None:
+    """Solve a board of at most 9 points, and write the scores of all its positions with best play as a book.
+
+    OUT is the book. Positions whose score depends on what a ban on repetition forbids are left out.
+    """
+    from engine.apps.book.exact import Exact, write_exact
+    from engine.game import Game
+    from engine.rules import parse_rules
+
+    parsed = parse_rules(rules)
+    exact = Exact(*size, parsed)
+    write_exact(out, exact, parsed)
+    score = exact.score(Game(*size, rules=parsed))
+    click.echo(f"{size[0]}x{size[1]}: {'repetition decides' if score is None else f'Black {score:+d} without komi'}")
+
+
+@book.command(cls=Command)
+@click.argument("file", type=click.Path())
+@click.argument("moves", nargs=-1)
+@options_of("book show")
+def show(file: str, moves: tuple[str, ...], most: int) -> None:
+    """Show a position of a book: the board, its value, and the book's moves with winrate, points and visits.
+
+    FILE is a book or the name of one that ships with Keima. MOVES lead to the position, Black's first: b4 c3.
+    """
+    from engine.apps.book.show import heading, moves_table, position, text
+    from engine.book.book import Book
+    from engine.support.tables import print_tables
+
+    opened = Book.open(file)
+    game = position(opened, moves)
+    found = opened.find(game)
+    click.echo(f"{heading(opened)}\n{text(game, found)}")
+    if found is not None and found.moves:
+        print_tables(sys.stdout, [moves_table(game, found._replace(moves=found.moves[:most]))])
+
+
+@book.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("file", type=click.Path())
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def use(ctx: click.Context, file: str, options: tuple[str, ...]) -> None:
+    """Speak GTP and play from a book, in games of its size, rules and komi.
+
+    OPTIONS are those of keima gtp, whose --size, --rules, --komi and --book come from the book.
+    """
+    from engine.book.book import Book
+
+    about = Book.open(file).about
+    words = ["--book", file, "--size", f"{about.width}x{about.height}", "--rules", about.rules.to_json()]
+    program = ctx.find_root().command
+    gtp = program.get_command(ctx, "gtp") if isinstance(program, click.Group) else None
+    assert gtp is not None
+    gtp.main([*words, "--komi", f"{about.komi:g}", *options], prog_name=f"{ctx.find_root().command_path} gtp")

@@ -1,0 +1,151 @@
+"""Measures sets of parameters in several processes, with the results of one."""
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from engine.apps.quality.choices import Choices, default_params
+from engine.apps.quality.positions import Position
+from engine.apps.quality.reference import Found, Reference
+from engine.apps.tune.games import Chunk
+from engine.apps.tune.measuring import Chosen, InProcess, Report, with_cache
+from engine.apps.tune.ranges import Value
+from engine.errors import GoError
+from engine.evaluation.evaluator import Evaluator
+from engine.search.params import with_settings
+from engine.train.worker_processes import become_worker
+
+Answer = tuple[Any, list[Found]]
+"""What a process answers: its result, and what its reference has found for it."""
+_PATIENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What each process needs, picklable. fixed: texts of parameters that differ from the defaults."""
+
+    open_evaluator: Callable[[], Evaluator]
+    fixed: Mapping[str, str]
+    visits: tuple[int, ...]
+    reference_visits: int
+    network: str
+
+    def measuring(self, reference: Reference, evaluator: Evaluator) -> InProcess:
+        """Return what measures with an evaluator."""
+        return InProcess(evaluator, reference, with_settings(default_params(evaluator), self.fixed), self.visits)
+
+
+class InProcesses:
+    """Measures in several processes, each with an evaluator and its share of the positions.
+
+    A process keeps its positions, so that it has their evaluations in its cache and knows their judged moves.
+    reference: receives what the processes find, and alone stores it.
+    """
+
+    def __init__(self, workplace: Workplace, reference: Reference, jobs: int) -> None:
+        self._reference = reference
+        self._processes: dict[Connection, Any] = {}
+        context, known = multiprocessing.get_context("spawn"), reference.known()
+        for number in range(1, jobs + 1):
+            here, there = context.Pipe()
+            process = context.Process(
+                target=_serve, args=(there, workplace, known), name=f"tuning {number}", daemon=True
+            )
+            process.start()
+            there.close()
+            self._processes[here] = process
+
+    def choose(self, positions: Sequence[Position], values: Mapping[str, Value], report: Report) -> Chosen:
+        """Return the moves of searches with these parameters, all judged."""
+        count, together = len(self._processes), dict[int, Choices]()
+        tasks = {
+            each: (positions[number::count], dict(values))
+            for number, each in enumerate(self._processes)
+            if positions[number::count]
+        }
+        for connection, task in tasks.items():
+            connection.send(task)
+        for connection, (chosen, found) in self._answers(list(tasks)):
+            self._reference.add_all(found)
+            report(len(tasks[connection][0]) * sum(chosen) + len(found) * self._reference.visits)
+            for visits, choices in chosen.items():
+                together.setdefault(visits, {}).update(choices)
+        return together
+
+    def play(self, chunks: Sequence[Chunk], values: Mapping[str, Value]) -> Iterator[tuple[Chunk, list[float]]]:
+        """Yield the points of each chunk of games, as chunks end; at most as many chunks as there are processes."""
+        playing = dict(zip(self._processes, chunks, strict=False))
+        for connection, chunk in playing.items():
+            connection.send((chunk, dict(values)))
+        for connection, (points, _) in self._answers(list(playing)):
+            yield playing[connection], points
+        if len(playing) < len(chunks):
+            yield from self.play(chunks[len(playing) :], values)
+
+    def _answers(self, asked: list[Connection]) -> Iterator[tuple[Connection, Answer]]:
+        """Yield the answer of each process as it comes. Raises GoError or RuntimeError if one fails."""
+        while asked:
+            for connection in wait(asked):
+                assert isinstance(connection, Connection)
+                try:
+                    answer = connection.recv()
+                except (EOFError, OSError):
+                    process = self._processes[connection]
+                    process.join(_PATIENCE_SECONDS)
+                    raise GoError(
+                        f"a tuning process died with status {process.exitcode}; the same command continues"
+                    ) from None
+                if isinstance(answer, Exception):
+                    raise answer
+                asked.remove(connection)
+                yield connection, answer
+
+    def close(self) -> None:
+        """End the processes at once, whatever they do."""
+        for connection, process in self._processes.items():
+            connection.close()
+            process.kill()
+            process.join()
+
+
+@contextmanager
+def in_processes(workplace: Workplace, reference: Reference, jobs: int) -> Iterator[InProcesses]:
+    """Start processes, and end them after the block."""
+    started = InProcesses(workplace, reference, jobs)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def _serve(connection: Connection, workplace: Workplace, known: Sequence[Found]) -> None:
+    """Answer the tasks of the parent process until it ends."""
+    become_worker()
+    with suppress(EOFError, OSError):
+        here: InProcess | None = None
+        while True:
+            task, values = connection.recv()
+            try:
+                if here is None:
+                    here = _open(workplace, known)
+                connection.send(_answer(here, task, values))
+            except (GoError, RuntimeError, MemoryError) as error:
+                connection.send(error)
+
+
+def _open(workplace: Workplace, known: Sequence[Found]) -> InProcess:
+    evaluator = with_cache(workplace.open_evaluator())
+    reference = Reference(evaluator, default_params(evaluator), workplace.reference_visits, workplace.network)
+    reference.learn(known)
+    return workplace.measuring(reference, evaluator)
+
+
+def _answer(here: InProcess, task: Any, values: Mapping[str, Value]) -> Answer:
+    if isinstance(task, Chunk):
+        [(_, points)] = here.play([task], values)
+        return points, []
+    before = len(here.reference.found)
+    return here.choose(task, values, lambda _: None), here.reference.found[before:]

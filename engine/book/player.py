@@ -1,0 +1,42 @@
+"""A searching player that plays a book's moves where the book has the position."""
+
+from engine.book.book import Book
+from engine.game import Game
+from engine.players.base import Avoided, Decision, Limits, Watch
+from engine.players.moves import safe_vertices
+from engine.players.search_player import SearchPlayer
+
+
+class BookPlayer(SearchPlayer):
+    """Plays from a book; everything else is the search's. `playing_from` makes the class of a book."""
+
+    book: Book
+    _is_warming_up = False
+
+    def warm_up(self, width: int, height: int) -> None:
+        """Compile or load every kernel that a game needs, without the book, which is for other games than this one."""
+        self._is_warming_up = True
+        try:
+            super().warm_up(width, height)
+        finally:
+            self._is_warming_up = False
+
+    def genmove(
+        self, game: Game, color: int, limits: Limits, watch: Watch | None = None, avoided: Avoided | None = None
+    ) -> Decision:
+        """Return the book's best move, else the result of a search.
+
+        Searches where moves are to be avoided, and for weaker play, whose moves the level chooses.
+        """
+        if not (avoided or limits.level or self._is_warming_up) and color == game.to_play:
+            best = self.book.best(game)
+            safe = () if best is None else safe_vertices(game, color)
+            if best is not None and best.vertices[0] in safe:
+                return Decision(best.vertices[0], False, best.winrate, best.lead, best.visits)
+        return super().genmove(game, color, limits, watch, avoided)
+
+
+def playing_from(book: Book) -> type[BookPlayer]:
+    """Return a class of players that play from a book."""
+    # A class, not an argument: the sessions of --listen make further players by the class of the first one.
+    return type(BookPlayer.__name__, (BookPlayer,), {"book": book})

@@ -1,0 +1,98 @@
+"""`keima book build` and `show`, and `--book` in a GTP session."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import keima
+from engine.book.file import read
+from engine.rules import TROMP_TAYLOR, parse_rules
+from tests.book.books import small_book
+
+BUILD = ["--net", "none", "--size", "3", "--komi", "0.5", "--rules", "tromp-taylor", "--visits", "16", "--threads", "1"]
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(keima.main, ["book", *map(str, words)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_book_is_built_made_larger_and_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run("build", folder, *BUILD, "--positions", 20, "--at-once", 4)
+    first = len(read(folder / "opening.book")[1].key)
+    run("build", folder, *BUILD, "--positions", 40, "--at-once", 4)
+    about, entries = read(folder / "opening.book")
+    assert 20 <= first < 40 <= len(entries.key)
+    assert (about.width, about.komi, about.visits, about.made["searches"]) == (3, 0.5, 16, len(entries.key))
+    shown = run("show", folder / "opening.book")
+    assert "3x3, tromp-taylor, komi 0.5" in shown
+    assert "16 visits each by play-outs" in shown
+    assert "black wins" in shown
+
+
+def test_the_position_after_moves_is_shown_with_its_moves(tmp_path: Path) -> None:
+    path = small_book(tmp_path, 14)
+    shown = run("show", path, "--moves", 2)
+    row = next(line for line in shown.splitlines() if "%" in line and "│" in line)
+    move = row.split("│")[1].split()[0]
+    after = run("show", path, move)
+    assert "white wins" in after
+    assert "not in the book" in run("show", path, "a1", "pass", "a2", "pass", "a3")
+
+
+@pytest.mark.parametrize(("words", "text"), [(["zz"], "expected a vertex"), (["a1", "a1"], "occupied")])
+def test_moves_that_cannot_be_played_are_refused(words: list[str], text: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(keima.main, ["book", "show", str(small_book(tmp_path, 2)), *words])
+    assert result.exit_code == 1
+    assert text in result.output
+
+
+def test_a_damaged_book_is_one_line_of_every_command(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.book"
+    path.write_bytes(small_book(tmp_path, 2).read_bytes()[:-9])
+    result = CliRunner().invoke(keima.main, ["book", "show", str(path)])
+    assert result.exit_code == 1
+    assert f"Error: {path}: expected " in result.output
+
+
+def test_gtp_plays_the_books_move_and_says_once_where_it_is_not_used(tmp_path: Path) -> None:
+    path = small_book(tmp_path, 14)
+    options = ["--net", "none", "--visits", "2", "--size", "4", "--komi", "0.5", "--rules", "tromp-taylor"]
+    session = subprocess.run(
+        [sys.executable, "-m", "keima", "gtp", *options, "--book", str(path)],
+        input="genmove b\nclear_board\nkomi 7.5\ngenmove b\ngenmove w\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=True,
+    )
+    shown = run("show", path, "--moves", 1)
+    best = next(line for line in shown.splitlines() if "%" in line and "│" in line).split("│")[1].split()
+    assert session.stdout.split("\n\n")[0].removeprefix("= ") in best
+    assert session.stderr.count("is not used") == session.stderr.count("is not used: expected komi 0.5, got 7.5") == 1
+
+
+def test_a_session_of_a_book_has_its_size_rules_and_komi(tmp_path: Path) -> None:
+    path = small_book(tmp_path, 2)
+    session = subprocess.run(
+        [sys.executable, "-m", "keima", "book", "use", str(path), "--net", "none", "--visits", "2"],
+        input="get_komi\nkata-get-rules\nquery_boardsize\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=True,
+    )
+    komi, rules, size, _ = (each.removeprefix("= ") for each in session.stdout.split("\n\n", 3))
+    assert (komi, size) == ("0.5", "4")
+    assert parse_rules(rules) == TROMP_TAYLOR
+
+
+def test_reflexes_and_a_book_are_refused_together(tmp_path: Path) -> None:
+    result = CliRunner().invoke(keima.main, ["gtp", "--reflexes", "--book", "x"])
+    assert result.exit_code == 2
+    assert "--reflexes plays without a search and without --book" in result.output
