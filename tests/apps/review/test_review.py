@@ -4,6 +4,7 @@ import html
 import io
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 import keima
+from engine.apps.analysis_server.answer import Asked
 from engine.apps.analysis_server.pool import AnalysisPool
+from engine.apps.analysis_server.task import Task
 from engine.apps.review.analyzer import AnalysisStore, Effort
 from engine.apps.review.cli import NamedEvaluator, ReviewOptions, cli_review
 from engine.color import BLACK, WHITE
@@ -86,13 +89,25 @@ def test_every_position_has_an_answer_with_the_fields_of_the_analysis_engine(tmp
 
 
 @pytest.mark.parametrize("remembers", [False, True])
-def test_a_game_is_analyzed_from_its_end_where_positions_are_remembered(remembers: bool, tmp_path: Path) -> None:
+def test_a_game_is_analyzed_from_its_end_where_positions_are_remembered(
+    remembers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The order of the questions: two positions are searched side by side, so the answers' order is left to chance.
+    asked_turns: list[int] = []
+    submit = AnalysisPool.submit
+
+    def recorded(pool: AnalysisPool, tasks: Iterable[Task]) -> None:
+        tasks = list(tasks)
+        asked_turns.extend(task.subject.turn for task in tasks if isinstance(task.subject, Asked))
+        submit(pool, tasks)
+
+    monkeypatch.setattr(AnalysisPool, "submit", recorded)
     params = replace(PARAMS, remembers=remembers, remember_visits=2)
     asked = ReviewOptions((write(tmp_path / "in", game=GAME),), tmp_path / "out", Effort(20))
     opened = NamedEvaluator("fake", SwingingEvaluator(), (2, 9))
     assert cli_review(asked, lambda: opened, params, threads=1, stdout=io.StringIO(), stderr=io.StringIO()) == 0
-    turns = [each["turnNumber"] for each in answers(tmp_path / "out")]
-    assert turns == sorted(range(TURNS), reverse=remembers)
+    assert asked_turns == sorted(range(TURNS), reverse=remembers)
+    assert sorted(each["turnNumber"] for each in answers(tmp_path / "out")) == list(range(TURNS))
     assert summary(tmp_path / "out")["moves"][0]["number"] == 1
 
 
