@@ -26,8 +26,8 @@ from engine.evaluators.factory import Computing, open_network
 from engine.search.params import SearchParams
 from engine.support.elo import elo_from_score, wilson_interval
 from engine.support.files import append_line, whole_lines
+from engine.support.worker_processes import become_worker, divide_threads
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
-from engine.train.worker_processes import become_worker, divide_threads
 
 CHUNK = 40
 """Games of one part in a row; even, because every opening is played with both colors."""

@@ -28,7 +28,7 @@ LAYERS = [
     {"engine.settings"},
     {"engine.match"},
     {"engine.api"},
-    {"engine.train.toml_settings", "engine.train.worker_processes", "engine.train.run_status"},
+    {"engine.train.toml_settings", "engine.train.run_status"},
     {"engine.train.data"},
     {"engine.train.teaching"},
     {"engine.train.games", "engine.train.learning"},

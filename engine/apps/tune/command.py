@@ -77,7 +77,7 @@ def opening(options: dict[str, Any], threads: int | None, processes: int) -> Ope
     from dataclasses import replace
 
     from engine.evaluators.factory import Computing
-    from engine.train.worker_processes import divide_threads
+    from engine.support.worker_processes import divide_threads
 
     computing = Computing.of(options)
     if processes > 1:

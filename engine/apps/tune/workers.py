@@ -1,10 +1,10 @@
 """Measures sets of parameters in several processes, with the results of one."""
 
-import multiprocessing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from functools import cache, partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 from engine.apps.quality.choices import Choices, default_params
@@ -15,12 +15,12 @@ from engine.apps.tune.measuring import Chosen, InProcess, Report, with_cache
 from engine.apps.tune.ranges import Value
 from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
+from engine.nets.spec import WeightsError
 from engine.search.params import with_settings
-from engine.train.worker_processes import become_worker
+from engine.support.worker_processes import WorkerProcesses, serve
 
 Answer = tuple[Any, list[Found]]
 """What a process answers: its result, and what its reference has found for it."""
-_PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -47,23 +47,18 @@ class InProcesses:
 
     def __init__(self, workplace: Workplace, reference: Reference, jobs: int) -> None:
         self._reference = reference
-        self._processes: dict[Connection, Any] = {}
-        context, known = multiprocessing.get_context("spawn"), reference.known()
-        for number in range(1, jobs + 1):
-            here, there = context.Pipe()
-            process = context.Process(
-                target=_serve, args=(there, workplace, known), name=f"tuning {number}", daemon=True
-            )
-            process.start()
-            there.close()
-            self._processes[here] = process
+        known = reference.known()
+        self._workers = WorkerProcesses(
+            "tuning process", "the same command continues", _serve, [(workplace, known)] * jobs
+        )
 
     def choose(self, positions: Sequence[Position], values: Mapping[str, Value], report: Report) -> Chosen:
         """Return the moves of searches with these parameters, all judged."""
-        count, together = len(self._processes), dict[int, Choices]()
+        connections, together = self._workers.connections, dict[int, Choices]()
+        count = len(connections)
         tasks = {
             each: (positions[number::count], dict(values))
-            for number, each in enumerate(self._processes)
+            for number, each in enumerate(connections)
             if positions[number::count]
         }
         for connection, task in tasks.items():
@@ -77,7 +72,7 @@ class InProcesses:
 
     def play(self, chunks: Sequence[Chunk], values: Mapping[str, Value]) -> Iterator[tuple[Chunk, list[float]]]:
         """Yield the points of each chunk of games, as chunks end; at most as many chunks as there are processes."""
-        playing = dict(zip(self._processes, chunks, strict=False))
+        playing = dict(zip(self._workers.connections, chunks, strict=False))
         for connection, chunk in playing.items():
             connection.send((chunk, dict(values)))
         for connection, (points, _) in self._answers(list(playing)):
@@ -86,29 +81,15 @@ class InProcesses:
             yield from self.play(chunks[len(playing) :], values)
 
     def _answers(self, asked: list[Connection]) -> Iterator[tuple[Connection, Answer]]:
-        """Yield the answer of each process as it comes. Raises GoError or RuntimeError if one fails."""
+        """Yield the answer of each process as it comes. Raises as `WorkerProcesses.messages`."""
         while asked:
-            for connection in wait(asked):
-                assert isinstance(connection, Connection)
-                try:
-                    answer = connection.recv()
-                except (EOFError, OSError):
-                    process = self._processes[connection]
-                    process.join(_PATIENCE_SECONDS)
-                    raise GoError(
-                        f"a tuning process died with status {process.exitcode}; the same command continues"
-                    ) from None
-                if isinstance(answer, Exception):
-                    raise answer
+            for connection, answer in self._workers.messages(asked):
                 asked.remove(connection)
                 yield connection, answer
 
     def close(self) -> None:
         """End the processes at once, whatever they do."""
-        for connection, process in self._processes.items():
-            connection.close()
-            process.kill()
-            process.join()
+        self._workers.close()
 
 
 @contextmanager
@@ -123,17 +104,12 @@ def in_processes(workplace: Workplace, reference: Reference, jobs: int) -> Itera
 
 def _serve(connection: Connection, workplace: Workplace, known: Sequence[Found]) -> None:
     """Answer the tasks of the parent process until it ends."""
-    become_worker()
-    with suppress(EOFError, OSError):
-        here: InProcess | None = None
-        while True:
-            task, values = connection.recv()
-            try:
-                if here is None:
-                    here = _open(workplace, known)
-                connection.send(_answer(here, task, values))
-            except (GoError, RuntimeError, MemoryError) as error:
-                connection.send(error)
+    opened = cache(partial(_open, workplace, known))
+
+    def perform(task: tuple[Any, Mapping[str, Value]]) -> Answer:
+        return _answer(opened(), *task)
+
+    serve(connection, perform, (GoError, WeightsError))
 
 
 def _open(workplace: Workplace, known: Sequence[Found]) -> InProcess:

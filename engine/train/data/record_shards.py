@@ -9,10 +9,10 @@ import click
 
 from engine.errors import GoError
 from engine.support.progress import ProgressBar
+from engine.support.worker_processes import usable_processes
 from engine.train.data.held_out import HELD_OUT
 from engine.train.data.records import RecordOptions, Tally, iterate_sources, read_samples
 from engine.train.data.samples import SUFFIX, Samples, concatenate, write_shard
-from engine.train.worker_processes import usable_processes
 
 
 class Shards:

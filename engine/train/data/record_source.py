@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.support.worker_processes import usable_processes
 from engine.train.data.batches import Batch, Priorities, State
 from engine.train.data.mixed_records import mixed_records
 from engine.train.data.records import (
@@ -28,7 +29,6 @@ from engine.train.data.records import (
     tasks_of,
 )
 from engine.train.data.samples import BadSamples, Samples, apply_symmetries, concatenate, random_symmetries
-from engine.train.worker_processes import usable_processes
 
 BLOCK_SAMPLES = 16_384
 """About this many samples are mixed: with 16 positions of a game, those of 1,024 games."""

@@ -25,11 +25,11 @@ from engine.game import Game, Move
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.rules import CHINESE, JAPANESE, Rules
+from engine.support.worker_processes import become_worker
 from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
 from engine.train.data.held_out import game_hash, is_held_out
 from engine.train.data.samples import Samples, SampleWriter, empty_samples
 from engine.train.data.targets import FinalResult, one_hot
-from engine.train.worker_processes import become_worker
 from engine.vertex import PASS
 
 Source = tuple[str, bytes]

@@ -22,6 +22,7 @@ from engine.support.files import read_object, write_atomically
 from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.run_folder import SETTINGS_FILE, keep_settings
+from engine.support.worker_processes import usable_processes
 from engine.train.data.accuracy import Accuracy, Figures, accuracy_of
 from engine.train.data.batches import WindowSource
 from engine.train.data.record_shards import Shards
@@ -30,7 +31,6 @@ from engine.train.data.replay import Window
 from engine.train.fine_tuning.games import DividedGames
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import TrainConfig
-from engine.train.worker_processes import usable_processes
 from weights.registry import load
 
 BEFORE_FILE, AFTER_FILE, NET_FILE = "before.json", "after.json", "net.safetensors"

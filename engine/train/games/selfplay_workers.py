@@ -11,11 +11,10 @@ import multiprocessing
 import os
 import threading
 import time
-import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,6 +23,7 @@ from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluators.devices import nvidia_gpus
 from engine.nets.spec import WeightsError
+from engine.support.worker_processes import WorkerProcesses, divide_threads, serve
 from engine.train.data.samples import Samples
 from engine.train.games.selfplay import Players, SelfplayRun, Stop, open_store, selfplay
 from engine.train.games.selfplay_settings import SelfplaySettings
@@ -31,7 +31,6 @@ from engine.train.games.selfplay_starts import GameQueue
 from engine.train.games.selfplay_stats import Report, SelfplayStats
 from engine.train.games.selfplay_store import Store
 from engine.train.teaching.gtp_teacher import Advice
-from engine.train.worker_processes import become_worker, divide_threads
 
 MakeEvaluator = Callable[[int], Evaluator]
 """Opens the evaluator of a worker with a number of threads. It is sent to the workers, so it must be picklable."""
@@ -75,14 +74,6 @@ class _Counted:
     is_over: bool
 
 
-@dataclass(frozen=True)
-class _Failed:
-    """A message about a failure. is_expected: the user can fix it; else `text` is a traceback."""
-
-    text: str
-    is_expected: bool
-
-
 class SelfplayWorkers:
     """Worker processes for self-play; use as a context manager. A single worker is this process itself.
 
@@ -92,7 +83,7 @@ class SelfplayWorkers:
 
     def __init__(self, processes: int = 0, threads: int = 0) -> None:
         processes, self._threads = divide_threads(threads, processes)
-        self._processes: dict[Connection, Any] = {}
+        self._workers: WorkerProcesses | None = None
         if processes > 1:
             self._start(processes)
 
@@ -100,13 +91,12 @@ class SelfplayWorkers:
         context = multiprocessing.get_context("spawn")
         self._counters, self._stop = context.Array("q", _MOST_KINDS), context.Event()
         gpus, visible = nvidia_gpus(), os.environ.get(_VISIBLE)
-        for number in range(1, processes + 1):
-            here, there = context.Pipe()
-            shared = there, self._counters, self._stop, dealt_gpu(number - 1, gpus, visible)
-            process = context.Process(target=_serve, args=shared, name=f"self-play {number}", daemon=True)
-            process.start()
-            there.close()
-            self._processes[here] = process
+        self._workers = WorkerProcesses(
+            "self-play worker",
+            "finished games are kept, and the same command resumes the run",
+            _serve,
+            [(self._counters, self._stop, dealt_gpu(process, gpus, visible)) for process in range(processes)],
+        )
 
     def __enter__(self) -> "SelfplayWorkers":
         return self
@@ -137,7 +127,7 @@ class SelfplayWorkers:
         Raises GoError as `selfplay` does, if no evaluator can be opened, and when a process dies; these workers
         cannot be used after that.
         """
-        if not self._processes:
+        if self._workers is None:
             with closing(make_evaluator(self._threads)) as evaluator, _advising(teacher) as adviser:
                 return selfplay(
                     settings,
@@ -154,22 +144,24 @@ class SelfplayWorkers:
         store = open_store(settings, folder, seed, provenance, players)
         done = frozenset(store.done)
         task = _Task(settings, make_evaluator, self._threads, games, done, seed, teacher, provenance)
-        return self._play_in_processes(task, store, stop, report)
+        return self._play_in_processes(self._workers, task, store, stop, report)
 
-    def _play_in_processes(self, task: _Task, store: Store, stop: Stop | None, report: Report | None) -> SelfplayStats:
+    def _play_in_processes(
+        self, workers: WorkerProcesses, task: _Task, store: Store, stop: Stop | None, report: Report | None
+    ) -> SelfplayStats:
         begun = time.perf_counter()
         self._stop.clear()
         self._counters[:] = [0] * _MOST_KINDS
-        for connection in self._processes:
+        for connection in workers.connections:
             connection.send(task)
-        counted = dict.fromkeys(self._processes, SelfplayStats())
-        playing = set(self._processes)
+        counted = dict.fromkeys(workers.connections, SelfplayStats())
+        playing = set(workers.connections)
         stats = SelfplayStats(to_play=task.games)
         while playing:
             if stop is not None and stop.is_set():
                 self._stop.set()
-            for connection in _ready(playing):
-                match self._received(connection):
+            for connection, message in workers.messages(playing, _POLL_SECONDS):
+                match message:
                     case _Finished(number, samples, record):
                         store.add(number, samples, record)
                     case _Counted(part, is_over):
@@ -182,39 +174,11 @@ class SelfplayWorkers:
         store.finish(task.games)
         return stats
 
-    def _received(self, connection: Connection) -> _Finished | _Counted:
-        """Return the next message of a worker. Raises GoError or RuntimeError if the worker failed."""
-        try:
-            message = connection.recv()
-        except (EOFError, OSError):
-            process = self._processes[connection]
-            process.join(_PATIENCE_SECONDS)
-            raise GoError(
-                f"a self-play worker died with status {process.exitcode}; finished games are kept, "
-                "and the same command resumes the run"
-            ) from None
-        if isinstance(message, _Failed):
-            raise GoError(message.text) if message.is_expected else RuntimeError(message.text)
-        assert isinstance(message, _Finished | _Counted)
-        return message
-
     def close(self) -> None:
         """Stop all workers."""
-        if self._processes:
+        if self._workers is not None:
             self._stop.set()
-        for connection in self._processes:
-            with suppress(OSError):
-                connection.send(None)
-            connection.close()
-        for process in self._processes.values():
-            process.join(_PATIENCE_SECONDS)
-            process.kill()
-
-
-def _ready(connections: set[Connection]) -> list[Connection]:
-    """Wait for messages, and return the connections that have one."""
-    ready = wait(list(connections), _POLL_SECONDS)
-    return [each for each in connections if each in ready]
+            self._workers.close(_PATIENCE_SECONDS)
 
 
 def _advising(teacher: str | None) -> AbstractContextManager[Advice | None]:
@@ -250,19 +214,11 @@ def _serve(connection: Connection, counters: Any, stop: Any, gpu: str | None) ->
     if gpu is not None:
         # Before CUDA's driver starts in this process.
         os.environ[_VISIBLE] = gpu
-    become_worker()
-    with suppress(EOFError, OSError):
-        while (task := connection.recv()) is not None:
-            connection.send(_outcome(task, connection, counters, stop))
 
-
-def _outcome(task: _Task, connection: Connection, counters: Any, stop: Any) -> _Counted | _Failed:
-    try:
+    def perform(task: _Task) -> _Counted:
         return _Counted(_play(task, connection, counters, stop), is_over=True)
-    except (GoError, WeightsError) as error:
-        return _Failed(str(error), is_expected=True)
-    except Exception:  # noqa: BLE001 - raised again in the process that shows it
-        return _Failed(traceback.format_exc(), is_expected=False)
+
+    serve(connection, perform, (GoError, WeightsError))
 
 
 def _play(task: _Task, connection: Connection, counters: Any, stop: Any) -> SelfplayStats:

@@ -21,12 +21,12 @@ from engine.match.tournament import run_match
 from engine.search.params import SearchParams
 from engine.support.command_line import joined
 from engine.support.installation import this_program
+from engine.support.worker_processes import divide_threads
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, GameResult, arena
 from engine.train.generations.gate import DRAW, LOSS, WIN
 from engine.train.generations.rating import MatchLine, generation_of, gnugo_level, player_of, rollout_visits
 from engine.train.generations.zero import Stopped
 from engine.train.generations.zero_config import ZeroConfig
-from engine.train.worker_processes import divide_threads
 
 _GTP_KOMI = 7.5
 _GTP_RULES = "chinese"
