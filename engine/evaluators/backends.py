@@ -91,18 +91,10 @@ def _fastest_on_cpu(spec: NetSpec, precision: str, threads: int | None) -> Backe
     """Create the backend that was measured to be the fastest or, without a measurement, that of the rule."""
     found = remembered(spec, threads) if precision == AUTO else None
     # What has been uninstalled since, or is not computed by this version, is not in the list of its backend.
-    if found is not None and _is_computed(spec, found.best):
+    if found is not None and found.best[1] in _automatic(spec, found.best[0]):
         _LOG.info("measured on %s: %s", found.board, found.speeds)
         return backend_of(spec, found.best, threads)
     return backend_on(spec, CPU, _choose_on_cpu(spec, precision), precision, threads)
-
-
-def _is_computed(spec: NetSpec, pair: tuple[str, str]) -> bool:
-    """Return whether `auto` may choose a backend and precision for a network on the CPU."""
-    backend, precision = pair
-    if backend == "numba":
-        return precision in _automatic_kernels(spec)
-    return backend == "openvino" and _installed(backend) and precision in full_speed(spec, backend)
 
 
 def cpu_candidates(spec: NetSpec) -> list[tuple[str, str]]:
@@ -111,8 +103,7 @@ def cpu_candidates(spec: NetSpec) -> list[tuple[str, str]]:
     They are those of Keima's kernels that are chosen without asking, and OpenVINO's, whose int8 is checked on each
     board.
     """
-    kernels = [("numba", each) for each in _automatic_kernels(spec)]
-    openvino = [("openvino", each) for each in full_speed(spec, "openvino")] if _installed("openvino") else []
+    kernels, openvino = ([(name, each) for each in _automatic(spec, name)] for name in ("numba", "openvino"))
     if _choose_on_cpu(spec, AUTO) == "numba":
         first = kernels[-1:]
     else:
@@ -200,11 +191,13 @@ def _installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def _automatic_kernels(spec: NetSpec) -> tuple[str, ...]:
-    """Return the precisions in which `auto` may choose Keima's kernels for a network on this machine."""
-    from engine.evaluators.kernel_backend import automatic_precisions
+def _automatic(spec: NetSpec, backend: str) -> tuple[str, ...]:
+    """Return the precisions in which `auto` may choose a backend for a network on this machine's CPU."""
+    if backend == "numba":
+        from engine.evaluators.kernel_backend import automatic_precisions
 
-    return tuple(each for each in full_speed(spec, "numba") if each in automatic_precisions(spec))
+        return automatic_precisions(spec)
+    return full_speed(spec, backend) if backend == "openvino" and _installed(backend) else ()
 
 
 def _kernels_compute(spec: NetSpec, precision: str = "fp32") -> bool:

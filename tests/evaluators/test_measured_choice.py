@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.evaluators import backends, measured_choice
+from engine.evaluators import backends, kernel_backend, measured_choice
 from engine.evaluators.backends import cpu_candidates, make_backend
 from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember, remembered
 from engine.nets.shapes import shaped_spec
@@ -37,6 +37,7 @@ def makes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name != "torch" else None)
     monkeypatch.setattr(backends, "full_speed", lambda spec, name: fast.get(name, ()))
+    monkeypatch.setattr(kernel_backend, "precisions", lambda spec: fast["numba"])
     monkeypatch.setattr(backends, "backend_of", create)
     monkeypatch.setattr(backends, "accelerators", list)
     return made
