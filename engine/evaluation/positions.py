@@ -70,8 +70,9 @@ class PositionBatch:
     def common_values(self) -> tuple[Rules, bytes, bytes]:
         """Return the values that all rows share, in a form that can be compared and hashed."""
         metadata = b"" if self.metadata is None else self.metadata.tobytes()
-        # As bytes, because Python hashes -1.0 and -2.0 alike: one doubling had the other's evaluations.
-        return self.rules, struct.pack("<d", self.playout_doubling), metadata
+        # As bytes, because Python hashes -1.0 and -2.0 alike: one doubling had the other's evaluations. Plus 0.0, which
+        # makes 0.0 of White's -0.0: with it, each position of a review had a program and cached evaluations of its own.
+        return self.rules, struct.pack("<d", self.playout_doubling + 0.0), metadata
 
     def repeat_first(self, count: int) -> None:
         """Write the position of row 0 into rows 1..count-1."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.color import BLACK
+from engine.color import BLACK, WHITE
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
@@ -33,10 +33,10 @@ class Recording:
         self._inner.close()
 
 
-def searched(search: Search, game: Game, visits: int) -> int:
+def searched(search: Search, game: Game, visits: int, color: int = BLACK) -> int:
     """Search a position from an empty tree and return how many positions were expanded."""
     search.forget()
-    search.begin(game, BLACK, game.legal_vertices(BLACK))
+    search.begin(game, color, game.legal_vertices(color))
     search.run([VisitStopper(visits)], visits)
     tree = search.tree
     return int(np.count_nonzero(tree.nodes["stage"][: tree.counters[SIZE]] == EXPANDED))
@@ -59,3 +59,17 @@ def test_evaluations_equal_expanded_positions_and_the_cache_asks_for_each_once()
     assert len(outer.keys) == expanded + again
     assert len(inner.keys) - before < again // 4
     assert len(inner.keys) == len(set(inner.keys))
+
+
+def test_searches_for_either_side_share_their_evaluations() -> None:
+    # The doubling of White's playouts is -0.0 where Black's is 0.0.
+    inner = Recording(UniformEvaluator())
+    cached = CachedEvaluator(inner)
+    search = Search(cached, SearchParams(max_memory_mib=8))
+    game = Game(3)
+    searched(search, game, 200)
+    game.play(BLACK, game.legal_vertices(BLACK)[4])
+    searched(search, game, 200, WHITE)
+    assert cached.hits > 5
+    # The root is evaluated once more: another optimism holds there.
+    assert len(inner.keys) - len(set(inner.keys)) <= 1
