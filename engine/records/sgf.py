@@ -6,6 +6,7 @@ collection, and does not check moves: `Record.game` does so by playing them.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.errors import BadRules, BadSgf, BadVertex, IllegalMove
 from engine.game import DEFAULT_KOMI, Game, Move
 from engine.records.markup import ABOUT, Markup, MarkupReader
+from engine.records.setup import Setup, Step, set_up
 from engine.records.sgf_source import iterate_sgfl, read_file, read_nodes, read_tree
 from engine.rules import MOST_KOMI, TROMP_TAYLOR, Rules, parse_rules
-from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, points, row_column
+from engine.vertex import MAX_SIZE, format_sgf, parse_sgf, point_at, row_column
 
 _RECTANGLE_MARK = ":"
 # Limit of setup stones in one record: each value of AB, AW or AE may be a rectangle of the whole board.
@@ -29,36 +31,24 @@ _MOVE_COLORS = {"B": BLACK, "W": WHITE}
 # Fox writes komi under Chinese rules in hundredths of stones, that is half of the points.
 _FOX_KOMI = {275.0: 5.5, 325.0: 6.5, 375.0: 7.5}
 
-__all__ = ["Record", "Setup", "iterate_sgfl", "load_sgf", "load_variations"]
-
-
-@dataclass(frozen=True)
-class Setup:
-    """Stones added or removed at one place of a record.
-
-    after: number of moves before it.
-    stones: (vertex, color) in the order of the record, EMPTY where a stone is removed.
-    """
-
-    after: int
-    stones: tuple[tuple[int, int], ...]
-    to_play: int | None
+__all__ = ["Record", "iterate_sgfl", "load_sgf", "load_variations"]
 
 
 @dataclass(frozen=True)
 class Record:
     """The main line of one game record.
 
-    name: used in messages, usually the file name. komi, handicap, rules: None if the record has no value that can be
-    understood. about: date, event, ranks and so on, by SGF property. comments, markup: by the number of moves before
-    the position that they are about. warnings: values that were ignored or read differently from their literal meaning.
+    name: used in messages, usually the file name. start: the setup of the first node. steps: moves and the setups of
+    later nodes. komi, handicap, rules: None if the record has no value that can be understood. about: date, event,
+    ranks and so on, by SGF property. comments, markup: by the number of steps before the position that they are about.
+    warnings: values that were ignored or read differently from their literal meaning.
     """
 
     name: str
     width: int
     height: int
-    moves: tuple[Move, ...] = ()
-    setups: tuple[Setup, ...] = ()
+    start: Setup | None = None
+    steps: tuple[Step, ...] = ()
     komi: float | None = None
     handicap: int | None = None
     rules: Rules | None = None
@@ -69,6 +59,21 @@ class Record:
     comments: Mapping[int, str] = field(default_factory=dict)
     markup: Mapping[int, Markup] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """The moves, in their order."""
+        return tuple(step for step in self.steps if isinstance(step, Move))
+
+    @cached_property
+    def setups(self) -> tuple[Setup, ...]:
+        """The places where stones are set up, in their order."""
+        first = () if self.start is None else (self.start,)
+        return first + tuple(step for step in self.steps if isinstance(step, Setup))
+
+    def first_game(self, *, rules: Rules | None = None) -> Game:
+        """Return the game of the first node, before all steps. rules: override those of the record. Raises BadSgf."""
+        return replace(self, steps=self.moves).game(1, rules=rules)
 
     def game(self, move_number: int | None = None, *, rules: Rules | None = None, komi: float | None = None) -> Game:
         """Return the game before move `move_number` (1: only the setup), or at its end.
@@ -89,7 +94,7 @@ class Record:
         given_komi = komi if komi is not None else self.komi if self.komi is not None else DEFAULT_KOMI
         game = Game(self.width, self.height, rules=given_rules, komi=given_komi)
         # A record without setup may begin with White's move.
-        if all(setup.after > 0 for setup in self.setups) and self._first_player(False) == WHITE:
+        if self.moves and self.moves[0].color == WHITE and all(setup.after > 0 for setup in self.setups):
             game.setup([], to_play=WHITE)
         pending = iter(self.setups)
         setup = next(pending, None)
@@ -111,31 +116,11 @@ class Record:
             raise BadSgf(f"{self.name}: move {index + 1}: {move}: illegal move {error}") from error
 
     def _set_up(self, game: Game, setup: Setup) -> Game:
-        before = {vertex: game.color_at(vertex) for vertex in points(self.width, self.height)}
-        colors = before | dict(setup.stones)
-        # A setup node that changes nothing must not start a new game, which would drop the moves so far.
-        if setup.after > 0 and colors == before and setup.to_play in (None, game.to_play):
-            return game
-        black, white = ([v for v, color in colors.items() if color == who] for who in (BLACK, WHITE))
-        if setup.to_play is not None:
-            to_play = setup.to_play
-        elif setup.after > 0 or game.setup_black or game.setup_white:
-            to_play = game.to_play
-        else:
-            to_play = self._first_player(bool(black) and not white)
-        # A game cannot add stones after moves, so a new one starts from the changed board.
-        fresh = Game(self.width, self.height, rules=game.rules, komi=game.komi)
+        next_color = self.moves[setup.after].color if setup.after < len(self.moves) else None
         try:
-            fresh.setup(black, white, to_play)
+            return set_up(game, setup, next_color)
         except IllegalMove as error:
             raise BadSgf(f"{self.name}: setup after move {setup.after}: AB/AW: {error}") from error
-        return fresh
-
-    def _first_player(self, is_handicap: bool) -> int:
-        """Return the probable first player of a record without PL."""
-        if self.moves:
-            return self.moves[0].color
-        return WHITE if is_handicap else BLACK
 
 
 def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
@@ -152,8 +137,7 @@ def load_sgf(source: Path | str | bytes, *, name: str | None = None) -> Record:
 def load_variations(data: bytes, main: Record, most: int) -> list[Record]:
     """Return up to `most` lines of play of the first game besides its main line, in the order of the file.
 
-    main: the record that `load_sgf` made of the same bytes; a variation differs from it in moves, setups, comments and
-    markup.
+    main: the record that `load_sgf` made of the same bytes; a variation differs from it in steps, comments and markup.
     A line with a value that cannot be read is left out, and all are left out where the tree is not valid SGF. Takes
     time linear in the size of the file, apart from the copies of shared moves.
     """
@@ -178,8 +162,8 @@ def load_variations(data: bytes, main: Record, most: int) -> list[Record]:
             found.append(
                 replace(
                     main,
-                    moves=reader.moves,
-                    setups=reader.setups,
+                    start=reader.start,
+                    steps=reader.steps,
                     comments=reader.comments,
                     markup=reader.markup,
                     result="",
@@ -195,8 +179,10 @@ class _Reader:
     def __init__(self, name: str, warnings: list[str], size: tuple[int, int] = (0, 0)) -> None:
         self._name = name
         self._warnings = warnings
+        self.start: Setup | None = None
+        self._is_first = True
+        self._steps: list[Step] = []
         self._moves: list[Move] = []
-        self._setups: list[Setup] = []
         self._comments: list[tuple[int, str]] = []
         self._markup: list[tuple[int, Markup]] = []
         self._width, self._height = size
@@ -222,8 +208,8 @@ class _Reader:
             name=self._name,
             width=self._width,
             height=self._height,
-            moves=self.moves,
-            setups=self.setups,
+            start=self.start,
+            steps=self.steps,
             komi=self._read_komi(_text(info, "KM")),
             handicap=self._read_handicap(_text(info, "HA")),
             rules=self._read_rules(_text(info, "RU")),
@@ -237,18 +223,13 @@ class _Reader:
         )
 
     @property
-    def moves(self) -> tuple[Move, ...]:
-        """The moves of the nodes read so far."""
-        return tuple(self._moves)
-
-    @property
-    def setups(self) -> tuple[Setup, ...]:
-        """The stones set up in the nodes read so far."""
-        return tuple(self._setups)
+    def steps(self) -> tuple[Step, ...]:
+        """The moves and setups of the nodes read so far, without the setup of the first node."""
+        return tuple(self._steps)
 
     @property
     def comments(self) -> dict[int, str]:
-        """The comments of the nodes read so far, by the number of moves before; several nodes may share a position."""
+        """The comments of the nodes read so far, by the number of steps before; several nodes may share a position."""
         by_number = dict(self._comments)
         if len(by_number) == len(self._comments):
             return by_number
@@ -259,7 +240,7 @@ class _Reader:
 
     @property
     def markup(self) -> dict[int, Markup]:
-        """The markup of the nodes read so far, by the number of moves before."""
+        """The markup of the nodes read so far, by the number of steps before."""
         by_number: dict[int, Markup] = {}
         for number, markup in self._markup:
             by_number[number] = by_number[number].joined(markup) if number in by_number else markup
@@ -267,12 +248,12 @@ class _Reader:
 
     def mark(self) -> tuple[int, int, int, int, int]:
         """Return what `return_to` needs to forget the nodes read after this call."""
-        return len(self._moves), len(self._setups), len(self._comments), len(self._markup), self._stones
+        return len(self._steps), len(self._moves), len(self._comments), len(self._markup), self._stones
 
     def return_to(self, mark: tuple[int, int, int, int, int]) -> None:
         """Forget the nodes read since a mark was taken: a variation begins there."""
-        moves, setups, comments, markup, self._stones = mark
-        del self._moves[moves:], self._setups[setups:], self._comments[comments:], self._markup[markup:]
+        steps, moves, comments, markup, self._stones = mark
+        del self._steps[steps:], self._moves[moves:], self._comments[comments:], self._markup[markup:]
 
     def read_node(self, node: dict[str, list[bytes]]) -> None:
         """Read setup stones, moves, markup and the comment of one node."""
@@ -281,9 +262,10 @@ class _Reader:
             if key in _MOVE_COLORS:
                 self._read_move(key, node[key])
         if "C" in node:
-            self._comments.append((len(self._moves), _decode(node["C"][0], sgf_grammar.text_value).strip()))
+            self._comments.append((len(self._steps), _decode(node["C"][0], sgf_grammar.text_value).strip()))
         if markup := self._markup_reader.read(node):
-            self._markup.append((len(self._moves), markup))
+            self._markup.append((len(self._steps), markup))
+        self._is_first = False
 
     def _read_size(self, text: str) -> None:
         sides = [side.strip() for side in (text or "19").split(_RECTANGLE_MARK)]
@@ -298,7 +280,9 @@ class _Reader:
         if len(values) != 1:
             raise BadSgf(f"{place}: {key}: {len(values)} moves in one node")
         text = _decode(values[0]).strip()
-        self._moves.append(Move(_MOVE_COLORS[key], self._read_vertex(place, key, text)))
+        move = Move(_MOVE_COLORS[key], self._read_vertex(place, key, text))
+        self._moves.append(move)
+        self._steps.append(move)
 
     def _read_vertex(self, place: str, key: str, text: str) -> int:
         try:
@@ -317,9 +301,13 @@ class _Reader:
         to_play = None if node.keys() & _MOVE_COLORS.keys() else self._read_player(_text(node, "PL"))
         changes_player = to_play is not None and (not self._moves or to_play == self._moves[-1].color)
         if stones or changes_player:
-            if len(self._setups) >= _MOST_SETUPS:
+            if len(self._steps) - len(self._moves) >= _MOST_SETUPS:
                 raise BadSgf(f"{self._name}: setup after move {len(self._moves)}: more than {_MOST_SETUPS} setups")
-            self._setups.append(Setup(len(self._moves), tuple(stones), to_play))
+            setup = Setup(len(self._moves), tuple(stones), to_play)
+            if self._is_first:
+                self.start = setup
+            else:
+                self._steps.append(setup)
 
     def _read_points(self, key: str, text: str) -> list[int]:
         """Return the points of one value: a point, a rectangle such as aa:cc, or none."""

@@ -1,4 +1,4 @@
-"""Writes a game as SGF text, with comments, markup and variations."""
+"""Writes a game as SGF text, with comments, markup, variations, and stones set up between moves."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -6,9 +6,10 @@ from typing import NamedTuple
 from sgfmill import sgf_grammar
 
 from engine import __version__
-from engine.color import WHITE, color_letter
+from engine.color import BLACK, EMPTY, WHITE, color_letter
 from engine.game import Game, Move
 from engine.records.markup import Markup, markup_properties
+from engine.records.setup import Setup, Step
 from engine.rules import Rules, preset_name
 from engine.vertex import format_sgf
 
@@ -19,12 +20,13 @@ _SGF_NAMES = {
     "aga": "AGA",
     "new-zealand": "NZ",
 }
+_SETUP_KEYS = {BLACK: "AB", WHITE: "AW", EMPTY: "AE"}
 
 
 class Variation(NamedTuple):
-    """Another line of a game: all its moves from the start, comments and markup by move number, from 1."""
+    """Another line of a game: all its steps from the start, comments and markup by the number of a step, from 1."""
 
-    moves: Sequence[Move]
+    steps: Sequence[Step]
     comments: Mapping[int, str]
     markup: Mapping[int, Markup] = {}
 
@@ -42,6 +44,7 @@ def write_game(
     date: str = "",
     event: str = "",
     round_name: str = "",
+    steps: Sequence[Step] | None = None,
     about: Mapping[str, str] | None = None,
     move_comments: Mapping[int, str] | None = None,
     markup: Mapping[int, Markup] | None = None,
@@ -49,8 +52,9 @@ def write_game(
 ) -> str:
     """Return a game as FF[4] SGF text; write it to a file as UTF-8.
 
-    main_time: seconds. about, markup: as in `Record`. move_comments: by move number, from 1. The game itself is the
-    main line.
+    steps: the main line, if it has stones set up between its moves; `game` is then at its first position. None: the
+    moves of the game. main_time: seconds. about, markup: as in `Record`. move_comments: by the number of a step, from
+    1.
     """
     root: dict[str, list[bytes]] = {"GM": [b"1"], "FF": [b"4"], "CA": [b"UTF-8"]}
     texts = {
@@ -77,20 +81,21 @@ def write_game(
     for key, stones in (("AB", game.setup_black), ("AW", game.setup_white)):
         if stones:
             root[key] = [format_sgf(vertex, game.width).encode() for vertex in sorted(stones)]
-    first = game.moves[0].color if game.moves else game.to_play
+    line = game.moves if steps is None else steps
+    first = line[0].color if line and isinstance(line[0], Move) else game.to_play
     if game.setup_black or game.setup_white or first == WHITE:
         # Without PL, readers assume that Black moves first, or White after a handicap.
         root["PL"] = [color_letter(first).encode()]
     root |= markup_properties((markup or {}).get(0, Markup()), game.width)
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [root]
-    _grow(tree, [Variation(game.moves, move_comments or {}, markup or {}), *variations], game.width)
+    _grow(tree, [Variation(line, move_comments or {}, markup or {}), *variations], game.width)
     text: bytes = sgf_grammar.serialise_game_tree(tree)
     return text.decode("utf-8")
 
 
 def _grow(root: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], width: int) -> None:
-    """Append the moves of all lines to the root; the first line is the main one.
+    """Append the steps of all lines to the root; the first line is the main one.
 
     Where the first line ends and others continue, it becomes an empty node, so that it stays the main line.
     """
@@ -98,34 +103,48 @@ def _grow(root: "sgf_grammar.Coarse_game_tree", lines: Sequence[Variation], widt
     while waiting:
         tree, lines, shared = waiting.pop()
         while True:
-            # Lines with the same next move share its node.
-            ways: dict[Move, list[Variation]] = {}
+            # Lines with the same next step share its node.
+            ways: dict[Step, list[Variation]] = {}
             for line in lines:
-                if len(line.moves) > shared:
-                    ways.setdefault(line.moves[shared], []).append(line)
-            has_ended = len(lines[0].moves) == shared and bool(ways)
+                if len(line.steps) > shared:
+                    ways.setdefault(line.steps[shared], []).append(line)
+            has_ended = len(lines[0].steps) == shared and bool(ways)
             shared += 1
             if len(ways) != 1 or has_ended:
                 break
-            [(move, lines)] = ways.items()
-            tree.sequence.append(_node(move, lines, shared, width))
+            [(step, lines)] = ways.items()
+            tree.sequence.append(_node(step, lines, shared, width))
         if has_ended:
             end = sgf_grammar.Coarse_game_tree()
             end.sequence = [{}]
             tree.children.append(end)
-        for move, following in ways.items():
+        for step, following in ways.items():
             branch = sgf_grammar.Coarse_game_tree()
-            branch.sequence = [_node(move, following, shared, width)]
+            branch.sequence = [_node(step, following, shared, width)]
             tree.children.append(branch)
             waiting.append((branch, following, shared))
 
 
-def _node(move: Move, lines: Sequence[Variation], number: int, width: int) -> dict[str, list[bytes]]:
-    """Return the properties of a move, with the comment and the markup of the first line that has one."""
-    node = {color_letter(move.color): [format_sgf(move.vertex, width).encode()]}
+def _node(step: Step, lines: Sequence[Variation], number: int, width: int) -> dict[str, list[bytes]]:
+    """Return the properties of a step, with the comment and the markup of the first line that has one."""
+    node = _setup(step, width) if isinstance(step, Setup) else _move(step, width)
     comment = next((line.comments[number] for line in lines if line.comments.get(number)), None)
     markup = next((line.markup[number] for line in lines if line.markup.get(number)), Markup())
     return node | ({"C": [_encode(comment)]} if comment else {}) | markup_properties(markup, width)
+
+
+def _move(move: Move, width: int) -> dict[str, list[bytes]]:
+    return {color_letter(move.color): [format_sgf(move.vertex, width).encode()]}
+
+
+def _setup(setup: Setup, width: int) -> dict[str, list[bytes]]:
+    """Return the properties of a setup; of several stones at a point, the last one counts."""
+    node: dict[str, list[bytes]] = {}
+    for vertex, color in dict(setup.stones).items():
+        node.setdefault(_SETUP_KEYS[color], []).append(format_sgf(vertex, width).encode())
+    if setup.to_play is not None:
+        node["PL"] = [color_letter(setup.to_play).encode()]
+    return node
 
 
 def format_ru(rules: Rules) -> str:

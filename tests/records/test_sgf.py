@@ -102,6 +102,8 @@ def test_a_setup_that_changes_nothing_is_none() -> None:
         (b"(;SZ[9];B[aa];W[bb];PL[W])", None, WHITE),
         (b"(;SZ[9];B[aa];W[bb];PL[B])", None, BLACK),
         (b"(;SZ[9];W[aa];B[bb];AB[ee])", 1, WHITE),
+        (b"(;SZ[9];B[aa];W[bb];AW[ee])", None, BLACK),
+        (b"(;SZ[9];B[aa];AB[ee];B[bb];W[cc])", 2, BLACK),
     ],
 )
 def test_who_is_to_move_after_a_record_or_before_it(text: bytes, number: int | None, to_play: int) -> None:

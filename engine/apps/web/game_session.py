@@ -88,11 +88,12 @@ class GameSession:
                 kind = self.wanted()
                 if kind is not None and self._running is None:
                     state, settings = self._state, self._state.settings
-                    number = state.game.move_number if kind is not Kind.REVIEW else state.tree.unreviewed[0]
+                    number = state.tree.shown.number if kind is not Kind.REVIEW else state.tree.unreviewed[0]
                     is_timed = kind is Kind.MOVE and state.clock is not None and state.tree.end is state.tree.game_end
                     self._current = Task(
                         kind,
                         state.tree.at(number),
+                        number,
                         state.ticket,
                         settings.review_seconds if kind is Kind.REVIEW else settings.seconds,
                         settings.rank,
@@ -130,7 +131,7 @@ class GameSession:
             if task.kind is not Kind.REVIEW:
                 self._state.shown.answer = answer
             if (estimate := estimated(answer, task.game.to_play)) is not None:
-                self._state.tree.end.path()[task.game.move_number].estimate = estimate
+                self._state.tree.end.path()[task.number].estimate = estimate
             self._notify()
 
     def engine_moved(self, task: Task, vertex: int) -> bool:
@@ -174,7 +175,7 @@ class GameSession:
             if not self.is_wanted(task):
                 return
             if task.kind is Kind.REVIEW:
-                self._state.tree.end.path()[task.game.move_number].is_reviewed = True
+                self._state.tree.end.path()[task.number].is_reviewed = True
                 self._state.ticket += 1
             else:
                 self._state.is_paused = True
@@ -245,7 +246,9 @@ class GameSession:
                 version=self._version,
                 settings=state.settings,
                 game=tree.game.copy(),
-                line=tuple(tree.moves),
+                number=shown.number,
+                changed=shown.changed,
+                line=tuple(tree.steps),
                 is_review=tree.is_review,
                 result=tree.end.result,
                 engine=state.engine,

@@ -17,6 +17,7 @@ from engine.color import BLACK, WHITE, color_letter, color_name, opponent
 from engine.errors import BadVertex, GoError
 from engine.game import Game, Move
 from engine.records.markup import SYMBOLS
+from engine.records.setup import Step
 from engine.rules import parse_rules
 from engine.settings.levels import FULL
 from engine.vertex import PASS, parse_vertex
@@ -111,12 +112,11 @@ class GameState:
         return self._previous is not None
 
     @property
-    def following(self) -> tuple[Move, ...]:
-        """The moves after the position shown, first that of the line shown."""
+    def following(self) -> tuple[Move | None, ...]:
+        """The moves after the position shown, first that of the line shown; None where stones are set up."""
         node, line = self.tree.shown, self.tree.end.path()
         after = line[node.number + 1] if node.number + 1 < len(line) else None
-        moves = [each.move for each in sorted(node.children, key=lambda child: child is not after)]
-        return tuple(move for move in moves if move is not None)
+        return tuple(each.move for each in sorted(node.children, key=lambda child: child is not after))
 
     # Commands of pages
 
@@ -184,18 +184,23 @@ class GameState:
         self.finish(f"{color_letter(opponent(loser))}+R")
 
     def _undo(self, fields: dict[str, Any]) -> None:
-        """Take back moves up to and including the person's last one; a single move if both players are of one kind.
+        """Take back steps up to and including the person's last one; a single one if both players are of one kind.
 
-        Where there is no move of a person, show the game before this one.
+        Stones that a record sets up count as a person's. Where there is no step of a person, show the game before this
+        one.
         """
         tree, players = self.tree, self.settings.players
         is_mixed = set(players.values()) == {PlayerKind.PERSON, PlayerKind.ENGINE}
-        if not any(players[move.color] is PlayerKind.PERSON or not is_mixed for move in tree.moves):
+
+        def is_engines(step: Step) -> bool:
+            return is_mixed and isinstance(step, Move) and players[step.color] is PlayerKind.ENGINE
+
+        if all(is_engines(step) for step in tree.steps):
             if self._previous is None:
-                raise GoError(f"there is no move {'of yours ' if tree.moves else ''}to take back")
+                raise GoError(f"there is no move {'of yours ' if tree.steps else ''}to take back")
             self._back_to_previous({})
             return
-        while players[tree.take_back().color] is PlayerKind.ENGINE and is_mixed:
+        while is_engines(tree.take_back()):
             pass
         self._continue()
 

@@ -7,6 +7,7 @@ from engine.apps.review.judgement import Grade, Limits
 from engine.apps.web.snapshot import Estimate
 from engine.color import for_color
 from engine.game import Move
+from engine.records.setup import Step
 
 _WINRATES = (0.05, 0.1, 0.2)
 """Loss of winrate of an inaccuracy, a mistake, a blunder where the engine reports no leads, and no points are known."""
@@ -14,8 +15,9 @@ _WINRATES = (0.05, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class Mistake:
-    """A move that lost something. number: from 1. points, winrate: what it lost; points is None without leads.
+    """A move that lost something.
 
+    number: of the step, from 1. points, winrate: what it lost; points is None without leads.
     better: the engine's variation instead, its first choice first.
     """
 
@@ -27,16 +29,16 @@ class Mistake:
     better: tuple[int, ...]
 
 
-def mistakes(line: Sequence[Move], estimates: Mapping[int, Estimate], limits: Mapping[int, Limits]) -> list[Mistake]:
+def mistakes(line: Sequence[Step], estimates: Mapping[int, Estimate], limits: Mapping[int, Limits]) -> list[Mistake]:
     """Return the mistakes, the largest loss of winrate first.
 
-    estimates: by the number of moves before a position. limits: by color, for the size of the board.
+    estimates: by the number of steps before a position. limits: by color, for the size of the board.
     The engine's first choice is no mistake: what a deeper search finds after it was not known before.
     """
     found: list[Mistake] = []
     for number, move in enumerate(line, 1):
         before, after = (estimates.get(each) for each in (number - 1, number))
-        if before is None or after is None or before.variation[:1] == (move.vertex,):
+        if not isinstance(move, Move) or before is None or after is None or before.variation[:1] == (move.vertex,):
             continue
         points = None if before.lead is None or after.lead is None else for_color(before.lead - after.lead, move.color)
         winrate = for_color(before.winrate - after.winrate, move.color)

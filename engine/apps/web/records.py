@@ -6,8 +6,9 @@ and opening.
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
-from itertools import chain, count, takewhile
+from itertools import chain, count
 from pathlib import Path
 
 from engine.apps.web.settings import GameSettings, PlayerKind
@@ -15,9 +16,10 @@ from engine.apps.web.snapshot import Estimate
 from engine.apps.web.tree import GameTree, Node
 from engine.color import BLACK, WHITE
 from engine.errors import BadVertex, IllegalMove
-from engine.game import Game, Move
+from engine.game import Game
 from engine.match.clock import overtime_text
 from engine.records.markup import Markup
+from engine.records.setup import Setup
 from engine.records.sgf import Record, load_sgf, load_variations
 from engine.records.sgf_writer import Variation, write_game
 from engine.rules import Rules
@@ -39,42 +41,41 @@ def read_tree(text: bytes, rules: Rules) -> tuple[Record, GameTree, int]:
     """Return a record, its tree, shown at the end of the game, and the number of variations that are left out.
 
     rules: of the game if the record names none.
-    A variation is left out if it sets up other stones than the main line, cannot be played, or exceeds the limit.
+    A variation is left out if it cannot be played or exceeds the limit.
     Raises BadSgf if the main line cannot be read or played.
     """
     record = load_sgf(text, name="the record")
-    game = record.game(rules=record.rules or rules)
-    before = len(record.moves) - len(game.moves)  # stones set up after a move begin a new game
-    tree = GameTree(game.copy())
-    _annotate(tree.end.path(), record, before, game)
-    left_out = 0
     variations = load_variations(text, record, MOST_VARIATIONS)
-    for variation in variations[: MOST_VARIATIONS - 1]:
-        moves = list(variation.moves[before:])
-        if variation.setups != record.setups or not _play_instead(game, moves):
-            left_out += 1
-            continue
-        node = tree.root
-        for move in moves:
-            node = node.add(move)
-        _annotate(node.path(), variation, before, game)
-    return record, tree, left_out + max(0, len(variations) - MOST_VARIATIONS + 1)
-
-
-def _play_instead(game: Game, moves: list[Move]) -> bool:
-    """Bring a game from one line to the end of another; return False if a move is illegal.
-
-    Undoes and plays only the moves that the lines do not share.
-    """
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(game.moves, moves, strict=False)))
-    while game.move_number > shared:
-        game.undo()
+    left_out = max(0, len(variations) - MOST_VARIATIONS + 1)
+    lines = [record, *variations[: MOST_VARIATIONS - 1]]
+    handicap = _setup_of_second_node(lines)
+    first = 0 if handicap is None else 1
+    start = replace(record, start=handicap or record.start).first_game(rules=record.rules or rules)
     try:
-        for color, vertex in moves[shared:]:
-            game.play(color, vertex, lenient=True)
+        tree = GameTree(start, record.steps[first:])
     except IllegalMove:
-        return False
-    return True
+        record.game()  # raises BadSgf, which names the move
+        raise
+    for line in lines:
+        try:
+            _annotate(tree.add_line(line.steps[first:]).path(), line, first, tree.game)
+        except IllegalMove:
+            left_out += 1
+    tree.end = tree.game_end
+    tree.go_to(tree.end.number)
+    return record, tree, left_out
+
+
+def _setup_of_second_node(lines: list[Record]) -> Setup | None:
+    """Return the setup with which all lines begin on an empty board without text, None if there is none.
+
+    Some programs write a handicap this way.
+    """
+    main = lines[0]
+    setup = main.steps[0] if main.steps else None
+    if not isinstance(setup, Setup) or main.start is not None or 0 in main.comments or 0 in main.markup:
+        return None
+    return setup if all(line.steps[:1] == (setup,) for line in lines) else None
 
 
 def _annotate(line: Iterable[Node], record: Record, before: int, game: Game) -> None:
@@ -119,7 +120,7 @@ def _line(end: Node, game: Game) -> Variation:
     nodes = end.path()
     comments = {node.number: text for node in nodes if (text := _comment(node, game))}
     markup = {node.number: Markup(node.symbols, node.labels, node.others) for node in nodes}
-    return Variation([node.move for node in nodes if node.move is not None], comments, markup)
+    return Variation([node.step for node in nodes if node.step is not None], comments, markup)
 
 
 def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[str, str]) -> str:
@@ -131,7 +132,8 @@ def write_tree(tree: GameTree, settings: GameSettings, engine: str, info: dict[s
     }
     game, *variations = (_line(each, tree.game) for each in tree.ends())
     return write_game(
-        tree.at_node(end),
+        tree.at_node(tree.root),
+        steps=game.steps,
         result=end.result or (end.count.score if end.count is not None else None),
         black=names[BLACK],
         white=names[WHITE],

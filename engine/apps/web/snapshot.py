@@ -10,6 +10,7 @@ from engine.clock import TimeSettings
 from engine.color import for_color, winrate_for_color
 from engine.game import Game, Move
 from engine.programs.answers import AnalysisAnswer
+from engine.records.setup import Step
 from engine.settings.levels import FULL
 
 MOST_CANDIDATES = 12
@@ -43,11 +44,13 @@ class ClockReading:
 class Task:
     """A task for the engine: one position. A result with an outdated `ticket` is discarded.
 
-    seconds, visits: limits of the search, None for the engine's own. clock: of both players, instead of seconds.
+    number: of steps before the position. seconds, visits: limits of the search, None for the engine's own. clock: of
+    both players, instead of seconds.
     """
 
     kind: Kind
     game: Game
+    number: int
     ticket: int
     seconds: float | None = None
     rank: str = FULL
@@ -130,10 +133,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Variation:
-    """A line of play, named by where it branches off: its first `branch_point` moves belong to the line `parent`.
+    """A line of play, named by where it branches off: its first `branch_point` steps belong to the line `parent`.
 
-    move: the first own move, None after it was taken back. colors: of the own moves, "b" or "w", capital where the
-    position has a comment or markup.
+    move: the first own step, None if stones are set up by it or it was taken back. colors: of the own steps, "b" or "w"
+    for a move, "s" for stones that are set up, capital where the position has a comment or markup.
     """
 
     branch_point: int
@@ -169,12 +172,12 @@ NOTHING = Notice()
 class Snapshot:
     """The state of a session at one moment, for pages.
 
-    game: at the position shown. line: all moves of the line of play. is_review: a move here starts a new variation or
-    continues after a result. has_ranks: whether the engine plays at ranks.
-    limits: those that the engine has by itself.
-    estimates: by the number of moves before the position. reviewed: number of reviewed positions.
+    game: at the position shown. number: of steps before it. changed: colors of the points that the step to it set up.
+    line: all steps of the line of play. is_review: a move here starts a new variation or continues after a result.
+    has_ranks: whether the engine plays at ranks. limits: those that the engine has by itself.
+    estimates: by the number of steps before the position. reviewed: number of reviewed positions.
     note, symbols, labels, lines: the record's comment and markup of the position shown, see `Markup`.
-    following: moves after the position shown, first that of the line, then those of variations.
+    following: moves after the position shown, first that of the line, then those of variations; None for a setup.
     variations: all lines of play, first the game itself. variation: index of the one shown.
     may_undo, has_previous: whether a move can be taken back, and whether there is a game before this one.
     info: names, ranks, event and so on, by SGF property.
@@ -184,7 +187,9 @@ class Snapshot:
     version: int
     settings: GameSettings
     game: Game
-    line: tuple[Move, ...]
+    number: int
+    changed: Mapping[int, int]
+    line: tuple[Step, ...]
     is_review: bool
     result: str | None
     engine: str
@@ -199,7 +204,7 @@ class Snapshot:
     symbols: Mapping[int, str] = field(default_factory=dict)
     labels: Mapping[int, str] = field(default_factory=dict)
     lines: Sequence[tuple[str, int, int]] = ()
-    following: tuple[Move, ...] = ()
+    following: tuple[Move | None, ...] = ()
     variations: tuple[Variation, ...] = (Variation(0, None),)
     variation: int = 0
     may_undo: bool = False

@@ -1,26 +1,35 @@
-"""A game with its variations as a tree, and the position shown in it."""
+"""A game with its variations as a tree, and the position shown in it.
 
-from collections.abc import Iterator, Sequence
+A step leads from one position to the next: a move, or stones that a record sets up between moves. A game cannot add
+stones after a move, so the positions after such a step belong to a game of their own, which starts there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from engine.apps.web.snapshot import Count, Estimate, Variation
 from engine.color import BLACK
 from engine.errors import IllegalMove
 from engine.game import Game, Move
+from engine.records.setup import Setup, Step, set_up
+from engine.vertex import points
 
 
 class Node:
-    """A position: the move that leads to it, and what is known of it.
+    """A position: the step that leads to it, and what is known of it.
 
-    number: of moves before the position. note: the record's comment. symbols, labels, others: as in `Markup`.
-    result: where a game ended here. count: with the dead stones that the players marked.
+    number: of steps before the position. start: the game of the position, where one starts. changed: colors of the
+    points that a setup changed, by vertex, EMPTY where it removed a stone. note: the record's comment. symbols, labels,
+    others: as in `Markup`. result: where a game ended here. count: with the dead stones that the players marked.
     left_at: at the end of a line, the number of the position that was shown last, 0 if none was.
     """
 
-    def __init__(self, move: Move | None = None, parent: "Node | None" = None) -> None:
-        self.move = move
+    def __init__(self, step: Step | None = None, parent: "Node | None" = None) -> None:
+        self.step = step
         self.parent = parent
         self.children: list[Node] = []
         self.number: int = 0 if parent is None else parent.number + 1
+        self.start: Game | None = None
+        self.changed: Mapping[int, int] = {}
         self.note = ""
         self.symbols: dict[int, str] = {}
         self.labels: dict[int, str] = {}
@@ -31,15 +40,20 @@ class Node:
         self.count: Count | None = None
         self.left_at = 0
 
-    def child(self, move: Move) -> "Node | None":
-        """Return the position after a move, None if it is not in the tree."""
-        return next((each for each in self.children if each.move == move), None)
+    @property
+    def move(self) -> Move | None:
+        """The move that leads to the position; None at the start and after a setup."""
+        return self.step if isinstance(self.step, Move) else None
 
-    def add(self, move: Move) -> "Node":
-        """Return the position after a move, and append it if it is new."""
-        found = self.child(move)
+    def child(self, step: Step) -> "Node | None":
+        """Return the position after a step, None if it is not in the tree."""
+        return next((each for each in self.children if each.step == step), None)
+
+    def add(self, step: Step) -> "Node":
+        """Return the position after a step, and append it if it is new."""
+        found = self.child(step)
         if found is None:
-            found = Node(move, self)
+            found = Node(step, self)
             self.children.append(found)
         return found
 
@@ -53,8 +67,16 @@ class Node:
         return nodes[::-1]
 
     @property
+    def base(self) -> "Node":
+        """The position where the game of this one starts: the last setup before it, else the root."""
+        node = self
+        while node.start is None and node.parent is not None:
+            node = node.parent
+        return node
+
+    @property
     def last(self) -> "Node":
-        """The end of the line that follows the first move at each position."""
+        """The end of the line that follows the first step at each position."""
         node = self
         while node.children:
             node = node.children[0]
@@ -64,23 +86,22 @@ class Node:
 class GameTree:
     """The tree, one line of it, and the position shown in this line.
 
-    game: at the position shown. end: of the line shown; moves of other lines may follow it. game_end: of the game
+    game: at the position shown. end: of the line shown; steps of other lines may follow it. game_end: of the game
     itself; all other lines are variations.
     """
 
-    def __init__(self, game: Game) -> None:
-        """game: its moves are the game itself, shown at its end."""
-        self.game = game
+    def __init__(self, start: Game, steps: Sequence[Step] = ()) -> None:
+        """start: the game before its first move. steps: the game itself, shown at its end. Raises IllegalMove."""
+        self.game = start.copy()
         self.root = Node()
-        self.shown = self.root
-        for move in game.moves:
-            self.shown = self.shown.add(move)
-        self.end = self.game_end = self.shown
+        self.root.start = start
+        self.shown = self.end = self.game_end = self.root
+        self.game_end = self.add_line(steps)
 
     @property
-    def moves(self) -> list[Move]:
-        """The moves of the line shown."""
-        return [node.move for node in self.end.path() if node.move is not None]
+    def steps(self) -> list[Step]:
+        """The steps of the line shown."""
+        return [node.step for node in self.end.path() if node.step is not None]
 
     @property
     def is_review(self) -> bool:
@@ -89,23 +110,52 @@ class GameTree:
 
     @property
     def unreviewed(self) -> list[int]:
-        """The positions of the line that have not been reviewed, by the number of moves before them."""
+        """The positions of the line that have not been reviewed, by the number of steps before them."""
         return [node.number for node in self.end.path() if not node.is_reviewed]
 
     def go_to(self, number: int) -> None:
-        """Show the position after `number` moves, limited to the moves of the line."""
+        """Show the position after `number` steps, limited to the steps of the line."""
         line = self.end.path()
         self._walk(line[min(max(number, 0), len(line) - 1)])
 
     def at(self, number: int) -> Game:
-        """Return a copy of the game after `number` moves of the line."""
+        """Return a copy of the game after `number` steps of the line."""
         return self.at_node(self.end.path()[number])
 
     def at_node(self, node: Node) -> Game:
         """Return a copy of the game at a position of the tree."""
-        game = self.game.copy()
-        _play_to(game, node)
-        return game
+        return _brought(self.game.copy(), self.shown, node)
+
+    def add_line(self, steps: Sequence[Step]) -> Node:
+        """Append a line of play, show its end and return it. Raises IllegalMove without having added anything."""
+        node = self.root
+        while node.number < len(steps) and (known := node.child(steps[node.number])) is not None:
+            node = known
+        self._walk(node)
+        old_children = len(node.children)
+        try:
+            for number, step in enumerate(steps[node.number :], node.number + 1):
+                if isinstance(step, Move):
+                    self.game.play(step.color, step.vertex, lenient=True)
+                    self.shown = self.shown.add(step)
+                else:
+                    following = (each.color for each in steps[number:] if isinstance(each, Move))
+                    self._set_up(step, next(following, None))
+        except IllegalMove:
+            del node.children[old_children:]
+            self._walk(node)
+            raise
+        self.end = self.shown
+        return self.end
+
+    def _set_up(self, setup: Setup, next_color: int | None) -> None:
+        before, self.game = self.game, set_up(self.game, setup, next_color)
+        self.shown = self.shown.add(setup)
+        if self.game is not before:
+            self.shown.start = self.game.copy()
+            places = points(before.width, before.height)
+            now = {vertex: self.game.color_at(vertex) for vertex in places}
+            self.shown.changed = {vertex: now[vertex] for vertex in places if now[vertex] != before.color_at(vertex)}
 
     def play(self, vertex: int) -> bool:
         """Play a move for the side to move at the position shown; return whether it was new. Raises IllegalMove.
@@ -130,10 +180,10 @@ class GameTree:
         self.shown = node
         return known is None or continues
 
-    def take_back(self) -> Move:
-        """Take back the last move of the line and show the position before it. Raises IllegalMove if there is none."""
+    def take_back(self) -> Step:
+        """Take back the last step of the line and show the position before it. Raises IllegalMove if there is none."""
         undone = self.end
-        if undone.move is None or undone.parent is None:
+        if undone.step is None or undone.parent is None:
             raise IllegalMove("there is no move to take back")
         self._walk(undone.parent)
         if undone is self.game_end:
@@ -142,10 +192,10 @@ class GameTree:
         undone.result = undone.count = None
         if not undone.children:
             undone.parent.children.remove(undone)
-        return undone.move
+        return undone.step
 
     def show_line(self, index: int, number: int | None = None) -> None:
-        """Show a line of `ends` after `number` moves; None: where it was left, but not before its first own move."""
+        """Show a line of `ends` after `number` steps; None: where it was left, but not before its first own step."""
         end = self.ends()[index]
         own = self.variations()[index].branch_point + 1
         self._leave()
@@ -163,7 +213,7 @@ class GameTree:
         return self.ends().index(self.end)
 
     def variations(self) -> tuple[Variation, ...]:
-        """Return all lines, each with the line that it leaves and the moves that only it has."""
+        """Return all lines, each with the line that it leaves and the steps that only it has."""
         owner: dict[Node, int] = {}
         found = []
         for index, end in enumerate(self.ends()):
@@ -182,7 +232,7 @@ class GameTree:
         self.end.left_at = self.shown.number
 
     def _walk(self, node: Node) -> None:
-        _play_to(self.game, node)
+        self.game = _brought(self.game, self.shown, node)
         self.shown = node
 
     def _nodes(self) -> Iterator[Node]:
@@ -194,9 +244,16 @@ class GameTree:
             waiting += reversed(node.children)
 
 
-def _play_to(game: Game, node: Node) -> None:
-    """Undo and play moves until the game is at a position of its tree."""
-    moves = [each.move for each in node.path() if each.move is not None]
+def _brought(game: Game, at: Node, to: Node) -> Game:
+    """Return the game at a position of its tree: the given one, which changes, or a copy of the one that starts there.
+
+    at: the position of the given game.
+    """
+    base = to.base
+    if base is not at.base:
+        assert base.start is not None
+        game = base.start.copy()
+    moves = [each.move for each in to.path()[base.number + 1 :] if each.move is not None]
     shared = 0
     while shared < min(len(moves), game.move_number) and game.moves[shared] == moves[shared]:
         shared += 1
@@ -204,10 +261,10 @@ def _play_to(game: Game, node: Node) -> None:
         game.undo()
     for color, vertex in moves[shared:]:
         game.play(color, vertex, lenient=True)
+    return game
 
 
 def _letter(node: Node) -> str:
-    """Return the color of a move; capital if the position has a comment or markup."""
-    assert node.move is not None
-    letter = "b" if node.move.color == BLACK else "w"
+    """Return "b" or "w" after a move, "s" after a setup; capital if the position has a comment or markup."""
+    letter = "s" if node.move is None else "b" if node.move.color == BLACK else "w"
     return letter.upper() if node.note or node.symbols or node.labels else letter

@@ -27,6 +27,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
     """Return the JSON object. Winrates in [0, 1]: Black's in `estimates`, elsewhere those of the side to move."""
     game, settings, answer = snapshot.game, snapshot.settings, snapshot.shown.answer
     candidates = _candidates(answer) if answer is not None and snapshot.switches.analysis else []
+    last = snapshot.line[snapshot.number - 1] if snapshot.number else None
     players = {color_name(color): sitting for color, sitting in settings.players.items()}
     return {
         "version": snapshot.version,
@@ -56,9 +57,9 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
         "to_play": color_name(game.to_play),
         "is_over": game.is_over,
         "may_play": not game.is_over and (snapshot.is_review or settings.players[game.to_play] is PlayerKind.PERSON),
-        "shown": game.move_number,
+        "shown": snapshot.number,
         "moves": len(snapshot.line),
-        "last": _named(game.moves[-1], game) if game.moves else None,
+        "last": _named(last, game) if isinstance(last, Move) else None,
         "captured": {color_name(color): game.captured(color) for color in (BLACK, WHITE)},
         "result": snapshot.result,
         "score": None if snapshot.shown.count is None else snapshot.shown.count.score,
@@ -82,12 +83,13 @@ def _record(snapshot: Snapshot) -> dict[str, Any]:
     """Return what the record says, and its lines."""
     game = snapshot.game
     return {
+        "changed": _at_points({vertex: _STONES[color] for vertex, color in snapshot.changed.items()}, game),
         "symbols": _at_points(snapshot.symbols, game),
         "labels": _at_points(snapshot.labels, game),
         "lines": [
             [kind, *(format_vertex(end, game.width, game.height) for end in ends)] for kind, *ends in snapshot.lines
         ],
-        "following": [format_vertex(move.vertex, game.width, game.height) for move in snapshot.following],
+        "following": [move and format_vertex(move.vertex, game.width, game.height) for move in snapshot.following],
         "variations": [
             {
                 "from": variation.branch_point,

@@ -105,7 +105,8 @@ def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
     at = session(PEOPLE)
     at.open(b"(;SZ[9]RE[B+R];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc])(;W[ee])(;AB[aa]))")
     now = snapshot(at)
-    assert [variation.branch_point for variation in now.variations] == [0, 3, 1]
+    assert [variation.branch_point for variation in now.variations] == [0, 3, 1, 1]
+    assert now.notice.left_out == 1
     assert (now.variation, now.result, len(now.line)) == (0, "B+R", 4)
     at.command("variation", {"to": 2})
     assert (snapshot(at).result, len(snapshot(at).line), snapshot(at).game.move_number) == (None, 3, 2)
@@ -115,7 +116,7 @@ def test_a_record_is_opened_with_its_variations_and_told_with_them() -> None:
     at.command("variation", {"to": 2})
     assert snapshot(at).game.move_number == 3
     told = at.record()[0].replace("\n", "")
-    assert told.endswith("SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc]))")
+    assert told.endswith("SZ[9];B[ee](;W[cc];B[gg](;W[gc])(;W[cg]))(;W[gg];B[cc])(;AB[aa]))")
 
 
 def test_a_record_comes_back_as_it_was_in_its_own_encoding() -> None:

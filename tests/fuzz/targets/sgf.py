@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from click.testing import CliRunner
 
 from engine.errors import BadSgf
+from engine.game import Move
 from engine.records.sgf import load_sgf
 from engine.records.sgf_editor import RecordEditor
 from engine.vertex import points
@@ -116,7 +117,8 @@ def _annotate(data: bytes) -> None:
     again = load_sgf(editor.text().encode())
     kept = [(each.moves, {setup.after for setup in each.setups}, each.markup) for each in (record, again)]
     assert kept[0] == kept[1], "the annotated record differs"
-    assert not record.moves or again.comments[len(record.moves)].endswith("a ] comment \\")
+    last = max((number for number, step in enumerate(record.steps, 1) if isinstance(step, Move)), default=None)
+    assert last is None or again.comments[last].endswith("a ] comment \\")
 
 
 def _ask(state: GtpState, line: str) -> str:

@@ -12,6 +12,8 @@ const EDGE = 1.5;
 const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 // Pixels between two lines below which a point has room for one figure only.
 const NARROW = 30;
+// Points of a setup that are marked; more are a diagram of its own, which marks would only cover.
+const MOST_CHANGED = 20;
 let cursor = null;
 let pending = null;
 
@@ -61,6 +63,7 @@ export function showBoard() {
   at("board").style.setProperty("--ratio", extent(state.width) / extent(state.height));
   drawMarks();
   drawFollowing();
+  drawChanged();
   drawMarkup(placeOf, stoneAt, UNIT);
   drawLesson();
 }
@@ -69,10 +72,21 @@ export function showBoard() {
 function drawFollowing() {
   const {following} = page.state;
   at("following").replaceChildren(...following.flatMap((move, index) => {
-    const place = placeOf(move);
+    const place = move && placeOf(move);
     if (!place || lesson()?.at === move) return [];
     const dashes = index ? {"stroke-dasharray": "5 4"} : {};
     return [element("circle", {cx: place[0], cy: place[1], r: 0.42 * UNIT, fill: "none", stroke: "#3d2e17", "stroke-width": 2, ...dashes})];
+  }));
+}
+
+// Small squares at the points that the record set up: on added stones, and where stones were removed.
+function drawChanged() {
+  const side = 0.26 * UNIT;
+  const changed = Object.entries(page.state.changed);
+  at("changed").replaceChildren(...(changed.length > MOST_CHANGED ? [] : changed).map(([move, kind]) => {
+    const [x, y] = placeOf(move);
+    const fill = {X: "#fff", O: "#111", ".": "#8a5a1c"}[kind];
+    return element("rect", {x: x - side / 2, y: y - side / 2, width: side, height: side, fill, "data-changed": kind});
   }));
 }
 

@@ -1,7 +1,7 @@
 // Win rate and score lead over the moves.
 
 import {filteredMistakes} from "/review.js";
-import {at, element, estimateText, page, send, setText} from "/shared.js";
+import {at, element, estimateText, moveNumber, page, send, setText} from "/shared.js";
 import {t} from "/texts.js";
 
 const WIDTH = 400;
@@ -46,7 +46,7 @@ export function showEstimates() {
   setText(at("score-bottom"), t("leads", {color: t("white"), lead: most}));
   const now = hovered === null ? state.estimates[state.shown] ?? state.estimates[state.shown - 1] : state.estimates[hovered];
   const text = now ? estimateText(now) : hovered === null ? "" : t("not_analyzed");
-  setText(at("estimate"), hovered === null ? text : t("after_move", {number: hovered, text}));
+  setText(at("estimate"), hovered === null ? text : t("after_move", {number: moveNumber(hovered), text}));
 }
 
 function numberUnder(event) {

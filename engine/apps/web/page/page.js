@@ -12,8 +12,8 @@ import {listenToRecord, showRecord} from "/record.js";
 import {goToMistake, listenToReview, reviewText, showReview} from "/review.js";
 import {listenToSharing, openLink, showShare} from "/share.js";
 import {
-  COLORS, announce, at, fillRows, moveText, other, page, percent, pointText, seenLead, seenWinrate, send, setText, showError, signed,
-  viewColor,
+  COLORS, announce, at, fillRows, moveNumber, moveText, other, page, percent, pointText, seenLead, seenWinrate, send, setText, showError,
+  signed, stepText, viewColor,
 } from "/shared.js";
 import {soundOfMove} from "/sounds.js";
 import {listenToTabs} from "/tabs.js";
@@ -36,7 +36,7 @@ function show(state, isNew = true) {
   setText(at("notice"), noticeText());
   document.title = `${statusText()} · Keima`;
   if (state.error) showError(state.error);
-  setText(at("number"), `${state.shown} / ${state.moves}`);
+  setText(at("number"), `${moveNumber(state.shown)} / ${moveNumber(state.moves)}`);
   at("pass").disabled = !state.may_play;
   at("undo").disabled = !state.may_undo;
   at("resign").disabled = state.result !== null;
@@ -52,7 +52,7 @@ function show(state, isNew = true) {
   showShare();
   if (before && isNewPosition) announce(positionText());
   else if (before && (before.result !== state.result || before.score !== state.score)) announce(statusText());
-  if (before && before.session === state.session && state.shown === before.shown + 1) soundOfMove(capturedSince(before));
+  if (before && before.session === state.session && state.shown === before.shown + 1 && state.last) soundOfMove(capturedSince(before));
   if (!before) openLink();
 }
 
@@ -107,10 +107,11 @@ function showAgreement() {
 
 function positionText() {
   const {state} = page;
-  const place = state.shown ? t("at_move", {number: state.shown, move: moveText(state.last)}) : t("at_start");
+  const step = state.last ? t("at_move", {number: moveNumber(state.shown), move: moveText(state.last)}) : stepText();
+  const place = state.shown ? step : t("at_start");
   const {black, white} = state.captured;
   const parts = [`${place}.`, t("captured_both", {black, white}), statusText()];
-  if (state.following.length > 1) parts.push(t("goes_on", {moves: state.following.map(pointText).join(", ")}));
+  if (state.following.length > 1) parts.push(t("goes_on", {moves: state.following.map((move) => (move ? pointText(move) : t("setup"))).join(", ")}));
   return parts.join(" ");
 }
 
@@ -122,7 +123,7 @@ function statusText() {
   const parts = [];
   if (state.result !== null) parts.push(t("result", {result: state.result}));
   else if (state.score !== null) parts.push(t("as_it_stands", {score: state.score}));
-  if (state.last) parts.push(moveText(state.last));
+  if (state.shown) parts.push(stepText());
   if (state.result === null && !state.is_over) parts.push(t(`${state.to_play}_to_play`));
   return parts.join(" · ");
 }

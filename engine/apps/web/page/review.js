@@ -1,7 +1,7 @@
 // The review: mistakes by color and size, walking from one to the next, and what was better.
 
 import {prefer, preference} from "/preferences.js";
-import {announce, at, fillRows, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
+import {announce, at, fillRows, moveNumber, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
 import {t} from "/texts.js";
 
 const AIM_MILLISECONDS = 500;
@@ -21,7 +21,7 @@ export function lesson() {
 function lessonText(taught) {
   if (!taught) return "";
   const {number, size, points, winrate, better} = taught;
-  const values = {number, move: moveText(taught), size: t(SIZES[size]), chance: percent(winrate), points: points?.toFixed(1)};
+  const values = {number: moveNumber(number), move: moveText(taught), size: t(SIZES[size]), chance: percent(winrate), points: points?.toFixed(1)};
   const text = t(points === null ? "lesson" : "lesson_points", values);
   return better.length ? `${text} ${t("better", {moves: better.map(pointText).join(" ")})}` : text;
 }
@@ -47,7 +47,7 @@ export function showReview() {
   at("mistake-size").value = preference("size");
   const list = filteredMistakes();
   const cells = (mistake) => [
-    String(mistake.number), moveText(mistake), t(SIZES[mistake.size]), mistake.points?.toFixed(1) ?? "", percent(mistake.winrate),
+    String(moveNumber(mistake.number)), moveText(mistake), t(SIZES[mistake.size]), mistake.points?.toFixed(1) ?? "", percent(mistake.winrate),
   ];
   fillRows("mistakes", list, cells, ({number}) => ({number}));
   for (const row of at("mistakes").tBodies[0].rows) row.ariaCurrent = String(Number(row.dataset.number) === state.shown + 1);

@@ -84,6 +84,23 @@ export function estimateText([winrate, lead]) {
 export const pointText = (point) => (point === "pass" ? t("pass_move") : point);
 export const moveText = ({color, at: point}) => `${t(color)} ${pointText(point)}`;
 
+// The number of moves up to a step of a line: stones that are set up between moves are a step, but no move.
+export function moveNumber(step, line = page.state.variation) {
+  const {from, parent, colors} = page.state.variations[line];
+  if (line && step <= from) return moveNumber(step, parent);
+  const own = colors.slice(0, step - from).toLowerCase().replaceAll("s", "");
+  return (line ? moveNumber(from, parent) : from) + own.length;
+}
+
+// The move or the setup that leads to the position shown.
+export function stepText() {
+  const {last, changed} = page.state;
+  if (last) return moveText(last);
+  const points = Object.values(changed);
+  const count = (kind) => points.filter((each) => each === kind).length;
+  return points.length ? t("set_up", {black: count("X"), white: count("O"), removed: count(".")}) : t("setup");
+}
+
 // Table rows that can be reached and chosen by the keyboard.
 export function fillRows(name, list, cellsOf, dataOf) {
   at(name).hidden = !list.length;

@@ -1,6 +1,6 @@
-// The tree of variations: a row for each line, a column for each move. Only what is in view is drawn.
+// The tree of variations: a row for each line, a column for each step, a square where stones are set up. Only what is in view is drawn.
 
-import {at, element, moveText, page, send, setText} from "/shared.js";
+import {at, element, moveNumber, moveText, page, send, setText} from "/shared.js";
 import {t} from "/texts.js";
 
 const STEP = 24;
@@ -73,8 +73,13 @@ function draw() {
       const color = letter.toLowerCase();
       const current = isShown(index, column);
       if (current) stones.push(element("circle", {cx: place(column), cy: place(row), r: RADIUS + 2, class: "current"}));
-      stones.push(element("circle", {cx: place(column), cy: place(row), r: RADIUS, class: `${color} ${letter === color ? "" : "noted"}`}));
-      stones.push(element("text", {x: place(column), y: place(row) + 3.5, class: color}, String(column)));
+      const kind = `${color} ${letter === color ? "" : "noted"}`;
+      if (color === "s") {
+        stones.push(element("rect", {x: place(column) - 6, y: place(row) - 6, width: 12, height: 12, rx: 3, class: kind}));
+        continue;
+      }
+      stones.push(element("circle", {cx: place(column), cy: place(row), r: RADIUS, class: kind}));
+      stones.push(element("text", {x: place(column), y: place(row) + 3.5, class: color}, String(moveNumber(column, index))));
     }
   });
   if (first < 0 && top < 0) {
@@ -87,10 +92,11 @@ function draw() {
 function lineText() {
   const {variations, variation} = page.state;
   if (variations.length === 1) return "";
-  const {from, move} = variations[variation];
-  const values = {line: variation + 1, lines: variations.length, number: from + 1};
+  const {from, move, colors} = variations[variation];
+  const values = {line: variation + 1, lines: variations.length, number: moveNumber(from) + 1};
   if (!variation) return t("line_game", values);
-  return t("line", {...values, move: move ? moveText(move) : t("taken_back")});
+  const step = move ? moveText(move) : t(colors ? "setup" : "taken_back");
+  return t("line", {...values, move: step});
 }
 
 function keepInView() {
