@@ -10,6 +10,7 @@ floats, counts of channels in numbers; counts of channels are whole vectors.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from engine.native.instructions import ir
@@ -25,6 +26,7 @@ from engine.nets.kernels.code import (
     lanes_here,
     vector_intrinsic,
 )
+from engine.nets.kernels.vectors import in_blocks
 
 LANES = 8
 """Floats in a vector."""
@@ -36,8 +38,8 @@ LARGEST = 2**13 - 1
 LARGEST_SHARE = 2**15 - 1
 """The integer for a softmax of 1, and the largest value. A row of shares adds up to about this."""
 LARGEST_SUM = 2**31 - 1
-_ROWS = (6, 3, 1)
-"""Numbers of rows that are multiplied at the same time, the preferred one first."""
+_ROWS = dict.fromkeys(range(1, PANEL + 1), (6, 3, 1))
+"""Numbers of rows that are multiplied at the same time, by vectors in a row, the preferred one first."""
 _SMALLEST = 1e-30
 """Rows and columns of smaller numbers become zeros."""
 
@@ -73,17 +75,8 @@ class IntegerProduct(NamedTuple):
 
 
 def _multiply_integers(code: Code, product: IntegerProduct) -> None:
-    """Write the instructions of an `IntegerProduct`; as `vectors.multiply_rows`, once for each size of a block."""
-    builder = code.builder
-    for vectors in range(1, PANEL + 1):
-        with code.when_equal(product.panel, vectors):
-            done: Value = INTEGER(0)
-            for size in _ROWS:
-                rest = builder.srem(builder.sub(product.rows, done), INTEGER(size))
-                end = builder.sub(product.rows, rest)
-                with code.loop_between(done, end, size) as row:
-                    _multiply(code, product, row, size, vectors)
-                done = end
+    """Write the instructions of an `IntegerProduct`."""
+    in_blocks(code, product, _ROWS, partial(_multiply, code, product))
 
 
 def _multiply(code: Code, product: IntegerProduct, row: Value, count: int, vectors: int) -> None:

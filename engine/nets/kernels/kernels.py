@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.native.jit import kernel
 from engine.nets.kernels.code import INTEGERS
-from engine.nets.kernels.integer_rows import IntegerProduct, IntegerRows, multiply_integers, round_rows
+from engine.nets.kernels.integer_rows import IntegerRows, round_rows
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
@@ -29,6 +29,7 @@ from engine.nets.kernels.plan import (
     Rows,
     Step,
 )
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
 from engine.nets.kernels.transfers import copy_points, flatten, read_globals, write_points, write_vector
 from engine.nets.kernels.transformers import attend, feed_forward, normalize_rows
@@ -127,7 +128,7 @@ def _convolve(layout: Layout, step: Step, weights: Array, memory: Array, count: 
         for y in range(height):
             place = (position * layout.rows + y) * layout.columns
             for panel in range(panels):
-                begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
+                begin, end = panel_bounds(panel, panels, vectors)
                 product = Product(
                     panel=end - begin,
                     left=step.source.first + place * stride - corner,
@@ -219,48 +220,17 @@ def _round_tile(layout: Layout, step: Step, weights: Array, memory: Array, tile:
 @kernel
 def _multiply_tiles(layout: Layout, step: Step, weights: Array, memory: Array, tiles: int) -> None:
     """Multiply the transforms by the weights: one matrix product for each number of a tile."""
-    lanes, channels, numbers = layout.lanes, step.channels, (step.side + step.kernel_height - 1) ** 2
-    vectors, panels, floats = channels // lanes, step.panels, _tile_floats(step)
-    for number in range(numbers):
-        for panel in range(panels):
-            begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
-            product = Product(
-                panel=end - begin,
-                left=layout.tiles + number * _tiles_stride(layout, tiles, floats),
-                left_stride=floats,
-                rows=tiles,
-                parts=1,
-                part_stride=0,
-                k=step.inner,
-                right=step.weights + (number * channels + begin * lanes) * step.inner,
-                out=layout.products + number * _tiles_stride(layout, tiles, channels) + begin * lanes,
-                out_stride=channels,
-                adds=0,
-            )
-            if step.kind == CONVOLVE_BY_INTEGERS:
-                factors = layout.factors + number * tiles
-                steps = step.steps + number * channels + begin * lanes
-                multiply_integers(INTEGERS, memory, weights, _of_integers(product, factors, steps))
-            else:
-                multiply_rows(lanes, memory, weights, product)
-
-
-@kernel
-def _of_integers(product: Product, factors: int, steps: int) -> IntegerProduct:
-    """Return a product of int16. factors, steps: what an integer of each row and of each column stands for."""
-    return IntegerProduct(
-        panel=product.panel,
-        left=product.left,
-        left_stride=product.left_stride,
-        rows=product.rows,
-        k=product.k,
-        right=product.right,
-        row_factors=factors,
-        column_factors=steps,
-        out=product.out,
-        out_stride=product.out_stride,
-        adds=0,
-    )
+    lanes, channels, floats = layout.lanes, step.channels, _tile_floats(step)
+    numbers = INTEGERS if step.kind == CONVOLVE_BY_INTEGERS else lanes
+    tiles_stride, products_stride = _tiles_stride(layout, tiles, floats), _tiles_stride(layout, tiles, channels)
+    for number in range((step.side + step.kernel_height - 1) ** 2):
+        rows = Operands(layout.tiles + number * tiles_stride, floats, tiles, layout.factors + number * tiles)
+        for panel in range(step.panels):
+            begin, end = panel_bounds(panel, step.panels, channels // lanes)
+            column = number * channels + begin * lanes
+            right = RightSide(step.weights + column * step.inner, step.inner, step.steps + column)
+            out = Results(layout.products + number * products_stride + begin * lanes, channels, end - begin)
+            multiply_operands(numbers, memory, weights, rows, right, out, 0)
 
 
 @kernel

@@ -21,23 +21,6 @@ _LOWEST = -1e30
 """Score of a key that there is not."""
 
 
-class Operands(NamedTuple):
-    """Rows of operands. factors: index of what an integer of each row stands for, if they are int16."""
-
-    first: int
-    stride: int
-    length: int
-    factors: int
-
-
-class RightSide(NamedTuple):
-    """The right side of a product: its first index, its rows, and the factors of its columns, if it is int16."""
-
-    first: int
-    k: int
-    factors: int
-
-
 class Squares(NamedTuple):
     """out[r] = sum of the squares of the channels of row r."""
 

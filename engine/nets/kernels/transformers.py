@@ -14,22 +14,19 @@ from engine.nets.kernels.code import INTEGERS, ROUNDED
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     PANEL,
-    IntegerProduct,
     IntegerRows,
     IntegerShares,
     IntegerValues,
-    multiply_integers,
     pack_integer_values,
     round_rows,
     round_shares,
 )
 from engine.nets.kernels.plan import Layout, Step
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.rows import (
     GatedRows,
-    Operands,
     PackedKeys,
     PackedValues,
-    RightSide,
     ScaledRows,
     SoftenedRows,
     Squares,
@@ -42,7 +39,7 @@ from engine.nets.kernels.rows import (
     sum_squares,
     turn_rows,
 )
-from engine.nets.kernels.vectors import WIDEST_PANEL, Product, multiply_rows
+from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.spec import Array
 
 CHUNK = 32
@@ -177,7 +174,7 @@ def _expand(layout: Layout, step: Step, weights: Array, memory: Array, rows: Ope
     if is_rounded_later:
         out, out_stride = rooms.floats, matrix.channels
     for panel in range(panels):
-        begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
+        begin, end = panel_bounds(panel, panels, vectors)
         width = (end - begin) * parts * lanes
         sums = _Rows(rooms.sums, width, rows.length)
         _multiply_panel(layout, matrix, weights, memory, rows, sums, _Panel(begin * parts * lanes, width, 0))
@@ -215,7 +212,7 @@ def _multiply(
     lanes, panels = layout.lanes, matrix.panels
     vectors = matrix.channels // lanes
     for panel in range(panels):
-        begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
+        begin, end = panel_bounds(panel, panels, vectors)
         part = _Rows(out.first + begin * lanes, out.stride, out.length)
         _multiply_panel(layout, matrix, weights, memory, rows, part, _Panel(begin * lanes, (end - begin) * lanes, adds))
 
@@ -234,44 +231,8 @@ def _multiply_panel(
                 memory[place] = weights[bias + channel] + (memory[place] if adds else 0.0)
         adds = 1
     right = RightSide(matrix.weights + panel.channel * matrix.k, matrix.k, matrix.steps + panel.channel)
-    _multiply_operands(layout, memory, weights, rows, right, _Rows(out.first, out.stride, panel.width), adds)
-
-
-@kernel
-def _multiply_operands(
-    layout: Layout, memory: Array, weights: Array, rows: Operands, right: RightSide, out: _Rows, adds: int
-) -> None:
-    """Write the product of rows and a panel in `weights` to `out`, or add it; out.length: numbers in a row of it."""
-    if layout.numbers == INTEGERS:
-        of_integers = IntegerProduct(
-            panel=out.length // layout.lanes,
-            left=rows.first,
-            left_stride=rows.stride,
-            rows=rows.length,
-            k=right.k,
-            right=right.first,
-            row_factors=rows.factors,
-            column_factors=right.factors,
-            out=out.first,
-            out_stride=out.stride,
-            adds=adds,
-        )
-        multiply_integers(INTEGERS, memory, weights, of_integers)
-        return
-    product = Product(
-        panel=out.length // layout.lanes,
-        left=rows.first,
-        left_stride=rows.stride,
-        rows=rows.length,
-        parts=1,
-        part_stride=0,
-        k=right.k,
-        right=right.first,
-        out=out.first,
-        out_stride=out.stride,
-        adds=adds,
-    )
-    multiply_rows(layout.numbers, memory, weights, product)
+    results = Results(out.first, out.stride, panel.width // layout.lanes)
+    multiply_operands(layout.numbers, memory, weights, rows, right, results, adds)
 
 
 @kernel
@@ -335,9 +296,10 @@ def _split_heads(layout: Layout, step: Step, weights: Array, memory: Array, firs
         points = begin_of_values + head * attention.value_width
         values = step.rooms.values + head * rows * attention.value_width
         for panel in range(panels):
-            begin, end = panel * vectors // panels * lanes, (panel + 1) * vectors // panels * lanes
-            out = values + begin * rows + _floats(layout, first) * (end - begin)
-            packed = PackedValues(count, points + begin, stride, end - begin, out)
+            begin, end = panel_bounds(panel, panels, vectors)
+            channel, channels = begin * lanes, (end - begin) * lanes
+            out = values + channel * rows + _floats(layout, first) * channels
+            packed = PackedValues(count, points + channel, stride, channels, out)
             pack_values(layout.numbers, memory, weights, packed)
 
 
@@ -373,7 +335,7 @@ def _pack_keys(layout: Layout, step: Step, memory: Array, head: int) -> None:
     vectors = of_head.length // lanes
     panels = _panels_of(layout, vectors)
     for panel in range(panels):
-        begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
+        begin, end = panel_bounds(panel, panels, vectors)
         place = begin * lanes * of_head.stride
         packed = PackedKeys(rows + place, of_head.stride, end - begin, of_head.stride, keys + place)
         pack_keys(_written(layout), memory, memory, packed)
@@ -387,14 +349,15 @@ def _pack_integer_values(layout: Layout, step: Step, memory: Array, head: int) -
     vectors = width // lanes
     panels = _panels_of(layout, vectors)
     for panel in range(panels):
-        begin, end = panel * vectors // panels * lanes, (panel + 1) * vectors // panels * lanes
+        begin, end = panel_bounds(panel, panels, vectors)
+        channel = begin * lanes
         packed = IntegerValues(
-            points=rooms.value_rows + head * width + begin,
+            points=rooms.value_rows + head * width + channel,
             stride=attention.kv_heads * width,
             rows=layout.width * layout.height,
-            channels=end - begin,
-            factors=rooms.value_factors + head * width + begin,
-            out=rooms.values + head * rows * width + begin * rows,
+            channels=(end - begin) * lanes,
+            factors=rooms.value_factors + head * width + channel,
+            out=rooms.values + head * rows * width + channel * rows,
         )
         pack_integer_values(INTEGERS, memory, memory, packed)
 
@@ -439,8 +402,8 @@ def _multiply_inside(layout: Layout, memory: Array, rows: Operands, right: Right
     vectors = out.length // lanes
     panels = _panels_of(layout, vectors)
     for panel in range(panels):
-        begin, end = panel * vectors // panels, (panel + 1) * vectors // panels
+        begin, end = panel_bounds(panel, panels, vectors)
         channel = begin * lanes
         columns = RightSide(right.first + channel * right.k, right.k, right.factors + channel)
-        part = _Rows(out.first + channel, out.stride, (end - begin) * lanes)
-        _multiply_operands(layout, memory, memory, rows, columns, part, 0)
+        results = Results(out.first + channel, out.stride, end - begin)
+        multiply_operands(layout.numbers, memory, memory, rows, columns, results, 0)

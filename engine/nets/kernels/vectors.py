@@ -3,7 +3,9 @@
 The arguments of each loop are a NamedTuple; indices, strides and lengths are in floats.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,20 +55,31 @@ class Product(NamedTuple):
     adds: int
 
 
-def _multiply_rows(code: Code, product: Product) -> None:
-    """Write the instructions of a `Product`."""
+def in_blocks(
+    code: Code, product: Any, blocks: Mapping[int, Sequence[int]], write: Callable[[Value, int, int], None]
+) -> None:
+    """Write the instructions of a product whose `rows` rows of `panel` vectors are computed in blocks.
+
+    blocks: by the vectors in a row, the numbers of rows in a block, the preferred one first. write: writes those of one
+    block, given its first row, its number of rows and the vectors in each.
+    """
     builder = code.builder
     # Separate loops for each width of a panel: the number of sums must be a constant for them to stay in registers.
     # Smaller numbers of rows follow for what is left, so that rows are not padded.
-    for vectors, sizes in _ROWS[code.lanes].items():
+    for vectors, sizes in blocks.items():
         with code.when_equal(product.panel, vectors):
             done: Value = INTEGER(0)
             for size in sizes:
                 rest = builder.srem(builder.sub(product.rows, done), INTEGER(size))
                 end = builder.sub(product.rows, rest)
                 with code.loop_between(done, end, size) as row:
-                    _multiply(code, product, row, size, vectors)
+                    write(row, size, vectors)
                 done = end
+
+
+def _multiply_rows(code: Code, product: Product) -> None:
+    """Write the instructions of a `Product`."""
+    in_blocks(code, product, _ROWS[code.lanes], partial(_multiply, code, product))
 
 
 def _multiply(code: Code, product: Product, row: Value, count: int, vectors: int) -> None:
