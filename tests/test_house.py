@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 450
 """Lines of a Python file; the aim is 400."""
 LONGEST_FUNCTION, MOST_PARAMETERS = 60, 8
-MOST_EXCEPTIONS = 26
+MOST_EXCEPTIONS = 24
 """Functions beyond these limits, each with its reason in the comment above it. The number may only fall."""
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
 CLOCKS |= {f"{clock}_ns" for clock in CLOCKS}

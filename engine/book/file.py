@@ -33,7 +33,6 @@ _MAX_HEADER = 1 << 16
 _MAX_FILE = 1 << 30
 _MAX_RATIO = 1040
 """How many bytes zlib can unpack one into, at most; a larger size is a lie."""
-NO_CHILD = -1
 VALUE_SCALE = 32767.0
 
 
