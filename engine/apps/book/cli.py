@@ -56,10 +56,12 @@ def _build(out: Path, options: dict[str, Any]) -> int:
         **{name: options[name] for name in ("komi", "visits", "at_once")},
     )
     with closing(opened.evaluator), claimed(out), stopping() as stop, ProgressBar(sys.stderr, wanted) as bar:
-        builder = Builder(opened.evaluator, params, asked, out)
+        builder, size = Builder(opened.evaluator, params, asked, out), f"{asked.width}x{asked.height}"
 
         def report(done: int) -> None:
-            bar.update(f"{asked.width}x{asked.height}", done)
+            left = None if hours is None else max(0.0, hours * SECONDS_PER_HOUR - builder.seconds)
+            of = "" if wanted is None else f" of {wanted:,}"
+            bar.update(size, done, left=left, line=f"{size}: {done:,}{of} positions")
             if stop.is_set():
                 raise _Stopped
 

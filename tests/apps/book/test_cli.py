@@ -23,7 +23,8 @@ def run(*words: object) -> str:
 
 def test_a_book_is_built_made_larger_and_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    run("build", folder, *BUILD, "--positions", 20, "--at-once", 4)
+    output = run("build", folder, *BUILD, "--positions", 20, "--at-once", 4)
+    assert "3x3: 20 of 20 positions" in output
     first = len(read(folder / "opening.book")[1].key)
     run("build", folder, *BUILD, "--positions", 40, "--at-once", 4)
     about, entries = read(folder / "opening.book")
