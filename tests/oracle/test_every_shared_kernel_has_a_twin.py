@@ -73,6 +73,7 @@ TWINS = {
     "tests/search/test_mirror.py": {
         **{name: f"naive_mirror.{name}" for name in ("center_of", "mirror_of", "mirror_prior")},
     },
+    "tests/nets/kernels/test_products.py": {"multiply_operands": "numpy.matmul"},
     "tests/search/test_values.py": {"scaling": "naive_values.scaling"},
 }
 """By test file: the kernel's name and its twin, in tests.oracle or in numpy."""
@@ -84,6 +85,7 @@ OTHERWISE = {
         "tests/evaluators/test_kernel_backend.py",
         "a network: its backend is compared with naive_net",
     ),
+    "panel_bounds": ("tests/nets/kernels/test_products.py", "compared with `packing.bounds_of`"),
     "evaluate_rows": ("tests/evaluators/test_rollout.py", "random playouts: settled boards and played-out ones"),
     "ticks_now": ("engine/search/driver.py", "the CPU's clock"),
     "pass_repeats": ("tests/search/test_leaves.py", "part of `collect`, as below"),

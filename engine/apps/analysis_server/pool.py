@@ -78,8 +78,8 @@ class AnalysisPool:
         self._memory_mib, self._taken_mib = memory_mib, 0
         self._queue = TurnQueue()
         self._open: dict[int, Task] = {}
-        # Workers that wait for a task, and extra ones that have not asked for one yet.
-        self._idle = self._starting = 0
+        # Workers that wait for a task, and those that have not asked for one yet.
+        self._idle, self._starting = 0, threads
         self._change = threading.Condition()
         self._closing = False
         self.memory = memory or Memory()
@@ -148,10 +148,11 @@ class AnalysisPool:
         in this situation.
         """
         search = self._new_search()
-        if is_extra:
-            with self._change:
-                self._starting -= 1
-        while (task := self._next_task(is_extra)) is not None:
+        with self._change:
+            # With the lock until it waits: a client that comes in between would get an extra worker for nothing.
+            self._starting -= 1
+            task = self._next_task(is_extra)
+        while task is not None:
             memory = self._take_memory(task)
             try:
                 self._analyze(search, task, memory)
@@ -166,6 +167,7 @@ class AnalysisPool:
                     self._taken_mib -= memory
                     self._queue.done(task)
                     self._open.pop(id(task), None)
+            task = self._next_task(is_extra)
         search.close()
 
     def _new_search(self) -> Search:

@@ -76,7 +76,7 @@ class ScriptedTeacher:
 
 def record(size: int, moves: int, seed: int = 0) -> Record:
     game = random_game(seed, size, moves=moves)
-    return Record(f"game {seed}", size, size, tuple(game.moves), komi=7.5, rules=TROMP_TAYLOR)
+    return Record(f"game {seed}", size, size, steps=tuple(game.moves), komi=7.5, rules=TROMP_TAYLOR)
 
 
 def games_of(*records: Record, held_out: int | None = None) -> list[SourceGame]:

@@ -1,0 +1,55 @@
+"""The product of rows and a panel against numpy, whatever numbers it is made of; the bounds of panels."""
+
+import numpy as np
+import pytest
+
+from engine.nets.kernels.code import INTEGERS
+from engine.nets.kernels.integer_rows import PANEL
+from engine.nets.kernels.packing import bounds_of
+from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
+from engine.nets.kernels.vectors import WIDEST_PANEL
+from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes
+from tests.nets.kernels.test_integer_rows import as_floats, in_rows_of_pairs
+from tests.nets.kernels.test_tiles import joined
+
+ROWS, K = 7, 12
+
+
+@pytest.mark.parametrize("vectors", [1, 2, 5, 12, 33])
+def test_panels_begin_and_end_where_their_weights_were_packed(vectors: int) -> None:
+    for panels in range(1, vectors + 1):
+        assert [panel_bounds(panel, panels, vectors) for panel in range(panels)] == bounds_of(vectors, panels)
+
+
+@needs_lanes
+@pytest.mark.parametrize("lanes", LANES)
+def test_a_product_of_floats_equals_numpys(lanes: int) -> None:
+    vectors = WIDEST_PANEL[lanes]
+    generator, width = np.random.default_rng(lanes), vectors * lanes
+    left = generator.normal(size=(ROWS, K)).astype(np.float32)
+    right = generator.normal(size=(K, width)).astype(np.float32)
+    memory, starts, views = joined(left=left, out=np.full((ROWS + 1, width + 3), 7.0, dtype=np.float32))
+    rows, out = Operands(0, K, ROWS, 0), Results(starts["out"], width + 3, vectors)
+    expected = np.matmul(left.astype(np.float64), right)
+    for adds in (0, 1):
+        multiply_operands(lanes, memory, right.ravel(), rows, RightSide(0, K, 0), out, adds)
+        np.testing.assert_allclose(views["out"][:ROWS, :width], (adds + 1) * expected, atol=2e-5)
+    assert np.all(views["out"][ROWS:] == 7.0)
+    assert np.all(views["out"][:, width:] == 7.0)
+
+
+@needs_integers
+def test_a_product_of_integers_is_exact_times_the_factors_of_its_rows_and_columns() -> None:
+    generator, width = np.random.default_rng(5), PANEL * 8
+    left, right = generator.integers(-999, 1000, (ROWS, 2 * K)), generator.integers(-999, 1000, (2 * K, width))
+    of_rows, of_columns = (generator.uniform(0.5, 2.0, size).astype(np.float32) for size in (ROWS, width))
+    empty = np.full((ROWS + 1, width + 3), 7.0, dtype=np.float32)
+    memory, starts, views = joined(left=as_floats(left), row_factors=of_rows, out=empty)
+    weights = np.concatenate([in_rows_of_pairs(right).ravel(), of_columns])
+    rows, out = Operands(0, K, ROWS, starts["row_factors"]), Results(starts["out"], width + 3, PANEL)
+    expected = np.matmul(left, right) * of_rows[:, None].astype(np.float64) * of_columns
+    for adds in (0, 1):
+        multiply_operands(INTEGERS, memory, weights, rows, RightSide(0, K, K * width), out, adds)
+        np.testing.assert_allclose(views["out"][:ROWS, :width], (adds + 1) * expected, rtol=1e-6)
+    assert np.all(views["out"][ROWS:] == 7.0)
+    assert np.all(views["out"][:, width:] == 7.0)
