@@ -95,7 +95,7 @@ class Crowd:
 
 
 class MeasuredCollector(Collector):
-    """Tells the processor seconds of its process."""
+    """Measures the processor seconds of its process."""
 
     def processor_seconds(self) -> float:
         """Return them."""
