@@ -109,23 +109,51 @@ def finish_game(tree: Tree, params: Params, number: int, margin: float, is_void:
 
 
 @kernel
+def _look_up(vertices: NDArray[np.int16], amaf: NDArray[np.int8], first: NDArray[np.int8]) -> None:
+    """Write into `first`, for each of some vertices, the color that first played there."""
+    for edge in range(vertices.shape[0]):
+        first[edge] = amaf[vertices[edge]]
+
+
+@kernel
+def _add_where(
+    first: NDArray[np.int8], color: int, value: float, visits: NDArray[np.float32], sums: NDArray[np.float32]
+) -> None:
+    """Add 1 to `visits` and `value` to `sums` where `first` is `color`."""
+    # Vectors of float32 and int32 throughout; a float64 would halve them.
+    one, zero, own = np.float32(1.0), np.float32(0.0), np.int32(color)
+    for edge in range(first.shape[0]):
+        is_first = np.int32(first[edge]) == own
+        visits[edge] += one if is_first else zero
+        sums[edge] += value if is_first else zero
+
+
+@kernel
 def _update_rave(
-    tree: Tree, path: NDArray[np.int32], last: NDArray[np.int16], length: int, value: float, amaf: NDArray[np.int8]
+    tree: Tree,
+    path: NDArray[np.int32],
+    moves: NDArray[np.int32],
+    length: int,
+    value: float,
+    amaf: NDArray[np.int8],
+    first: NDArray[np.int8],
 ) -> None:
     """Update the all-moves-as-first statistics of the nodes of a path (Gelly and Silver 2007).
 
     For each node, the edges are updated whose move the node's side was the first to play, in the walk below the node or
-    in the playout. last: [length], the moves of the walk. amaf: the first plays of the playout; changed.
+    in the playout. moves: [length], of the walk. amaf: the first plays of the playout; changed. first: [E] working
+    memory.
     """
     for i in range(length, -1, -1):
         number = path[i]
-        color = tree.nodes[number].to_play
-        for edge in range(tree.nodes[number].edges):
-            if amaf[tree.edge_vertex[number, edge]] == color:
-                tree.rave_visits[number, edge] += 1.0
-                tree.rave_value[number, edge] += value
+        color, edges = tree.nodes[number].to_play, tree.nodes[number].edges
+        # Two loops, because LLVM makes vectors only of the one that reads no array by the values of another: on 9x9 a
+        # node takes 50 ns instead of 400, most of which were branches that the CPU cannot predict.
+        _look_up(tree.edge_vertex[number][:edges], amaf, first[:edges])
+        visits, sums = tree.rave_visits[number], tree.rave_value[number]
+        _add_where(first[:edges], color, value, visits[:edges], sums[:edges])
         if i > 0:
-            amaf[last[i - 1]] = 3 - color
+            amaf[moves[i - 1]] = 3 - color
             amaf[PASS] = EMPTY
 
 
@@ -189,7 +217,7 @@ def back_up(
     has_rave, width = tree.rave_visits.shape[0] > 0, scratch.board[HEADER, WIDTH]
     has_human = tree.human_prior.shape[0] > 0 and answers.human_policy.shape[0] > 0
     temperature = params.numbers.policy_temperature
-    amaf, moves, ownership_sum = scratch.amaf, scratch.path_vertex, scratch.ownership_sum
+    amaf, ownership_sum = scratch.amaf, scratch.ownership_sum
     for row in range(rows):
         path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
         leaf = path[length]
@@ -208,20 +236,9 @@ def back_up(
         ownership_sum[ownership_sum.shape[0] - 1] += 1.0
         if has_rave:
             copy_row(answers.first_play[row], amaf)
-            for i in range(length):
-                moves[i] = _move_of(tree, path[i], links[i])
-            _update_rave(tree, path, moves, length, black_value(answers.value[row], color), amaf)
+            value = black_value(answers.value[row], color)
+            _update_rave(tree, path, batch.vertices[row], length, value, amaf, scratch.first)
     _recompute_above(tree, params, batch, rows, scratch.work)
-
-
-@kernel
-def _move_of(tree: Tree, number: int, wanted: int) -> int:
-    """Return the move of the link `wanted` of a node."""
-    edge, link = 0, tree.nodes[number].first_link
-    while link != wanted:
-        link = tree.links[link].next
-        edge += 1
-    return int(tree.edge_vertex[number, edge])
 
 
 @kernel

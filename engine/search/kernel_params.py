@@ -40,6 +40,7 @@ KERNEL_PARAMS = np.dtype(
         ("remember_visits", np.int64),
         ("memory_seed", np.uint64),
         ("shares_nodes", np.int64),
+        ("skips_pending", np.int64),
         ("is_weightless", np.int64),
         ("mirror_color", np.int64),
         ("mirror_center", np.int64),
@@ -62,6 +63,7 @@ terminal_weight: weight of a finished game. doubt: points by which the score of 
 visits: number of root visits at which the search ends, those of earlier searches included. in_flight: leaves under
     evaluation. evaluated: leaves of this search; with seed it determines the seed of each leaf, for evaluators that
     draw random numbers.
+skips_pending: whether walks choose among the other moves where a leaf under evaluation is best, instead of ending.
 is_weightless: written by `choose_edge`: whether its choice must not count for the value of the node.
 mirror_*: of an opponent who mirrors, see `engine.search.mirror.Mirror`; mirror_broken: written by `collect`: the
     first move of the walk that is the opponent's and does not mirror the one before it.

@@ -117,6 +117,7 @@ class Scratch(NamedTuple):
     life: NDArray[np.int8]  # [n]
     groups: NDArray[np.int64]  # [3]
     amaf: NDArray[np.int8]  # [n]
+    first: NDArray[np.int8]  # [area + 1]
     work: NDArray[np.float64]  # [3, area + 1]
     sorting: Sorting
     ownership_sum: NDArray[np.float64]  # [area + 1], see `engine.search.backup.back_up`
@@ -140,6 +141,7 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
         life=np.zeros(n, dtype=np.int8),
         groups=np.zeros(3, dtype=np.int64),
         amaf=np.zeros(vertices, dtype=np.int8),
+        first=np.zeros(points + 1, dtype=np.int8),
         work=np.zeros((3, points + 1), dtype=np.float64),
         sorting=new_sorting(points + 1),
         ownership_sum=np.zeros(points + 1, dtype=np.float64),
@@ -147,7 +149,7 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
 
 
 class Batch(NamedTuple):
-    """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length] and the links between them.
+    """The arrays of a `PositionBatch`, and the walk of each row: nodes[row, 0..length], links and moves between them.
 
     counted: the depth from which on a walk counts for its nodes: 0, or one more than that of a weightless choice.
     by_center: whether `engine.search.mirror.value_by_center` corrects the value.
@@ -169,6 +171,7 @@ class Batch(NamedTuple):
     white_bonus: NDArray[np.float32]
     nodes: NDArray[np.int32]  # [B, MAX_DEPTH]
     links: NDArray[np.int32]  # [B, MAX_DEPTH]
+    vertices: NDArray[np.int32]  # [B, MAX_DEPTH]
     length: NDArray[np.int32]  # [B]
     counted: NDArray[np.int32]  # [B]
     by_center: NDArray[np.int32]  # [B]

@@ -63,6 +63,8 @@ from engine.symmetry import applicable
 _MIN_NODES = 1024
 _MEBIBYTE = 1 << 20
 _NEVER_ENDING = -1_000_000
+_NATIVE_PLAYOUTS = 4
+"""Playouts of a worker's batch without Python: with two workers 6 % more visits/s on 9x9 than one, 2 % on 19x19."""
 _DOUBT = 3.0
 """Points by which a score must differ from the evaluator's expectation to be doubted: in settled positions the score is
 exact, and the evaluator is not."""
@@ -270,6 +272,8 @@ class Search:
         self._records["visits"] = NO_LIMIT if max_visits is None else max_visits
         self._records["evaluated"] = 0
         is_in_turn = (self.params.seed != 0 or self._is_repeatable) and max_visits is not None
+        # The all-moves-as-first value of a move outweighs its virtual loss, so that walks in flight meet often.
+        self._records["skips_pending"] = self._evaluator.attributes.has_first_play and not is_in_turn
 
         def is_over() -> bool:
             stats = self._stats()
@@ -302,9 +306,8 @@ class Search:
         is_fixed = max_visits is not None or self.params.batch_size > 0 or attributes.has_first_play
         fixed = load_of_visits(attributes, self.params, max_visits or 1) if is_fixed else None
         if attributes.has_first_play and not is_in_turn and self.params.batch_size == 0:
-            # Without Python, playouts gain nothing from batches. A walk that meets a leaf under evaluation ends its
-            # batch, and the other workers wait, because they meet it, too.
-            fixed = Load(workers, 1 if driver.is_native else attributes.preferred_batch)
+            # Without Python, the playouts of a batch share a turn at the lock and a backup of the upper nodes.
+            fixed = Load(workers, _NATIVE_PLAYOUTS if driver.is_native else attributes.preferred_batch)
 
         def load() -> Load:
             found = fixed or driver.throughput.load(self._visits())

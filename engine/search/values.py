@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.evaluation.evaluation import black_value
 from engine.native.jit import kernel
 from engine.search.kernel_params import STEPS, TABLE_DEVIATIONS, TABLE_MEANS, Params
-from engine.search.tree import NO_LINK, NO_SLOT, ROOT, decoded_prior
+from engine.search.tree import NO_SLOT, ROOT, decoded_prior
 
 _STATIC_SCALE = 2.0
 _T_SCALE = math.sqrt(3.0)
@@ -219,11 +219,12 @@ def recompute(
     parent = nodes[node]
     sign = black_value(1.0, parent.to_play)
     weights, utilities, priors = work[0], work[1], work[2]
-    count, total, edge = 0, 0.0, 0
-    link = parent.first_link
-    while link != NO_LINK:
+    count, total = parent.children, 0.0
+    # Unsigned, so that an index needs no check for counting from the end.
+    link = np.uint32(parent.first_link)
+    for edge in range(count):
         each = links[link]
-        child = nodes[each.child]
+        child = nodes[np.uint32(each.child)]
         weights[edge] = 0.0
         utilities[edge] = 0.0
         priors[edge] = max(decoded_prior(prior_codes[edge]), 1e-30)
@@ -232,9 +233,8 @@ def recompute(
             weights[edge] = child.weight * each.visits / child.visits
             utilities[edge] = sign * child.utility
             total += weights[edge]
-        edge += 1
-        link = each.next
-    count, child_weight = edge, total
+        link = np.uint32(each.next)
+    child_weight = total
     if total > _LEAST_WEIGHT:
         if params.numbers.noise_prune_scale > 0.0:
             total = _prune_noise(
@@ -250,12 +250,12 @@ def recompute(
             _weigh_by_value(weights, utilities, count, total, params.numbers.value_weight_exponent)
     value, no_result, score, score_sq, lead = 0.0, 0.0, 0.0, 0.0, 0.0
     utility, utility_sq, weight_sq = 0.0, 0.0, 0.0
-    link = parent.first_link
+    link = np.uint32(parent.first_link)
     for i in range(count):
         each = links[link]
         weight = weights[i]
         if weight > 0.0:
-            child = nodes[each.child]
+            child = nodes[np.uint32(each.child)]
             value += weight * child.value
             no_result += weight * child.no_result
             score += weight * child.score
@@ -265,7 +265,7 @@ def recompute(
             utility_sq += weight * child.utility_sq
             share = weight / child.weight
             weight_sq += share * share * child.weight_sq
-        link = each.next
+        link = np.uint32(each.next)
     mean = utility / total if total > _LEAST_WEIGHT else 0.0
     own = corrected(params, nodes, bias_sums, node, child_weight, mean)
     weight = parent.raw_weight

@@ -124,6 +124,7 @@ def _write_leaf(
     for i in range(depth + 1):
         batch.nodes[row, i] = scratch.path_node[i]
         batch.links[row, i] = scratch.path_link[i]
+        batch.vertices[row, i] = scratch.path_vertex[i]
     batch.length[row] = depth
     batch.counted[row] = 0
 
@@ -232,7 +233,7 @@ def collect(
         numbers.mirror_broken = NEVER_BROKEN
         nodes[ROOT].pending += 1
         while nodes[number].stage == EXPANDED and depth < MAX_DEPTH - 1:
-            edge = choose_edge(tree, params, number, depth, root.avoid, root.avoid_depth, board, last)
+            edge = choose_edge(tree, params, number, depth, root.avoid, root.avoid_depth, board, last, scratch.work)
             if edge < 0:
                 break
             is_weightless = numbers.is_weightless != 0

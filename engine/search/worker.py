@@ -12,7 +12,10 @@ from engine.search.advance import EVALUATING, GIVEN_UP, HAS_FAILED, WORKER, Work
 from engine.search.backup import Answers
 from engine.search.position import MAX_DEPTH, Batch
 
-_WALK = {"nodes": (MAX_DEPTH,), "links": (MAX_DEPTH,), "length": (), "counted": (), "by_center": ()}
+_WALK: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("nodes", "links", "vertices"), (MAX_DEPTH,)),
+    **dict.fromkeys(("length", "counted", "by_center"), ()),
+}
 """Shapes of a row of the fields of a `Batch` that a `PositionBatch` lacks."""
 
 

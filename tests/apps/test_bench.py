@@ -25,7 +25,7 @@ from engine.evaluators.uniform import UniformEvaluator
 from engine.native.machine import versions
 from engine.records.diagram import diagram_of, format_diagram
 from engine.records.sgf import load_sgf
-from engine.search.bench_positions import middle_game, searched_positions
+from engine.search.bench_positions import middle_game, positions_to_evaluate, searched_positions
 from engine.search.evaluator_speed import Measured
 from engine.support.command_line import joined
 from engine.support.stopping import interrupting
@@ -88,6 +88,16 @@ def test_figures_are_medians() -> None:
 def test_a_middle_game_has_as_many_moves_as_asked() -> None:
     game = middle_game(7, 5, 12, np.random.default_rng(3))
     assert (game.width, game.height, game.move_number) == (7, 5, 12)
+
+
+@pytest.mark.parametrize("size", [(9, 9), (19, 19), (7, 5)])
+def test_positions_to_evaluate_follow_the_searched_ones_in_turn(size: tuple[int, int]) -> None:
+    positions, starts = positions_to_evaluate(9, *size), searched_positions(*size)
+    stones = np.count_nonzero(positions.boards[:, 1] % 3, axis=1).tolist()
+    assert positions.legal[:, -1].all()
+    first = [int(np.count_nonzero(each.game.board[1] % 3)) for each in starts]
+    assert all(0 <= stones[row] - first[row % 4] <= 8 for row in range(4))
+    assert stones[0] == 5
 
 
 @pytest.mark.parametrize("size", [(9, 9), (19, 19), (7, 5)])

@@ -399,3 +399,15 @@ def test_a_root_whose_evaluation_failed_can_be_evaluated_again() -> None:
     assert search.run([], max_visits=3).visits == 3
     assert sorted(evaluator.symmetries[0]) == list(range(8))
     search.close()
+
+
+def test_walks_of_a_playout_search_pass_over_leaves_under_evaluation_unless_it_is_repeatable() -> None:
+    rows = []
+    for seed in (0, 5):
+        search = Search(RolloutEvaluator(), replace(ROLLOUT_PARAMS, batch_size=8, seed=seed))
+        game = Game(9)
+        search.begin(game, game.to_play, game.legal_vertices())
+        search.run([], max_visits=401)
+        rows.append(search.driver.rows / search.driver.answers)
+        search.close()
+    assert rows[0] == 8 > rows[1]
