@@ -28,7 +28,7 @@ from engine.search.move_choice import choose_vertex
 from engine.search.params import SearchParams
 from engine.search.position import Root
 from engine.search.stoppers import SearchStats, SettledStopper, is_decided
-from engine.search.tree import Tree
+from engine.search.tree import Tree, visits_made
 
 _LOOKS = 40
 """Number of times that the rules are asked in a search."""
@@ -64,7 +64,7 @@ def stops_of(evaluator: Evaluator, positions: Sequence[Position], visits: int) -
 
     def look(place: int, tree: Tree, root: Root) -> None:
         move = choose_vertex(tree, root, _PARAMS, 0.0, np.random.default_rng(0))
-        stats = figures[place].of(tree, 0, 0.0)
+        stats = figures[place].of(tree, visits_made(tree), 0.0)
         stats = replace(stats, playouts=stats.visits, elapsed=float(stats.visits))
         ends[place] = move
         for name, rule in RULES.items():

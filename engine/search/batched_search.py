@@ -221,7 +221,7 @@ class BatchedSearch:
         generator = np.random.default_rng([seed, int(root.hashes[0])])
         turned = root_symmetries(self._params[tree], self._evaluator.attributes, worker.positions, generator)
         params = Params(self._records[tree], SCORE_TABLE)
-        evaluate_root(self._evaluator, self.trees[tree], root, self._scratch, worker, params, turned)
+        evaluate_root(self._evaluator.evaluate, self.trees[tree], root, self._scratch, worker, params, turned)
 
     def _write_params(self, tree: int, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""

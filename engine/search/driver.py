@@ -12,10 +12,11 @@ runs in a Python thread, as with many trees. The order of the workers depends on
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ _Evaluate = Callable[[PositionBatch, int, Evaluation], None]
 _PARTS = ("select", "backup", "encode", "evaluate")
 _ANSWERS_TO_MEASURE, _SECONDS_TO_MEASURE = 24, 0.01
 """Minimum of batches for each worker, and of seconds, in a measurement of the speed."""
-_POLL_SECONDS = 0.004
-"""Interval at which the stoppers of a search are asked."""
+POLL_SECONDS, PATIENT_SECONDS = 0.004, 0.02
+"""Interval at which the stoppers of a search are asked; of a search that its visits or another thread will end."""
 _IDLE_ROUNDS = 2
 """Consecutive rounds without progress that end a search: no playout is possible, or the visits are reached."""
 _FULL = 0.9
@@ -139,13 +140,15 @@ class Driver(WorkerThreads):
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
         self._lock = new_lock()
         self._tree_argument, self._scratch_argument = argument(trees), argument(scratch)
-        shared = self._scratch_argument, params, SCORE_TABLE, self._control
+        shared = self._scratch_argument, *map(argument, (params, SCORE_TABLE, self._control))
         self._shared = [(*shared, argument(worker.arrays)) for worker in workers]
         self._finish = [step(finish_batch, self._tree_argument, *each) for each in self._shared]
         self._programs: dict[int, tuple[object, Program]] = {}
         self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
         self._names: tuple[str, ...] = ()
         self._running: dict[int, Future[None]] = {}
+        self._ended: SimpleQueue[None] = SimpleQueue()
+        self._left = 0
         self._load, self._most_rows = Load(1, 1), workers[0].positions.capacity
         self._throughput: Throughput | None = None
 
@@ -165,19 +168,25 @@ class Driver(WorkerThreads):
             yield
 
     def run(
-        self, roots: Any, load: Callable[[], Load], is_over: Callable[[], bool], *, is_in_turn: bool = False
+        self,
+        roots: Any,
+        load: Callable[[], Load],
+        is_over: Callable[[], bool],
+        *,
+        is_in_turn: bool = False,
+        poll_seconds: float = POLL_SECONDS,
     ) -> bool:
         """Search until `is_over`, until the visits are reached, or until no playout is possible.
 
         roots: the root position, with one more axis in front. load: called repeatedly; returns the number of workers
-        and the rows of a batch. is_over: called every few milliseconds, with the lock held, in this thread or a
-        worker's.
+        and the rows of a batch. is_over: called every `poll_seconds` and at the end, with the lock held, in this thread
+        or a worker's.
         is_in_turn: let the workers take turns, so that the same load gives the same tree.
         Returns whether `is_over` ended the search. Raises the errors of `evaluate`.
         """
         idle, control = 0, self._control[0]
         control["is_in_turn"] = is_in_turn
-        self._is_over, self._has_been_over, self._next_look = is_over, False, 0.0
+        self._is_over, self._has_been_over, self._next_look, self._poll_seconds = is_over, False, 0.0, poll_seconds
         root = argument(roots)
         works = {0: self._work(0, root)}
         while idle < _IDLE_ROUNDS:
@@ -185,7 +194,7 @@ class Driver(WorkerThreads):
             control["stop"] = control["turn"] = 0
             self._set_load(load())
             self._start(works, root)
-            while not self._has_ended(_POLL_SECONDS):
+            while not self._has_ended(poll_seconds):
                 with self.holding():
                     if self._has_been_over or is_over():
                         return True
@@ -195,8 +204,10 @@ class Driver(WorkerThreads):
                     with self.holding():
                         self._set_load(wanted)
                     self._start(works, root)
-            if self._has_been_over:
-                return True
+            # Most searches end here, with all their visits. Another round would only start the workers again in vain.
+            with self.holding():
+                if self._has_been_over or is_over():
+                    return True
             # Only here, where no evaluation is in flight: pruning renumbers the nodes.
             if self._tree.counters[IS_FULL]:
                 make_room(self._tree, float(self._params[0]["subtree_value_bias_free_share"]))
@@ -216,20 +227,34 @@ class Driver(WorkerThreads):
         closures = [finish, start, *(step.closure for step in program.steps)]
         return partial(self._run_native, worker, closures, self._spent[number])
 
+    def evaluate_first(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Evaluate rows of the first worker's batch, as `Evaluator.evaluate` does, by its program if it has one.
+
+        No worker may run. Without a program, the conversion of arguments takes as long as an evaluation on 9x9.
+        """
+        # The first search of a board size has none yet, and one visit is not worth creating it.
+        program = self._known_program(0)
+        if program is None or count > program.rows or _run(program, count) == FAILED:
+            self._evaluator.evaluate(positions, count, out)
+
+    def _known_program(self, number: int) -> Program | None:
+        """Return the program of a worker's earlier evaluations if it still holds."""
+        known = self._programs.get(number)
+        values = self._workers[number].positions.common_values()
+        return known[1] if known is not None and known[0] == values and known[1].is_current() else None
+
     def _program_of(self, number: int) -> Program | None:
         """Return the program of a worker's evaluations, None if there is none.
 
         Creating one takes as long as several evaluations, and new memory; a search of few visits would notice.
         """
-        worker = self._workers[number]
-        values = worker.positions.common_values()
-        known = self._programs.get(number)
-        if known is not None and known[0] == values and known[1].is_current():
-            return known[1]
+        worker, known = self._workers[number], self._known_program(number)
+        if known is not None:
+            return known
         self._programs.pop(number, None)  # now, so that the memory of both is never needed at a time
         program = program_of(self._evaluator, worker.positions, worker.evaluation)
         if program is not None:
-            self._programs[number] = values, program
+            self._programs[number] = worker.positions.common_values(), program
         return program
 
     def _run_native(self, worker: Worker, closures: list[Any], spent: NDArray[np.int64]) -> None:
@@ -243,7 +268,7 @@ class Driver(WorkerThreads):
             return
         now = time.monotonic()
         if now >= self._next_look and not self._has_been_over:
-            self._next_look = now + _POLL_SECONDS
+            self._next_look = now + self._poll_seconds
             self._has_been_over = self._is_over()
             self._control[0]["stop"] |= self._has_been_over
 
@@ -274,6 +299,8 @@ class Driver(WorkerThreads):
         """Start those workers of the present load that are not running. works: those that were started before."""
         if not self._running:
             self._ticks, self._began = ticks_now() if self.is_native else 0, time.perf_counter()
+            # A new queue: workers that were given up still write into the old one.
+            self._ended, self._left = SimpleQueue(), 0
         for number in range(self._load.calls):
             running = self._running.get(number)
             if running is None or (running.done() and running.exception() is None):
@@ -283,11 +310,17 @@ class Driver(WorkerThreads):
                 worker = self._workers[number]
                 worker.wait()
                 worker.state[0]["state"] = WALKING
-                worker.future = self._running[number] = self._threads.submit(works[number])
+                self._left += 1
+                task = partial(_run_and_note, works[number], self._ended)
+                worker.future = self._running[number] = self._threads.submit(task)
 
     def _has_ended(self, seconds: float) -> bool:
         """Wait at most `seconds`; return whether all workers have ended. Raises the errors of `evaluate`."""
-        if wait(self._running.values(), seconds).not_done:
+        try:
+            while self._left > 0:
+                self._ended.get(timeout=seconds)
+                self._left -= 1
+        except Empty:
             return False
         running, self._running = self._running, {}
         self._add_up()
@@ -340,6 +373,22 @@ class Driver(WorkerThreads):
                     self.seconds[name] += ticks / second
                 spent[:] = 0
         self.seconds["all"] += elapsed * self._load.calls
+
+
+def _run(program: Program, count: int) -> int:
+    """Run a program for `count` rows; return FAILED if it failed."""
+    for each in program.steps:
+        if (count := int(invoke(each.closure.address, count))) == FAILED:
+            break
+    return count
+
+
+def _run_and_note(work: Callable[[], None], ended: SimpleQueue[None]) -> None:
+    """Run a worker, and put an item into a queue at its end: waiting for futures takes ten times as long."""
+    try:
+        work()
+    finally:
+        ended.put(None)
 
 
 def argument(value: Any) -> Any:

@@ -48,11 +48,12 @@ class Figures:
         self._counts = np.zeros(len(_COUNTS), dtype=np.int64)
         self._values = np.zeros(len(_VALUES), dtype=np.float64)
 
-    def of(self, tree: Tree, playouts: int, elapsed: float) -> SearchStats:
-        """Return the present statistics. playouts: of this search. elapsed: seconds."""
+    def of(self, tree: Tree, visits_before: int, elapsed: float) -> SearchStats:
+        """Return the present statistics. visits_before: at the start of this search. elapsed: seconds since then."""
         read_figures(tree, self._counts, self._values)
         best_visits, second_visits, leader, visits, moves = self._counts.tolist()
         best_value, second_value, root_value, prior = self._values.tolist()
+        playouts = visits - visits_before
         if leader != self._leader:
             self._leader, self._since = leader, playouts
         return SearchStats(

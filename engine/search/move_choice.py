@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +119,7 @@ def _weights_to_play(
     steady = play * np.maximum(visits - 1.0, 0.0) / np.maximum(visits, 1) + _PRIOR_VISITS * prior * (play > 0)
     best = int(np.argmax(steady))
     best_weight = play[best]
-    scale = scaling(params_of(params).numbers, tree.nodes[ROOT], float(play.sum()))
+    scale = scaling(_numbers_of(params), tree.nodes[ROOT], float(play.sum()))
     bar = utility[best] + scale * prior[best] / (1.0 + best_weight)
     gap = bar - utility
     deserved = np.where(gap > 0, scale * prior / np.where(gap > 0, gap, 1.0) - 1.0, math.inf)
@@ -138,6 +139,13 @@ def _weights_to_play(
     bounds[chosen] = reduced[chosen]
     reduced[chosen] = bounds.max()
     return reduced
+
+
+@lru_cache(maxsize=16)
+def _numbers_of(params: SearchParams) -> np.void:
+    """Return the record of parameters for kernels, which takes longer to write than all else of a table."""
+    numbers: np.void = params_of(params).numbers
+    return numbers
 
 
 def choose_vertex(

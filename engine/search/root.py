@@ -155,7 +155,8 @@ def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, 
     A symmetry counts if it maps the stones and the ko point to themselves; the history does not matter. Of mirror
     images the one nearest to the top right is searched, where people place a first move.
     """
-    symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, color, each)]
+    ko = int(game.facts(color)[KO_NOW])
+    symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, ko, each)]
     if not symmetries:
         return {}
     kept: dict[int, int] = {}
@@ -176,10 +177,9 @@ def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, 
     return found
 
 
-def _is_symmetric(game: Game, color: int, symmetry: int) -> bool:
+def _is_symmetric(game: Game, ko: int, symmetry: int) -> bool:
     table = vertex_table(symmetry, game.width, game.height)
     count = len(table)
-    ko = int(game.facts(color)[KO_NOW])
     if ko != NO_POINT and table[ko] != ko:
         return False
     colors = game.board[COLOR, :count]

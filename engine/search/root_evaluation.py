@@ -1,9 +1,12 @@
 """The evaluation of a new root: under several symmetries of the board, whose mean is one visit."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.evaluation.evaluator import Attributes, Evaluator
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.evaluator import Attributes
 from engine.evaluation.positions import PositionBatch
 from engine.search.backup import back_up, reopen
 from engine.search.kernel_params import Params
@@ -16,6 +19,7 @@ from engine.search.worker import Worker
 from engine.symmetry import applicable
 
 Symmetries = NDArray[np.int64]
+Evaluate = Callable[[PositionBatch, int, Evaluation], None]
 
 
 def root_symmetries(
@@ -36,7 +40,7 @@ def turn_first_row(positions: PositionBatch, symmetries: Symmetries) -> None:
 
 
 def evaluate_root(
-    evaluator: Evaluator,
+    evaluate: Evaluate,
     tree: Tree,
     root: Root,
     scratch: Scratch,
@@ -48,8 +52,9 @@ def evaluate_root(
 ) -> None:
     """Evaluate a new root under `symmetries`, and back up their mean as one visit.
 
-    worker: has room for all symmetries, and no rows; the mean is in row 0 of its evaluation afterwards, with the policy
-    as the backup has changed it. hides_past: see `hide_past`. The caller holds the lock of the tree.
+    evaluate: as `Evaluator.evaluate`. worker: has room for all symmetries, and no rows; the mean is in row 0 of its
+    evaluation afterwards, with the policy as the backup has changed it. hides_past: see `hide_past`. The caller holds
+    the lock of the tree.
     """
     batch, positions, out = worker.arrays.batch, worker.positions, worker.evaluation
     rows = collect(tree, root, scratch, batch, params, 1)
@@ -57,7 +62,7 @@ def evaluate_root(
         if hides_past:
             hide_past(positions)
         turn_first_row(positions, symmetries)
-        evaluator.evaluate(positions, len(symmetries), out)
+        evaluate(positions, len(symmetries), out)
     except BaseException:
         reopen(tree, batch, rows)
         raise

@@ -109,17 +109,19 @@ def require_writable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append a line to a file and wait until it is on disk. Raises OSError, also for a pipe or a device.
+def append_line(path: Path, line: str, *, waits: bool = True) -> None:
+    """Append a line to a file. Raises OSError, also for a pipe or a device.
 
-    An incomplete last line is replaced: a process was killed while it wrote that.
+    waits: until the line, and all before it, are on disk. Without, the end of the process loses nothing, but the
+    machine's end may. An incomplete last line is replaced: a process was killed while it wrote that.
     """
     require_regular(path)
     with path.open("a+b") as file:
         _drop_torn_line(file)
         file.write(line.encode("utf-8") + b"\n")
         file.flush()
-        os.fsync(file.fileno())
+        if waits:
+            os.fsync(file.fileno())
 
 
 def _drop_torn_line(file: BinaryIO) -> None:

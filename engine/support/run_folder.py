@@ -45,10 +45,10 @@ class RunFolder:
         """Return the finished pieces of work, see `parsed_lines`."""
         return [] if self._lines is None else parsed_lines(self._lines, parse, what, self._failure)
 
-    def add(self, line: Mapping[str, Any]) -> None:
-        """Append the line of a finished piece of work."""
+    def add(self, line: Mapping[str, Any], *, waits: bool = True) -> None:
+        """Append the line of a finished piece of work. waits: see `append_line`."""
         if self._lines is not None:
-            append_line(self._lines, json_text(line))
+            append_line(self._lines, json_text(line), waits=waits)
 
 
 def parsed_lines(path: Path, parse: Callable[[Any], T], what: str, failure: type[Exception] = GoError) -> list[T]:

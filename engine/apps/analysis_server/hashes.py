@@ -31,7 +31,7 @@ def position_hashes(contents: NDArray[np.intp], width: int, height: int, color: 
     words, sizes = _turned_tables(width, height)
     found = np.bitwise_xor.reduce(words[:, np.arange(width * height), contents], axis=1) ^ sizes
     side = _tables()[0][color]
-    hashes = [(int(high) << 64 | int(low)) ^ side for high, low in found]
+    hashes = [(high << 64 | low) ^ side for high, low in found.tolist()]
     return f"{hashes[0]:032X}", f"{min(hashes):032X}"
 
 

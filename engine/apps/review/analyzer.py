@@ -1,5 +1,6 @@
 """Analyzes the positions of games, many at the same time, and keeps each answer as soon as it is there."""
 
+import math
 import queue
 import time
 from array import array
@@ -25,6 +26,8 @@ from engine.vertex import parse_vertex
 
 ANALYSIS_FILE, GAMES_FILE = "analysis.jsonl", "games.jsonl"
 _OWNERSHIP_SCALE = 100
+_SECONDS_AT_RISK = 1.0
+"""Work that may be lost if the machine fails. Waiting for the disk takes longer than some searches: 7 ms were seen."""
 _WAIT_SECONDS = 0.5
 """A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _PV_LENGTH = 15
@@ -59,6 +62,7 @@ class AnalysisStore:
         self._lines = RunFolder(folder, settings, ANALYSIS_FILE)
         self._sizes = {game.id: (game.record.width, game.record.height) for game in games}
         self.analyzed: dict[str, Analyzed] = defaultdict(Analyzed)
+        self._synced = -math.inf
         records = RunFolder(folder, settings, GAMES_FILE)
         known = dict(records.read(lambda line: (line["id"], line["sha256"]), "record of a review"))
         for game in games:
@@ -70,7 +74,11 @@ class AnalysisStore:
 
     def add(self, answer: dict[str, Any]) -> None:
         """Store the analysis of a position."""
-        self._lines.add(answer)
+        now = time.monotonic()
+        waits = now >= self._synced + _SECONDS_AT_RISK
+        self._lines.add(answer, waits=waits)
+        if waits:
+            self._synced = time.monotonic()
         self._take(answer)
 
     def missing(self, game: ReviewGame) -> list[int]:
