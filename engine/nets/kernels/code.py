@@ -26,7 +26,9 @@ ROUNDED = 32
 """Numbers in a vector of pairs of bf16, which AVX-512 multiplies."""
 INTEGERS = -16
 """Stands for vectors of 16 int16, which AVX2 multiplies in pairs; negative, because 16 stands for floats."""
-_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8}
+TILED = -32
+"""Stands for the same pairs of bf16, multiplied by AMX; see `engine.nets.kernels.tiled_rows`."""
+_FLOATS = {8: 8, 16: 16, ROUNDED: 16, INTEGERS: 8, TILED: 16}
 """Lanes (floats in a vector) by the numbers in a vector of operands: float32, or pairs of bf16 or of int16."""
 _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
 """Instruction sets of functions by the numbers in a vector of operands, beyond those of all kernels.
@@ -85,7 +87,7 @@ class Code:
     """
 
     def __init__(self, builder: Any, numbers: int) -> None:
-        self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers == ROUNDED
+        self.builder, self.lanes, self.rounded = builder, _FLOATS[numbers], numbers in (ROUNDED, TILED)
         self.are_integers = numbers == INTEGERS
         self._type = ir.VectorType(FLOAT, self.lanes)
         self._integers = ir.VectorType(ir.IntType(32), self.lanes)

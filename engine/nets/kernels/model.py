@@ -4,9 +4,10 @@ Each board size has a model of exactly that size, so no points have to be masked
 """
 
 from engine.nets.folding import folded, global_pooled, value_pooled
-from engine.nets.kernels.code import INTEGERS, ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.memory import Points, Vectors
 from engine.nets.kernels.steps import Model, Steps
+from engine.nets.kernels.tiles import tiles_here
 from engine.nets.spec import (
     AttentionBlock,
     Block,
@@ -58,16 +59,19 @@ def build_model(
     *,
     rounded: bool = False,
     in_integers: bool = False,
+    by_tiles: bool | None = None,
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
     lanes: see `Steps`. rounded: compute in bf16, of a transformer its blocks, of others the convolutions. in_integers:
     compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
+    by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """
     stem = spec.stem.conv.weight
     kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
     sizes, by_blocks = (width, height, lanes, positions, stem.shape[2:], kernels), is_transformer(spec)
-    numbers = (ROUNDED if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
+    pairs = TILED if (tiles_here() if by_tiles is None else by_tiles) else ROUNDED
+    numbers = (pairs if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
     steps = Steps(*sizes, rounded=rounded and not by_blocks, numbers=numbers)
     trunk = _Trunk(steps, _stem(steps, spec))
     steps.in_integers = in_integers and not by_blocks

@@ -7,8 +7,9 @@ Indices, strides and lengths are in floats.
 from typing import NamedTuple
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS
+from engine.nets.kernels.code import INTEGERS, TILED
 from engine.nets.kernels.integer_rows import IntegerProduct, multiply_integers
+from engine.nets.kernels.tiled_rows import TiledProduct, multiply_tiles
 from engine.nets.kernels.vectors import Product, multiply_rows
 from engine.nets.spec import Array
 
@@ -67,6 +68,20 @@ def multiply_operands(
             adds=adds,
         )
         multiply_integers(INTEGERS, memory, weights, of_integers)
+        return
+    if numbers == TILED:
+        of_tiles = TiledProduct(
+            panel=out.vectors,
+            left=rows.first,
+            left_stride=rows.stride,
+            rows=rows.length,
+            k=right.k,
+            right=right.first,
+            out=out.first,
+            out_stride=out.stride,
+            adds=adds,
+        )
+        multiply_tiles(TILED, memory, weights, of_tiles)
         return
     product = Product(
         panel=out.vectors,

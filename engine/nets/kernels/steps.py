@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.nets.kernels.code import ACTIVATIONS
+from engine.nets.kernels.code import ACTIVATIONS, TILED
 from engine.nets.kernels.integer_rows import PANEL
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
 from engine.nets.kernels.packing import in_integers, in_panels, panels_of
@@ -96,6 +96,7 @@ class Steps:
         self._factors = np.zeros(0, dtype=np.float32)  # of the last step that has some
         self._tables: dict[Grid, int] = {}
         self._tiles = self._products = self._tile_rows = self._row = self._most_channels = 0
+        self._unit = DEPTH if rounded or numbers == TILED else lanes
         self._transformers = TransformerSteps(width, height, lanes, numbers or lanes, self._weights)
 
     def model(self) -> Model:
@@ -348,7 +349,7 @@ class Steps:
 
     def _filled(self, channels: int) -> int:
         """Round a number of channels up to whole vectors or, in bf16, to whole tiles."""
-        return whole(channels, DEPTH if self._rounded else self._lanes)
+        return whole(channels, self._unit)
 
     def _tight_grid(self, border: int) -> Grid:
         """Return a grid in which the right border of a row is the left border of the next one."""

@@ -41,7 +41,9 @@ DEPTH = 32
 """Channels in a tile of points, and in the results of one product."""
 SUMS = 2 * POINTS * DEPTH
 """Floats of two products: the one that is computed and the one before it, which is finished meanwhile."""
-_TILE_FLOATS = 256
+FEATURES_OF_TILES = "+avx512bf16,+amx-tile,+amx-bf16"
+"""Instruction sets of functions on tiles, beyond those of all kernels."""
+TILE_FLOATS = 256
 """Size of a tile in memory, in float32."""
 _LINE_BYTES = 64
 _PALETTE, _REGISTERS = 1, 8
@@ -71,7 +73,7 @@ def in_tiles(matrix: Array) -> Array:
     return np.ascontiguousarray(split.transpose(4, 0, 1, 5, 2, 6, 3)).view(np.float32).ravel()
 
 
-class _Tiles:
+class Tiles:
     """Writes instructions on tiles."""
 
     def __init__(self, code: Code) -> None:
@@ -177,7 +179,7 @@ class _ConvolutionWriter:
     """
 
     def __init__(self, code: Code, given: TiledConvolution) -> None:
-        self.tiles, self._code, self._given = _Tiles(code), code, given
+        self.tiles, self._code, self._given = Tiles(code), code, given
         builder = code.builder
         self._steps = code.times(given.parts, given.depth)
         # Rounded up, so that all points are finished when the steps end.
@@ -201,7 +203,7 @@ class _ConvolutionWriter:
                 self.tiles.zero(tile)
             builder.store(INTEGER(0), done)
             lines = code.at(given.left, code.times(code.times(group, POINTS), given.left_stride))
-            block = code.at(given.right, code.times(code.times(pair, self._steps), TOGETHER * _TILE_FLOATS))
+            block = code.at(given.right, code.times(code.times(pair, self._steps), TOGETHER * TILE_FLOATS))
             with code.loop(given.parts) as part, code.loop(given.depth) as index:
                 self._multiply(lines, block, part, index)
                 start, most = builder.load(done), builder.load(waiting)
@@ -223,9 +225,9 @@ class _ConvolutionWriter:
         code, given = self._code, self._given
         rows, columns = range(4, 4 + TOGETHER), range(6, 6 + TOGETHER)
         source = code.builder.add(code.times(part, given.depth), index)
-        source = code.at(block, code.times(source, TOGETHER * _TILE_FLOATS))
+        source = code.at(block, code.times(source, TOGETHER * TILE_FLOATS))
         for column, tile in enumerate(columns):
-            self.tiles.load(tile, code.at(source, INTEGER(column * _TILE_FLOATS)), INTEGER(TILE_ROWS))
+            self.tiles.load(tile, code.at(source, INTEGER(column * TILE_FLOATS)), INTEGER(TILE_ROWS))
         points = code.at(lines, code.times(part, given.part_stride), code.times(index, DEPTH // 2))
         for row, tile in enumerate(rows):
             self.tiles.load(tile, code.at(points, code.times(self._below, row)), given.left_stride)
@@ -290,12 +292,12 @@ class RoundedRow(NamedTuple):
 
 def _round_row(code: Code, row: RoundedRow) -> None:
     """Write the instructions of a `RoundedRow`."""
-    tiles = _Tiles(code)
+    tiles = Tiles(code)
     with code.loop(row.columns) as column, code.loop(row.channels, TILE_ROWS) as channel:
         place = code.at(row.out, code.times(column, row.out_stride), code.builder.lshr(channel, INTEGER(1)))
         tiles.store_rounded(code.load(code.at(row.points, code.times(column, row.points_stride), channel)), place)
 
 
-_FEATURES = {TILE_ROWS: "+avx512bf16,+amx-tile,+amx-bf16"} if IS_X86 else {}
+_FEATURES = {TILE_ROWS: FEATURES_OF_TILES} if IS_X86 else {}
 convolve_points = vector_intrinsic(_convolve_points, _FEATURES)
 round_row = vector_intrinsic(_round_row, _FEATURES)

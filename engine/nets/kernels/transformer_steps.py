@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.folding import after_norm, times
-from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED
+from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.integer_rows import LARGEST, PANEL, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
+from engine.nets.kernels.tiles import DEPTH
 from engine.nets.kernels.transformers import CHUNK, QUERIES, ROWS_TOGETHER
 from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.spec import Array, AttentionBlock, FeedForwardBlock, Linear, RmsNorm
@@ -28,6 +29,7 @@ class TransformerSteps:
         self._width, self._area, self._lanes, self._weights = width, width * height, lanes, weights
         self._tables: dict[bytes, int] = {}
         self._widest = PANEL if numbers == INTEGERS else WIDEST_PANEL[lanes]
+        self._unit = DEPTH if numbers == TILED else lanes
 
     def place(self, steps: NDArray[np.void], first: int) -> None:
         """Add the index of the working memory to the places in it."""
@@ -43,7 +45,7 @@ class TransformerSteps:
         """Complete the step of a feed forward block."""
         self.normalize(step, block.norm)
         lanes, layers = self._lanes, [after_norm(block.norm, each) for each in (block.expand, block.gate) if each]
-        hidden = whole(block.expand.outputs, lanes)
+        hidden = whole(block.expand.outputs, self._unit)
         panels = panels_of(hidden, lanes, self._widest // len(layers))
         # The gate of each panel follows it, so that both are computed together.
         parts = [slice(begin * lanes, end * lanes) for begin, end in bounds_of(hidden // lanes, panels)]
@@ -57,7 +59,7 @@ class TransformerSteps:
         self._set_steps(first, np.concatenate([each.steps[part] for part in parts for each in stored]))
         self._set_layer(step["second"], block.contract, int(step["channels"]))
         step["is_gated"], step["activation"] = block.gate is not None, ACTIVATIONS.index(block.activation)
-        rows = max(ROWS_TOGETHER, self._area)
+        rows = self._rows(max(ROWS_TOGETHER, self._area))
         self._reserve(
             step,
             factors=rows,
@@ -71,7 +73,7 @@ class TransformerSteps:
     def attend(self, step: NDArray[np.void], block: AttentionBlock) -> None:
         """Complete the step of an attention block."""
         self.normalize(step, block.norm)
-        widths = self._query_width(block), whole(block.value_width, self._lanes)
+        widths = self._query_width(block), whole(block.value_width, self._unit)
         # The factor of the scores is part of the queries' weights, with log2(e), because the softmax takes powers of 2.
         query = times(block.query, block.query_width**-0.5 * math.log2(math.e))
         order = None if block.rope is None else _halves(block.query_width)
@@ -110,19 +112,20 @@ class TransformerSteps:
         self, step: NDArray[np.void], block: AttentionBlock, query_width: int, value_width: int
     ) -> None:
         """Reserve the working memory of an attention block."""
-        keys, are_integers = whole(self._area, self._lanes), self.numbers == INTEGERS
+        keys, are_integers = whole(self._area, self._unit), self.numbers == INTEGERS
+        rows = self._rows(self._area)
         self._reserve(
             step,
             factors=max(self._area, QUERIES),
-            units=self._area * self._floats(int(step["channels"])),
+            units=rows * self._floats(int(step["channels"])),
             sums=CHUNK * int(step["first"]["channels"]),
             heads=(block.heads + block.kv_heads) * keys * self._floats(query_width),
             keys=block.kv_heads * keys * self._floats(query_width),
-            values=block.kv_heads * self._floats(self._area + 1) * value_width,
+            values=block.kv_heads * self._floats(rows + rows % 2) * value_width,
             scores=QUERIES * keys,
             chances=QUERIES * self._floats(keys),
             answers=QUERIES * value_width,
-            operands=self._area * self._floats(block.heads * value_width),
+            operands=rows * self._floats(block.heads * value_width),
             one=1,
             head_factors=(block.heads + block.kv_heads) * keys * are_integers,
             value_factors=block.kv_heads * value_width * are_integers,
@@ -173,7 +176,15 @@ class TransformerSteps:
         """Return a matrix as operands, of which two rows are one of pairs in bf16 and int16, with steps of int16."""
         if self.numbers == INTEGERS:
             return in_integers(weight, LARGEST)
-        return Rounded(in_pairs(weight) if self.numbers == ROUNDED else weight, np.zeros(weight.shape[1], np.float32))
+        zeros = np.zeros(weight.shape[1], np.float32)
+        if not self._is_paired():
+            return Rounded(weight, zeros)
+        missing = whole(len(weight), self._unit) - len(weight) if self.numbers == TILED else 0
+        return Rounded(in_pairs(np.pad(weight, ((0, missing), (0, 0)))), zeros)
+
+    def _rows(self, rows: int) -> int:
+        """Return the rows of operands to reserve: whole tiles are read."""
+        return whole(rows, DEPTH) if self.numbers == TILED else rows
 
     def _floats(self, numbers: int) -> int:
         """Return the floats that take the place of operands."""
@@ -181,7 +192,7 @@ class TransformerSteps:
 
     def _is_paired(self) -> bool:
         """Return whether two operands take the place of a float."""
-        return self.numbers in (ROUNDED, INTEGERS)
+        return self.numbers in (ROUNDED, INTEGERS, TILED)
 
     def _reserve(self, step: NDArray[np.void], **sizes: int) -> None:
         """Set the places of a block in the working memory."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from engine.native.jit import kernel
-from engine.nets.kernels.code import INTEGERS, ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.integer_rows import (
     LARGEST,
     PANEL,
@@ -39,6 +39,8 @@ from engine.nets.kernels.rows import (
     sum_squares,
     turn_rows,
 )
+from engine.nets.kernels.tiled_rows import TileUse, set_tiles
+from engine.nets.kernels.tiles import DEPTH
 from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.spec import Array
 
@@ -67,7 +69,7 @@ class _Rows(NamedTuple):
 @kernel
 def _is_paired(layout: Layout) -> bool:
     """Return whether two operands take the place of a float."""
-    return layout.numbers in (ROUNDED, INTEGERS)
+    return layout.numbers in (ROUNDED, INTEGERS, TILED)
 
 
 @kernel
@@ -79,6 +81,8 @@ def _floats(layout: Layout, numbers: int) -> int:
 @kernel
 def _written(layout: Layout) -> int:
     """Return what functions on rows are called with: operands in a vector or, before they are int16, float32."""
+    if layout.numbers == TILED:
+        return ROUNDED
     return layout.lanes if layout.numbers == INTEGERS else layout.numbers
 
 
@@ -92,7 +96,22 @@ def _chunk(layout: Layout) -> int:
 def _value_rows(layout: Layout) -> int:
     """Return the rows of packed values: points or, in bf16, pairs of them."""
     area = layout.width * layout.height
+    if layout.numbers == TILED:
+        return _whole_tiles(area) // 2
     return (area + 1) // 2 if _is_paired(layout) else area
+
+
+@kernel
+def _whole_tiles(numbers: int) -> int:
+    """Round up to the numbers of whole tiles, which products by tiles multiply."""
+    return (numbers + DEPTH - 1) // DEPTH * DEPTH
+
+
+@kernel
+def _use_tiles(layout: Layout, memory: Array, begins: int) -> None:
+    """Prepare the tiles for the products of a step, or clear them afterwards."""
+    if layout.numbers == TILED:
+        set_tiles(TILED, memory, memory, TileUse(begins))
 
 
 @kernel
@@ -135,7 +154,7 @@ def _normalize(layout: Layout, step: Step, memory: Array, rows: _Rows, out: Oper
         _round(memory, rows, step.channels, LARGEST, out)
         return
     scaled = ScaledRows(rows.first, rows.stride, rows.length, step.channels, out.factors, 1, out.first, out.stride)
-    scale_rows(layout.numbers, memory, memory, scaled)
+    scale_rows(_written(layout), memory, memory, scaled)
 
 
 @kernel
@@ -150,6 +169,7 @@ def feed_forward(layout: Layout, step: Step, weights: Array, memory: Array, coun
     """Add contract(activation(expand(h)) * gate(h)) to the rows of all positions, with h the normalized rows."""
     area, stride, operands = layout.width * layout.height, step.source.stride, _floats(layout, step.channels)
     rooms, chunk, together = step.rooms, _chunk(layout), max(1, ROWS_TOGETHER // area)
+    _use_tiles(layout, memory, 1)
     for begin in range(0, count, together):
         positions = min(together, count - begin)
         first = step.source.first + begin * area * stride
@@ -162,6 +182,7 @@ def feed_forward(layout: Layout, step: Step, weights: Array, memory: Array, coun
             units = Operands(rooms.units + row * operands, operands, length, rooms.factors + row)
             wide = _expand(layout, step, weights, memory, units)
             _multiply(layout, step.second, weights, memory, wide, _Rows(first + row * stride, stride, length), 1)
+    _use_tiles(layout, memory, 0)
 
 
 @kernel
@@ -240,6 +261,7 @@ def attend(layout: Layout, step: Step, weights: Array, memory: Array, count: int
     """Add the output of an attention block to the rows of all positions."""
     area, stride, operands = layout.width * layout.height, step.source.stride, _floats(layout, step.channels)
     attention, rooms, chunk = step.attention, step.rooms, _chunk(layout)
+    _use_tiles(layout, memory, 1)
     for position in range(count):
         rows = _Rows(step.source.first + position * area * stride, stride, area)
         _normalize(layout, step, memory, rows, Operands(rooms.units, operands, area, rooms.factors))
@@ -249,6 +271,8 @@ def attend(layout: Layout, step: Step, weights: Array, memory: Array, count: int
             sums = _Rows(rooms.sums, step.first.channels, length)
             _multiply(layout, step.first, weights, memory, units, sums, 0)
             _split_heads(layout, step, weights, memory, first, length)
+        if layout.numbers == TILED:
+            _fill_values(layout, step, memory)
         for head in range(attention.kv_heads):
             _pack_keys(layout, step, memory, head)
             if layout.numbers == INTEGERS:
@@ -262,14 +286,16 @@ def attend(layout: Layout, step: Step, weights: Array, memory: Array, count: int
             memory[mixed.factors : mixed.factors + area] = 1.0
             _round(memory, _Rows(rooms.floats, channels, area), channels, LARGEST, mixed)
         _multiply(layout, step.second, weights, memory, mixed, rows, 1)
+    _use_tiles(layout, memory, 0)
 
 
 @kernel
 def _head_rows(layout: Layout, step: Step) -> _Rows:
     """Return the rows of the first head of queries; those of the others, and of the keys, follow them."""
     area, lanes = layout.width * layout.height, layout.lanes
-    # Whole vectors of keys are packed, so that there is room for some more.
-    return _Rows(step.rooms.heads, _floats(layout, step.attention.query_width), (area + lanes - 1) // lanes * lanes)
+    # Whole vectors of keys are packed, and whole tiles are multiplied, so that there is room for some more.
+    length = _whole_tiles(area) if layout.numbers == TILED else (area + lanes - 1) // lanes * lanes
+    return _Rows(step.rooms.heads, _floats(layout, step.attention.query_width), length)
 
 
 @kernel
@@ -300,7 +326,19 @@ def _split_heads(layout: Layout, step: Step, weights: Array, memory: Array, firs
             channel, channels = begin * lanes, (end - begin) * lanes
             out = values + channel * rows + _floats(layout, first) * channels
             packed = PackedValues(count, points + channel, stride, channels, out)
-            pack_values(layout.numbers, memory, weights, packed)
+            pack_values(_written(layout), memory, weights, packed)
+
+
+@kernel
+def _fill_values(layout: Layout, step: Step, memory: Array) -> None:
+    """Write zeros below the last point of packed values: tiles have more rows than there are points."""
+    lanes, width, rows = layout.lanes, step.attention.value_width, _value_rows(layout)
+    filled, panels = (layout.width * layout.height + 1) // 2, _panels_of(layout, width // lanes)
+    for head in range(step.attention.kv_heads):
+        for panel in range(panels):
+            begin, end = panel_bounds(panel, panels, width // lanes)
+            first, channels = step.rooms.values + (head * width + begin * lanes) * rows, (end - begin) * lanes
+            memory[first + filled * channels : first + rows * channels] = 0.0
 
 
 @kernel
@@ -320,7 +358,7 @@ def _write_head(layout: Layout, step: Step, weights: Array, memory: Array, head:
     elif not is_rounded_later:
         memory[step.rooms.one] = 1.0
         scaled = ScaledRows(points, stride, rows.length, width, step.rooms.one, 0, written.first, written.stride)
-        scale_rows(layout.numbers, memory, weights, scaled)
+        scale_rows(_written(layout), memory, weights, scaled)
     if is_rounded_later:
         memory[out.factors : out.factors + rows.length] = 1.0
         _round(memory, written, width, LARGEST if head < heads else attention.largest_key, out)
@@ -387,12 +425,18 @@ def _answer(layout: Layout, step: Step, memory: Array, head: int, first: int, co
         _multiply_inside(layout, memory, chances, values, out)
         return
     softened = SoftenedRows(rooms.scores, keys, count, area, chances.first, chances.stride, rooms.factors)
-    soften_rows(layout.numbers, memory, memory, softened)
+    soften_rows(_written(layout), memory, memory, softened)
+    if layout.numbers == TILED:
+        # Beyond the whole vectors that `soften_rows` writes: any number but NaN times the zeros of the values.
+        written = (area + layout.lanes - 1) // layout.lanes * layout.lanes // 2
+        for row in range(count):
+            for place in range(written, chances.stride):
+                memory[chances.first + row * chances.stride + place] = 0.0
     _multiply_inside(layout, memory, chances, values, _Rows(rooms.answers, width, width))
     stride = _floats(layout, attention.heads * width)
     out_first = rooms.operands + first * stride + _floats(layout, head * width)
     scaled = ScaledRows(rooms.answers, width, count, width, rooms.factors, 1, out_first, stride)
-    scale_rows(layout.numbers, memory, memory, scaled)
+    scale_rows(_written(layout), memory, memory, scaled)
 
 
 @kernel

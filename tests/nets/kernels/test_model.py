@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
-from engine.nets.kernels.code import INTEGERS, ROUNDED
+from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
@@ -42,14 +42,14 @@ CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in bo
 class Computer:
     """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
 
-    lanes: floats in a vector, ROUNDED for the blocks of a transformer in bf16, or INTEGERS for int16.
+    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, or INTEGERS for int16.
     """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
-        self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED)
+        self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED, TILED)
         self.are_integers = lanes == INTEGERS
         floats = 16 if self.rounded else 8 if self.are_integers else lanes
-        kind = {"rounded": self.rounded, "in_integers": self.are_integers}
+        kind = {"rounded": self.rounded, "in_integers": self.are_integers, "by_tiles": lanes == TILED}
         self.model: Model = build_model(spec, width, height, floats, positions, **kind)
         self._memory = self.model.new_memory()
 
