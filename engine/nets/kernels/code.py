@@ -35,12 +35,12 @@ _FEATURES = {8: "+avx2,+fma", 16: "+avx512f"} if IS_X86 else {8: ""}
 
 On ARM64 a vector of 8 floats is two registers of NEON: it has 32 of half the size of AVX2's 16, so the same blocks fit.
 """
-FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512bf16"} if IS_X86 else {})
+FEATURES_OF_PRODUCTS = _FEATURES | ({ROUNDED: "+avx512f,+avx512bw,+avx512dq,+avx512bf16"} if IS_X86 else {})
 """The same for functions on operands of matrix products, which may be bf16."""
 FEATURES_OF_INTEGERS = {INTEGERS: _FEATURES[8]} if IS_X86 else {}
 """The same for functions on operands that are int16."""
-_DEGREES = {False: 6, True: 3}
-"""Degree of the polynomial for 2^x, in float32 and for results that are rounded to bf16."""
+_CURRENT_ROUNDING, _DOWN = 4, 1
+"""For instructions of AVX-512: how results are rounded, and that a number is taken apart at the integer below it."""
 ACTIVATIONS = tuple(Activation)
 """Kernels identify an activation by its index in this tuple."""
 INTEGER, FLOAT = ir.IntType(64), ir.FloatType()
@@ -57,9 +57,9 @@ _SHIFT = 1.5 * 2**23
 
 
 @cache
-def _polynomial(degree: int) -> list[float]:
-    """Return the coefficients of a polynomial for 2^r, |r| <= 1/2, the constant first: Chebyshev's interpolation."""
-    found = Chebyshev.interpolate(np.exp2, degree, [-0.5, 0.5]).convert(kind=Polynomial)
+def _polynomial(degree: int, start: float) -> list[float]:
+    """Return the coefficients of a polynomial for 2^r, r from start to start + 1, the constant first: Chebyshev's."""
+    found = Chebyshev.interpolate(np.exp2, degree, [start, start + 1.0]).convert(kind=Polynomial)
     return [float(each) for each in found.coef]
 
 
@@ -281,15 +281,15 @@ class Code:
         return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
 
     def exp(self, x: Value) -> Value:
-        """Return e^x to about the precision of float32; x is clipped to [-87, 88].
+        """Return e^x to about the precision of float32; x is clipped to [-87, 88]. With operands in bf16 see `power`.
 
         e^x = 2^n * e^r with n the integer nearest to x / log(2), and e^r by its Taylor series, |r| <= log(2) / 2.
         """
         # LLVM's own exp would be a call of a function for each lane.
         builder, shift = self.builder, self.number(_SHIFT)
-        x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
         if self.rounded:
             return self.power(builder.fmul(x, self.number(1.0 / np.log(2.0))))
+        x = self.smaller(self.larger(x, self.number(-87.0)), self.number(88.0))
         shifted = self.fma(x, self.number(1.0 / np.log(2.0)), shift)
         n = builder.fsub(shifted, shift)
         high = float(np.float32(355.0 / 512.0))  # log(2) in two parts, n times the first of which is exact
@@ -303,16 +303,31 @@ class Code:
     def power(self, x: Value) -> Value:
         """Return 2^x for x from -126 to 127: relative error below 3e-7 or, with operands in bf16, 2e-4.
 
-        2^x = 2^n * 2^r with n the integer nearest to x, and 2^r by a polynomial, |r| <= 1/2.
+        2^x = 2^n * 2^r with n the integer nearest to x, and 2^r by a polynomial, |r| <= 1/2. With operands in bf16 n is
+        the integer below x, and any x is possible: the result is 0 or infinite where float32 has no number for it.
         """
+        if self.rounded:
+            return self._power_rounded(x)
         builder, shift = self.builder, self.number(_SHIFT)
         shifted = builder.fadd(x, shift)
         r = builder.fsub(x, builder.fsub(shifted, shift))
-        *lower, highest = _polynomial(_DEGREES[self.rounded])
+        return self._scaled(self._polynomial_of(r, _polynomial(6, -0.5)), shifted)
+
+    def _power_rounded(self, x: Value) -> Value:
+        """Return 2^x by two instructions of AVX-512: x minus the integer below it, and a number times its power."""
+        every, whole_part = ir.Constant(ir.IntType(self.lanes), -1), ir.IntType(32)
+        given = (self.number(0.0), every, whole_part(_CURRENT_ROUNDING))
+        r = self.call("llvm.x86.avx512.mask.reduce.ps.512", self._type, x, whole_part(_DOWN), *given)
+        result = self._polynomial_of(r, _polynomial(3, 0.0))
+        return self.call("llvm.x86.avx512.mask.scalef.ps.512", self._type, result, x, *given)
+
+    def _polynomial_of(self, x: Value, coefficients: Sequence[float]) -> Value:
+        """Return a polynomial, given its coefficients, the constant first."""
+        *lower, highest = coefficients
         result = self.number(highest)
         for coefficient in reversed(lower):
-            result = self.fma(result, r, self.number(coefficient))
-        return self._scaled(result, shifted)
+            result = self.fma(result, x, self.number(coefficient))
+        return result
 
     def _scaled(self, number: Value, shifted: Value) -> Value:
         """Return number * 2^n, for shifted = n + _SHIFT."""

@@ -71,6 +71,7 @@ ROOMS = np.dtype(
             "keys",  # keys as the right side of a product
             "values",  # values as the right side of a product
             "scores",  # of a few queries of one head
+            "highest",  # of the scores of each query
             "chances",  # softmax of scores, as operands
             "answers",  # of a few queries of one head
             "operands",  # rows that the last matrix of a block is multiplied by

@@ -4,11 +4,13 @@
 float. Indices, strides and lengths are in floats, counts of channels in numbers; counts of channels are whole vectors.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.nets.kernels.code import (
     ACTIVATIONS,
     FEATURES_OF_PRODUCTS,
+    FLOAT,
     INTEGER,
     Code,
     InMemory,
@@ -194,9 +196,11 @@ def _pack_pairs(code: Code, packed: PackedValues, first: Value, out: Value) -> N
 
 
 class SoftenedRows(NamedTuple):
-    """out[r] = 2^(scores[r] - their maximum), as operands, and factors[r] = 1 / their sum.
+    """out[r] = 2^(scores[r] - highest[r]), as operands, and factors[r] = 1 / their sum, for some keys of each row.
 
     keys: numbers in a row. Beyond them, up to whole vectors, scores are changed, and out is written as at most 2^-126.
+    begins: 1 for the first keys of a row, whose maximum becomes `highest`; powers of others are at most 2^100. ends: 1
+    for the last ones; until then factors has the sum.
     """
 
     scores: InMemory
@@ -205,31 +209,71 @@ class SoftenedRows(NamedTuple):
     keys: int
     out: InMemory
     out_stride: int
+    highest: InMemory
     factors: InMemory
+    begins: int
+    ends: int
+
+
+_LARGEST_POWER = 100.0
+"""Powers of 2 above it could exceed float32 when they are multiplied and added up."""
+_SOFTENED_TOGETHER = 4
+"""Rows whose softmax is computed at a time: a maximum or a sum waits four cycles for the one before it."""
 
 
 def _soften_rows(code: Code, softened: SoftenedRows) -> None:
     """Write the instructions of `SoftenedRows`."""
+    builder = code.builder
+    rest = builder.srem(softened.rows, INTEGER(_SOFTENED_TOGETHER))
+    whole = builder.sub(softened.rows, rest)
+    with code.loop_between(INTEGER(0), whole, _SOFTENED_TOGETHER) as row:
+        _soften(code, softened, row, _SOFTENED_TOGETHER)
+    with code.loop_between(whole, softened.rows) as row:
+        _soften(code, softened, row, 1)
+
+
+def _soften(code: Code, softened: SoftenedRows, first: Value, count: int) -> None:
+    """Write the instructions for `count` rows from `first` on."""
     builder, lanes = code.builder, code.lanes
+    rows = [builder.add(first, INTEGER(index)) for index in range(count)]
+    sources = [code.at(softened.scores, code.times(row, softened.stride)) for row in rows]
+    results = [code.at(softened.out, code.times(row, softened.out_stride)) for row in rows]
     rest = builder.srem(softened.keys, INTEGER(lanes))
-    whole = builder.sub(softened.keys, rest)
-    with code.loop(softened.rows) as row:
-        source = code.at(softened.scores, code.times(row, softened.stride))
-        result = code.at(softened.out, code.times(row, softened.out_stride))
-        with builder.if_then(builder.icmp_signed(">", rest, INTEGER(0))):
-            last = code.at(source, whole)
+    with builder.if_then(builder.icmp_signed(">", rest, INTEGER(0))):
+        for source in sources:
+            last = code.at(source, builder.sub(softened.keys, rest))
             code.store(code.first(code.load(last), rest, _LOWEST), last)
-        largest = code.variable(code.number(_LOWEST))
-        with code.loop(softened.keys, lanes) as key:
-            builder.store(code.larger(code.load(code.at(source, key)), builder.load(largest)), largest)
-        highest, total = code.total(builder.load(largest), code.larger), code.variable(code.number(0.0))
-        with code.loop(softened.keys, lanes) as key:
-            below = builder.fsub(code.load(code.at(source, key)), highest)
-            chance = code.power(code.larger(below, code.number(-126.0)))
+    with code.when_equal(softened.begins, 1):
+        _find_highest(code, softened, rows, sources)
+    # The maximum of the first keys is enough: a power needs no limit but that of float32, which bf16 has, too.
+    highest = [code.spread(code.at(softened.highest, row)) for row in rows]
+    totals = [code.variable(code.number(0.0)) for _ in rows]
+    with code.loop(softened.keys, lanes) as key:
+        for source, result, most, total in zip(sources, results, highest, totals, strict=True):
+            below = code.smaller(builder.fsub(code.load(code.at(source, key)), most), code.number(_LARGEST_POWER))
+            # In bf16 a power may be 0; in float32 it needs a limit.
+            chance = code.power(below if code.rounded else code.larger(below, code.number(-126.0)))
             builder.store(builder.fadd(builder.load(total), chance), total)
             code.store_operands(chance, code.at(result, code.floats(key)))
-        inverse = builder.fdiv(code.number(1.0), code.total(builder.load(total), builder.fadd))
-        builder.store(builder.extract_element(inverse, INTEGER(0)), code.at(softened.factors, row))
+    for row, total in zip(rows, totals, strict=True):
+        place = code.at(softened.factors, row)
+        added = builder.extract_element(code.total(builder.load(total), builder.fadd), INTEGER(0))
+        found = builder.fadd(builder.load(place), added)
+        inverse = builder.fdiv(FLOAT(1.0), found)
+        builder.store(builder.select(builder.icmp_signed("==", softened.ends, INTEGER(1)), inverse, found), place)
+
+
+def _find_highest(code: Code, softened: SoftenedRows, rows: Sequence[Value], sources: Sequence[Value]) -> None:
+    """Write the instructions that store the maximum of rows, and that begin their sums with 0."""
+    builder = code.builder
+    largest = [code.variable(code.number(_LOWEST)) for _ in rows]
+    with code.loop(softened.keys, code.lanes) as key:
+        for source, each in zip(sources, largest, strict=True):
+            builder.store(code.larger(code.load(code.at(source, key)), builder.load(each)), each)
+    for row, each in zip(rows, largest, strict=True):
+        highest = code.total(builder.load(each), code.larger)
+        builder.store(builder.extract_element(highest, INTEGER(0)), code.at(softened.highest, row))
+        builder.store(FLOAT(0.0), code.at(softened.factors, row))
 
 
 sum_squares = vector_intrinsic(_sum_squares, FEATURES_OF_PRODUCTS)

@@ -123,6 +123,7 @@ class TransformerSteps:
             keys=block.kv_heads * keys * self._floats(query_width),
             values=block.kv_heads * self._floats(rows + rows % 2) * value_width,
             scores=QUERIES * keys,
+            highest=QUERIES,
             chances=QUERIES * self._floats(keys),
             answers=QUERIES * value_width,
             operands=rows * self._floats(block.heads * value_width),

@@ -118,13 +118,36 @@ def test_softmax_is_of_the_keys_alone_and_of_scores_of_every_size(keys: int, num
     scores[:, keys:] = np.nan
     out, factors = np.full((4, operands(numbers, stride)), 7.0, np.float32), np.zeros(4, np.float32)
     given = scores[:, :keys].copy()
-    memory, starts, views = joined(scores=scores, out=out, factors=factors)
-    soften(numbers, memory, SoftenedRows(stride=stride, rows=4, keys=keys, out_stride=out.shape[1], **starts))
+    memory, starts, views = joined(scores=scores, out=out, factors=factors, highest=np.zeros(4, np.float32))
+    sizes = {"stride": stride, "rows": 4, "keys": keys, "out_stride": out.shape[1]}
+    soften(numbers, memory, SoftenedRows(**sizes, **starts, begins=1, ends=1))
     powers = np.exp2((given - given.max(axis=1, keepdims=True)).astype(np.float64))
     found = unpacked(numbers, views["out"])
     np.testing.assert_allclose(found[:, :keys], powers, rtol=error(numbers), atol=1e-37)
     np.testing.assert_allclose(views["factors"], 1.0 / powers.sum(axis=1), rtol=2e-4 if numbers == ROUNDED else EXACT)
     assert np.all(found[:, keys:] < 1e-37)
+
+
+@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.parametrize("rows", [1, 3, 4, 6])
+def test_a_softmax_of_keys_in_parts_is_that_of_all_of_them(rows: int, numbers: int) -> None:
+    lanes = lanes_of(numbers)
+    first, keys = 2 * lanes, 2 * lanes + 5
+    stride = 3 * lanes
+    # In the last row later keys exceed those before by more than float32 has powers of 2 for.
+    scores = np.random.default_rng(rows).normal(0, 20, (rows, stride)).astype(np.float32)
+    scores[-1, first] = 300.0
+    out, factors = np.zeros((rows, operands(numbers, stride)), np.float32), np.zeros(rows, np.float32)
+    given = scores[:, :keys].astype(np.float64)
+    memory, starts, views = joined(scores=scores, out=out, factors=factors, highest=np.zeros(rows, np.float32))
+    sizes = {"stride": stride, "rows": rows, "out_stride": out.shape[1]}
+    soften(numbers, memory, SoftenedRows(**sizes, **starts, keys=first, begins=1, ends=0))
+    rest = starts | {"scores": starts["scores"] + first, "out": starts["out"] + operands(numbers, first)}
+    soften(numbers, memory, SoftenedRows(**sizes, **rest, keys=keys - first, begins=0, ends=1))
+    powers = np.exp2(given - given.max(axis=1, keepdims=True))
+    found = unpacked(numbers, views["out"])[:, :keys] * views["factors"][:, None]
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, rtol=2 * error(numbers) + 2e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("numbers", NUMBERS)
