@@ -72,6 +72,7 @@ ROOMS = np.dtype(
             "values",  # values as the right side of a product
             "scores",  # of a few queries of one head
             "highest",  # of the scores of each query
+            "totals",  # a vector for each query, whose sum is that of its powers
             "chances",  # softmax of scores, as operands
             "answers",  # of a few queries of one head
             "operands",  # rows that the last matrix of a block is multiplied by

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from engine.nets.kernels.code import (
     ACTIVATIONS,
     FEATURES_OF_PRODUCTS,
-    FLOAT,
     INTEGER,
     Code,
     InMemory,
@@ -200,7 +199,7 @@ class SoftenedRows(NamedTuple):
 
     keys: numbers in a row. Beyond them, up to whole vectors, scores are changed, and out is written as at most 2^-126.
     begins: 1 for the first keys of a row, whose maximum becomes `highest`; powers of others are at most 2^100. ends: 1
-    for the last ones; until then factors has the sum.
+    for the last ones. totals: a vector for each row, which holds its sums until then.
     """
 
     scores: InMemory
@@ -210,6 +209,7 @@ class SoftenedRows(NamedTuple):
     out: InMemory
     out_stride: int
     highest: InMemory
+    totals: InMemory
     factors: InMemory
     begins: int
     ends: int
@@ -247,7 +247,8 @@ def _soften(code: Code, softened: SoftenedRows, first: Value, count: int) -> Non
         _find_highest(code, softened, rows, sources)
     # The maximum of the first keys is enough: a power needs no limit but that of float32, which bf16 has, too.
     highest = [code.spread(code.at(softened.highest, row)) for row in rows]
-    totals = [code.variable(code.number(0.0)) for _ in rows]
+    places = [code.at(softened.totals, code.times(row, lanes)) for row in rows]
+    totals = [code.variable(code.load(place)) for place in places]
     with code.loop(softened.keys, lanes) as key:
         for source, result, most, total in zip(sources, results, highest, totals, strict=True):
             below = code.smaller(builder.fsub(code.load(code.at(source, key)), most), code.number(_LARGEST_POWER))
@@ -255,12 +256,12 @@ def _soften(code: Code, softened: SoftenedRows, first: Value, count: int) -> Non
             chance = code.power(below if code.rounded else code.larger(below, code.number(-126.0)))
             builder.store(builder.fadd(builder.load(total), chance), total)
             code.store_operands(chance, code.at(result, code.floats(key)))
-    for row, total in zip(rows, totals, strict=True):
-        place = code.at(softened.factors, row)
-        added = builder.extract_element(code.total(builder.load(total), builder.fadd), INTEGER(0))
-        found = builder.fadd(builder.load(place), added)
-        inverse = builder.fdiv(FLOAT(1.0), found)
-        builder.store(builder.select(builder.icmp_signed("==", softened.ends, INTEGER(1)), inverse, found), place)
+    for place, total in zip(places, totals, strict=True):
+        code.store(builder.load(total), place)
+    with code.when_equal(softened.ends, 1):
+        for row, total in zip(rows, totals, strict=True):
+            inverse = builder.fdiv(code.number(1.0), code.total(builder.load(total), builder.fadd))
+            builder.store(builder.extract_element(inverse, INTEGER(0)), code.at(softened.factors, row))
 
 
 def _find_highest(code: Code, softened: SoftenedRows, rows: Sequence[Value], sources: Sequence[Value]) -> None:
@@ -273,7 +274,7 @@ def _find_highest(code: Code, softened: SoftenedRows, rows: Sequence[Value], sou
     for row, each in zip(rows, largest, strict=True):
         highest = code.total(builder.load(each), code.larger)
         builder.store(builder.extract_element(highest, INTEGER(0)), code.at(softened.highest, row))
-        builder.store(FLOAT(0.0), code.at(softened.factors, row))
+        code.store(code.number(0.0), code.at(softened.totals, code.times(row, code.lanes)))
 
 
 sum_squares = vector_intrinsic(_sum_squares, FEATURES_OF_PRODUCTS)

@@ -2,6 +2,7 @@
 
 from engine.native.jit import kernel
 from engine.nets.kernels.plan import TO_ROWS, Layout, Step
+from engine.nets.kernels.vectors import CopiedFloats, copy_floats
 from engine.nets.spec import Array
 
 
@@ -17,8 +18,7 @@ def copy_points(layout: Layout, step: Step, memory: Array, count: int) -> None:
                 begin, out = source.first + row * source.stride, post.first + place * post.stride
             else:
                 begin, out = source.first + place * source.stride, post.first + row * post.stride
-            for index in range(floats):
-                memory[out + index] = memory[begin + index]
+            copy_floats(layout.lanes, memory, memory, CopiedFloats(begin, floats, out))
 
 
 @kernel

@@ -13,7 +13,7 @@ from engine.nets.kernels.memory import Weights, whole
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
 from engine.nets.kernels.tiles import DEPTH
-from engine.nets.kernels.transformers import CHUNK, QUERIES, ROWS_TOGETHER
+from engine.nets.kernels.transformers import CHUNK, QUERIES, ROWS_TOGETHER, TILED_CHUNK
 from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.spec import Array, AttentionBlock, FeedForwardBlock, Linear, RmsNorm
 
@@ -30,6 +30,7 @@ class TransformerSteps:
         self._tables: dict[bytes, int] = {}
         self._widest = PANEL if numbers == INTEGERS else WIDEST_PANEL[lanes]
         self._unit = DEPTH if numbers == TILED else lanes
+        self._chunk = TILED_CHUNK if numbers == TILED else CHUNK
 
     def place(self, steps: NDArray[np.void], first: int) -> None:
         """Add the index of the working memory to the places in it."""
@@ -64,10 +65,10 @@ class TransformerSteps:
             step,
             factors=rows,
             units=rows * self._floats(int(step["channels"])),
-            sums=CHUNK * WIDEST_PANEL[lanes] * lanes,
-            operands=CHUNK * self._floats(hidden),
-            floats=CHUNK * hidden if self.numbers == INTEGERS else 0,
-            head_factors=CHUNK,
+            sums=self._chunk * WIDEST_PANEL[lanes] * lanes,
+            operands=self._chunk * self._floats(hidden),
+            floats=self._chunk * hidden if self.numbers == INTEGERS else 0,
+            head_factors=self._chunk,
         )
 
     def attend(self, step: NDArray[np.void], block: AttentionBlock) -> None:
@@ -118,12 +119,13 @@ class TransformerSteps:
             step,
             factors=max(self._area, QUERIES),
             units=rows * self._floats(int(step["channels"])),
-            sums=CHUNK * int(step["first"]["channels"]),
+            sums=self._chunk * int(step["first"]["channels"]),
             heads=(block.heads + block.kv_heads) * keys * self._floats(query_width),
             keys=block.kv_heads * keys * self._floats(query_width),
             values=block.kv_heads * self._floats(rows + rows % 2) * value_width,
             scores=QUERIES * keys,
             highest=QUERIES,
+            totals=QUERIES * self._lanes,
             chances=QUERIES * self._floats(keys),
             answers=QUERIES * value_width,
             operands=rows * self._floats(block.heads * value_width),

@@ -46,6 +46,8 @@ from engine.nets.spec import Array
 
 CHUNK = 32
 """Most rows that are multiplied by a matrix at a time; even."""
+TILED_CHUNK = 64
+"""The same by tiles, which read more weights in the time of a product."""
 INTEGER_CHUNK = 24
 """The same for rows of int16: whole blocks of rows, whose numbers in float32 and int16 are in the nearest cache."""
 QUERIES = 32
@@ -89,6 +91,8 @@ def _written(layout: Layout) -> int:
 @kernel
 def _chunk(layout: Layout) -> int:
     """Return the most rows that are multiplied by a matrix at a time."""
+    if layout.numbers == TILED:
+        return TILED_CHUNK
     return INTEGER_CHUNK if layout.numbers == INTEGERS else CHUNK
 
 
@@ -456,6 +460,7 @@ def _soften(layout: Layout, step: Step, memory: Array, scores: Operands, out: Op
         out=out.first,
         out_stride=out.stride,
         highest=step.rooms.highest,
+        totals=step.rooms.totals,
         factors=step.rooms.factors,
         begins=keys.begins,
         ends=keys.ends,

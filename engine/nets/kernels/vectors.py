@@ -237,8 +237,23 @@ def _pool_points(code: Code, pool: Pool) -> None:
         code.store(builder.load(largest), code.at(pool.out, channel, pool.channels))
 
 
+class CopiedFloats(NamedTuple):
+    """out[i] = source[i] for i from 0 to count - 1, a multiple of the lanes."""
+
+    source: InMemory
+    count: int
+    out: InMemory
+
+
+def _copy_floats(code: Code, copied: CopiedFloats) -> None:
+    """Write the instructions of `CopiedFloats`."""
+    with code.loop(copied.count, code.lanes) as index:
+        code.store(code.load(code.at(copied.source, index)), code.at(copied.out, index))
+
+
 multiply_rows = vector_intrinsic(_multiply_rows, FEATURES_OF_PRODUCTS)
 transform_tile = vector_intrinsic(_transform_tile)
 outputs_of_tile = vector_intrinsic(_outputs_of_tile)
 finish_row = vector_intrinsic(_finish_row)
+copy_floats = vector_intrinsic(_copy_floats)
 pool_points = vector_intrinsic(_pool_points)

@@ -17,10 +17,11 @@ import torch
 
 from engine.encoders import ENCODERS
 from engine.native.processor import IS_X86
-from engine.nets.kernels.code import INTEGERS, ROUNDED, lanes_here, rounds_here
+from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, is_transformer
 from engine.nets.kernels.plan import Rows
+from engine.nets.kernels.tiles import tiles_here
 from engine.nets.random import Layers, random_spec
 from engine.nets.spec import Activation, NestedBottleneckBlock, NetSpec, Score, ValueKind, tensors
 from engine.nets.torch_modules.model import TorchModel
@@ -110,7 +111,9 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     work = width * height * sum(each.size for _, each in tensors(spec))
     count = min(int(generator.integers(1, 65)), max(1, _MOST_WORK // work))
     together = int(generator.integers(1, 6))
-    model = build_model(spec, width, height, lanes, together, rounded=rounds, in_integers=integers)
+    by_tiles = tiles_here() and generator.random() < 0.7
+    kind = {"rounded": rounds, "in_integers": integers, "by_tiles": by_tiles}
+    model = build_model(spec, width, height, lanes, together, **kind)
     planes, globals_ = random_inputs(spec, height, width, count)
     area = width * height
     widths = (spec.policy.policies * (area + 1), spec.value.result.outputs, len(spec.scores), area * spec.has_ownership)
@@ -131,7 +134,7 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     is_intact = all(each.is_intact() for each in (weights, memory, *inputs, *outputs))
     # As bytes: pairs of int16 may look like NaN.
     is_intact &= weights.buffer.tobytes() == model.plan.weights.tobytes()
-    numbers = ROUNDED if rounds else INTEGERS if integers else lanes
+    numbers = (TILED if by_tiles else ROUNDED) if rounds else INTEGERS if integers else lanes
     what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {numbers} numbers in a vector"
     return what, error, bound, is_intact
 

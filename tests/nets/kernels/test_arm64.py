@@ -148,9 +148,9 @@ def test_products_are_right_under_qemu(tmp_path: Path) -> None:
 def test_a_softmax_is_right_under_qemu(tmp_path: Path) -> None:
     count, keys, stride = 5, 21, 24
     scores = np.random.default_rng(2).normal(0, 5, (count, stride)).astype(np.float32)
-    memory = np.concatenate([scores.ravel(), np.zeros(count * stride + 2 * count, np.float32)])
-    factors, highest = 2 * scores.size, 2 * scores.size + count
-    softened = rows.SoftenedRows(0, stride, count, keys, scores.size, stride, highest, factors, 1, 1)
+    memory = np.concatenate([scores.ravel(), np.zeros(count * stride + 10 * count, np.float32)])
+    factors, highest, totals = (2 * scores.size + each * count for each in range(3))
+    softened = rows.SoftenedRows(0, stride, count, keys, scores.size, stride, highest, totals, factors, 1, 1)
     found = on_arm64("soften_rows", memory, softened, tmp_path)
     powers = found[scores.size : 2 * scores.size].reshape(count, stride)[:, :keys] * found[factors:highest][:, None]
     expected = np.exp2(scores[:, :keys].astype(np.float64))

@@ -3,16 +3,28 @@
 import numpy as np
 import pytest
 
-from engine.nets.kernels.code import INTEGERS
+from engine.native.jit import kernel
+from engine.nets.kernels.code import INTEGERS, TILED
 from engine.nets.kernels.integer_rows import PANEL
-from engine.nets.kernels.packing import bounds_of
+from engine.nets.kernels.packing import bounds_of, in_pairs
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
+from engine.nets.kernels.tiled_rows import TileUse, set_tiles
 from engine.nets.kernels.vectors import WIDEST_PANEL
-from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes
+from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes, needs_tiles
 from tests.nets.kernels.test_integer_rows import as_floats, in_rows_of_pairs
-from tests.nets.kernels.test_tiles import joined
+from tests.nets.kernels.test_tiles import bits_of_bf16, joined, rounded
 
 ROWS, K = 7, 12
+
+
+@kernel
+def multiply_by_tiles(
+    memory: np.ndarray, weights: np.ndarray, rows: Operands, right: RightSide, out: Results, adds: int
+) -> None:
+    """Multiply by tiles, which have to be set before."""
+    set_tiles(TILED, memory, memory, TileUse(1))
+    multiply_operands(TILED, memory, weights, rows, right, out, adds)
+    set_tiles(TILED, memory, memory, TileUse(0))
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 5, 12, 33])
@@ -35,6 +47,24 @@ def test_a_product_of_floats_equals_numpys(lanes: int) -> None:
         multiply_operands(lanes, memory, right.ravel(), rows, RightSide(0, K, 0), out, adds)
         np.testing.assert_allclose(views["out"][:ROWS, :width], (adds + 1) * expected, atol=2e-5)
     assert np.all(views["out"][ROWS:] == 7.0)
+    assert np.all(views["out"][:, width:] == 7.0)
+
+
+@needs_tiles
+@pytest.mark.parametrize("vectors", [1, 2, 5, 6])
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 31, 32, 33, 64, 81])
+def test_a_product_by_tiles_equals_that_of_the_rounded_numbers_and_writes_nothing_else(rows: int, vectors: int) -> None:
+    generator, k, width = np.random.default_rng(rows), 96, vectors * 16
+    left, right = rounded(generator.normal(size=(-(-rows // 16) * 16, k))), rounded(generator.normal(size=(k, width)))
+    left[rows:] = np.nan
+    pairs = bits_of_bf16(left).view(np.float32)
+    memory, starts, views = joined(left=pairs, out=np.full((rows + 1, width + 3), 7.0, dtype=np.float32))
+    operands, out = Operands(0, k // 2, rows, 0), Results(starts["out"], width + 3, vectors)
+    expected = np.matmul(left[:rows].astype(np.float64), right)
+    for adds in (0, 1):
+        multiply_by_tiles(memory, in_pairs(right).ravel(), operands, RightSide(0, k // 2, 0), out, adds)
+        np.testing.assert_allclose(views["out"][:rows, :width], (adds + 1) * expected, atol=1e-4)
+    assert np.all(views["out"][rows:] == 7.0)
     assert np.all(views["out"][:, width:] == 7.0)
 
 

@@ -118,7 +118,8 @@ def test_softmax_is_of_the_keys_alone_and_of_scores_of_every_size(keys: int, num
     scores[:, keys:] = np.nan
     out, factors = np.full((4, operands(numbers, stride)), 7.0, np.float32), np.zeros(4, np.float32)
     given = scores[:, :keys].copy()
-    memory, starts, views = joined(scores=scores, out=out, factors=factors, highest=np.zeros(4, np.float32))
+    rooms = {"highest": np.zeros(4, np.float32), "totals": np.zeros((4, lanes), np.float32)}
+    memory, starts, views = joined(scores=scores, out=out, factors=factors, **rooms)
     sizes = {"stride": stride, "rows": 4, "keys": keys, "out_stride": out.shape[1]}
     soften(numbers, memory, SoftenedRows(**sizes, **starts, begins=1, ends=1))
     powers = np.exp2((given - given.max(axis=1, keepdims=True)).astype(np.float64))
@@ -139,7 +140,8 @@ def test_a_softmax_of_keys_in_parts_is_that_of_all_of_them(rows: int, numbers: i
     scores[-1, first] = 300.0
     out, factors = np.zeros((rows, operands(numbers, stride)), np.float32), np.zeros(rows, np.float32)
     given = scores[:, :keys].astype(np.float64)
-    memory, starts, views = joined(scores=scores, out=out, factors=factors, highest=np.zeros(rows, np.float32))
+    rooms = {"highest": np.zeros(rows, np.float32), "totals": np.zeros((rows, lanes), np.float32)}
+    memory, starts, views = joined(scores=scores, out=out, factors=factors, **rooms)
     sizes = {"stride": stride, "rows": rows, "out_stride": out.shape[1]}
     soften(numbers, memory, SoftenedRows(**sizes, **starts, keys=first, begins=1, ends=0))
     rest = starts | {"scores": starts["scores"] + first, "out": starts["out"] + operands(numbers, first)}
