@@ -1,6 +1,6 @@
 """The numba backend: computes networks by Keima's own kernels on the CPU, in fp32, bf16 or int16.
 
-bf16 needs AMX for networks of convolutions, and AVX-512 with bf16 for transformers, of which it computes the blocks.
+bf16 needs AMX for networks of convolutions, AMX or AVX-512 with bf16 for transformers, whose blocks it computes in it.
 int16 is for CPUs with AVX2 and no AVX-512: the blocks of transformers, and the convolutions in other networks' blocks.
 
 There is one model for each board size. A call computes in the caller's thread, a few whole positions at a time.

@@ -444,7 +444,7 @@ def _answer(layout: Layout, step: Step, memory: Array, head: int, first: int, co
 class _Keys(NamedTuple):
     """Some keys of each row of scores; begins, ends: whether they are its first and its last ones."""
 
-    count: int
+    length: int
     begins: int
     ends: int
 
@@ -456,7 +456,7 @@ def _soften(layout: Layout, step: Step, memory: Array, scores: Operands, out: Op
         scores=scores.first,
         stride=scores.stride,
         rows=scores.length,
-        keys=keys.count,
+        keys=keys.length,
         out=out.first,
         out_stride=out.stride,
         highest=step.rooms.highest,

@@ -238,16 +238,16 @@ def _pool_points(code: Code, pool: Pool) -> None:
 
 
 class CopiedFloats(NamedTuple):
-    """out[i] = source[i] for i from 0 to count - 1, a multiple of the lanes."""
+    """out[i] = source[i] for i from 0 to length - 1, a multiple of the lanes."""
 
     source: InMemory
-    count: int
+    length: int
     out: InMemory
 
 
 def _copy_floats(code: Code, copied: CopiedFloats) -> None:
     """Write the instructions of `CopiedFloats`."""
-    with code.loop(copied.count, code.lanes) as index:
+    with code.loop(copied.length, code.lanes) as index:
         code.store(code.load(code.at(copied.source, index)), code.at(copied.out, index))
 
 
