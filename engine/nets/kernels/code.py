@@ -59,8 +59,7 @@ _SHIFT = 1.5 * 2**23
 @cache
 def _polynomial(degree: int, start: float) -> list[float]:
     """Return the coefficients of a polynomial for 2^r, r from start to start + 1, the constant first: Chebyshev's."""
-    found = Chebyshev.interpolate(np.exp2, degree, [start, start + 1.0]).convert(kind=Polynomial)
-    return [float(each) for each in found.coef]
+    return Chebyshev.interpolate(np.exp2, degree, [start, start + 1.0]).convert(kind=Polynomial).coef.tolist()
 
 
 def lanes_here() -> int:
@@ -323,9 +322,8 @@ class Code:
 
     def _polynomial_of(self, x: Value, coefficients: Sequence[float]) -> Value:
         """Return a polynomial, given its coefficients, the constant first."""
-        *lower, highest = coefficients
-        result = self.number(highest)
-        for coefficient in reversed(lower):
+        result = self.number(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
             result = self.fma(result, x, self.number(coefficient))
         return result
 
@@ -410,21 +408,6 @@ def _function(module: Any, operands: Sequence[Value], numbers: int, features: st
 
 WRITERS: list[tuple[Callable[[Code, Any], None], Mapping[int, str]]] = []
 """What `vector_intrinsic` was called with."""
-
-
-def module_of(write: Callable[[Code, Any], None], numbers: int, features: str) -> str:
-    """Return LLVM code of one function alone, which takes pointers and integers, for looking at its machine code."""
-    arguments: Any = list(get_type_hints(write).values())[1]
-    is_array = ["__metadata__" in dir(hint) for hint in get_type_hints(arguments, include_extras=True).values()]
-    module = ir.Module(write.__name__)
-    kinds = [FLOAT.as_pointer() if each else INTEGER for each in is_array]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), write.__name__)
-    if features:
-        compile_for(function, features)
-    builder = ir.IRBuilder(function.append_basic_block())
-    write(Code(builder, numbers), arguments(*function.args))
-    builder.ret_void()
-    return str(module)
 
 
 def vector_intrinsic(

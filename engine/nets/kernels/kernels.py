@@ -6,6 +6,7 @@ Each step reads and writes one array, `memory`; `engine.nets.kernels.plan` descr
 from typing import NamedTuple
 
 from engine.native.jit import kernel
+from engine.nets.kernels.attention import attend
 from engine.nets.kernels.code import INTEGERS
 from engine.nets.kernels.integer_rows import IntegerRows, round_rows
 from engine.nets.kernels.plan import (
@@ -32,7 +33,7 @@ from engine.nets.kernels.plan import (
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
 from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
 from engine.nets.kernels.transfers import copy_points, flatten, read_globals, write_points, write_vector
-from engine.nets.kernels.transformers import attend, feed_forward, normalize_rows
+from engine.nets.kernels.transformers import feed_forward, normalize_rows
 from engine.nets.kernels.vectors import (
     FinishedRow,
     Pool,

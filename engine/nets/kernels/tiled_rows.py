@@ -6,6 +6,7 @@ Both read the same operands: 16 rows of pairs of a panel, and 16 rows of points,
 from typing import NamedTuple
 
 from engine.native.instructions import cgutils, ir
+from engine.native.processor import IS_X86
 from engine.nets.kernels.code import FLOAT, INTEGER, TILED, Code, InMemory, InWeights, Value, vector_intrinsic
 from engine.nets.kernels.tiles import FEATURES_OF_TILES, TILE_FLOATS, TILE_ROWS, TOGETHER, Tiles
 
@@ -135,5 +136,6 @@ def _set_tiles(code: Code, use: TileUse) -> None:
         tiles.release()
 
 
-multiply_tiles = vector_intrinsic(_multiply_tiles, {TILED: FEATURES_OF_TILES})
-set_tiles = vector_intrinsic(_set_tiles, {TILED: FEATURES_OF_TILES})
+_FEATURES = {TILED: FEATURES_OF_TILES} if IS_X86 else {}
+multiply_tiles = vector_intrinsic(_multiply_tiles, _FEATURES)
+set_tiles = vector_intrinsic(_set_tiles, _FEATURES)

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.nets.folding import after_norm, times
+from engine.nets.kernels.attention import QUERIES
 from engine.nets.kernels.code import ACTIVATIONS, INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.integer_rows import LARGEST, PANEL, largest_of_keys
 from engine.nets.kernels.memory import Weights, whole
 from engine.nets.kernels.packing import Rounded, bounds_of, in_integers, in_pairs, in_panels, panels_of
 from engine.nets.kernels.plan import ROOMS
 from engine.nets.kernels.tiles import DEPTH
-from engine.nets.kernels.transformers import CHUNK, QUERIES, ROWS_TOGETHER, TILED_CHUNK
+from engine.nets.kernels.transformers import CHUNK, ROWS_TOGETHER, TILED_CHUNK
 from engine.nets.kernels.vectors import WIDEST_PANEL
 from engine.nets.spec import Array, AttentionBlock, FeedForwardBlock, Linear, RmsNorm
 

@@ -5,14 +5,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
+from engine.native.instructions import ir
 from engine.nets.kernels import code, peak, rows, vectors
-from engine.nets.kernels.code import module_of
+from engine.nets.kernels.code import FLOAT, INTEGER, Code
 
 binding = pytest.importorskip("llvmlite.binding")
 
@@ -42,16 +44,29 @@ platform.machine = lambda: sys.argv[1]
 import engine.native.instructions
 from engine.native import processor
 processor.instruction_sets = lambda: sys.argv[2].split()
-from engine.nets.kernels import code, tiles, vectors, rows
+from engine.nets.kernels import code, tiled_rows, tiles, vectors, rows
 print(code.lanes_here(), code.rounds_here(), tiles.tiles_here())
 print(sorted({number for _, features in code.WRITERS for number in features}))
 print(sorted({each for _, features in code.WRITERS for each in features.values()}))
 """
 
 
+def module_of(write: Callable[[Code, Any], None]) -> str:
+    """Return LLVM code of one function alone for vectors of 8 floats, which takes pointers and integers."""
+    arguments: Any = list(get_type_hints(write).values())[1]
+    is_array = ["__metadata__" in dir(hint) for hint in get_type_hints(arguments, include_extras=True).values()]
+    module = ir.Module(write.__name__)
+    kinds = [FLOAT.as_pointer() if each else INTEGER for each in is_array]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), write.__name__)
+    builder = ir.IRBuilder(function.append_basic_block())
+    write(Code(builder, 8), arguments(*function.args))
+    builder.ret_void()
+    return str(module)
+
+
 def compiled(name: str, processor: str) -> tuple[str, Any, Any]:
     """Return the LLVM code of a function, the optimized module, and the machine that it is for."""
-    text = module_of(FUNCTIONS[name], 8, "")
+    text = module_of(FUNCTIONS[name])
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, opt=3)
