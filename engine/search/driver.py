@@ -230,7 +230,7 @@ class Driver(WorkerThreads):
     def evaluate_first(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
         """Evaluate rows of the first worker's batch, as `Evaluator.evaluate` does, by its program if it has one.
 
-        No worker may run. Without a program, the conversion of arguments takes as long as an evaluation on 9x9.
+        No worker may run. Without a program, arguments are converted at each call.
         """
         # The first search of a board size has none yet, and one visit is not worth creating it.
         program = self._known_program(0)
@@ -384,7 +384,7 @@ def _run(program: Program, count: int) -> int:
 
 
 def _run_and_note(work: Callable[[], None], ended: SimpleQueue[None]) -> None:
-    """Run a worker, and put an item into a queue at its end: waiting for futures takes ten times as long."""
+    """Run a worker, and put an item into a queue at its end, which the driver waits for."""
     try:
         work()
     finally:

@@ -292,7 +292,7 @@ class Search:
                 for worker in self.workers:
                     self._write_common(worker)
                 load = self._load_of(max_visits, is_in_turn=is_in_turn)
-                # Each look takes a tenth of a millisecond: with short searches side by side, 5 % of two cores' time.
+                # Each look takes the lock of the tree and Python's, for which short searches side by side would wait.
                 is_patient = watch is None and max_visits is not None and all(map(_waits, stoppers))
                 poll = PATIENT_SECONDS if is_patient else POLL_SECONDS
                 root = _as_only_one(self.root)

@@ -74,8 +74,7 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""A node. The first 64 bytes are what its parent reads of it, the first 24 in each walk: children lie far apart, and
-waiting for them is most of the time of a walk in a large tree."""
+"""A node. The first 64 bytes are what its parent reads of it, the first 24 in each walk: children lie far apart."""
 LINK = np.dtype([("child", np.int32), ("next", np.int32), ("visits", np.int32)])
 MEMORY_MOVES = 8
 """Moves of a remembered position."""

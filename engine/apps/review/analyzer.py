@@ -27,7 +27,7 @@ from engine.vertex import parse_vertex
 ANALYSIS_FILE, GAMES_FILE = "analysis.jsonl", "games.jsonl"
 _OWNERSHIP_SCALE = 100
 _SECONDS_AT_RISK = 1.0
-"""Work that may be lost if the machine fails. Waiting for the disk takes longer than some searches: 7 ms were seen."""
+"""Work that may be lost if the machine fails: short searches do not wait for the disk after each position."""
 _WAIT_SECONDS = 0.5
 """A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _PV_LENGTH = 15
