@@ -268,8 +268,8 @@ def _soften_by_panels(
     layout: Layout, step: Step, memory: Array, queries: Operands, right: RightSide, chances: Operands
 ) -> None:
     """Write the softmax of the scores of some queries, panel by panel of keys."""
-    # A panel of scores stays in the nearest cache, those of all keys of 19x19 with their keys do not: with their answers
-    # 32 queries take 3.7 us instead of 4.4.
+    # A panel of scores stays in the nearest cache, those of all keys of 19x19 with their keys do not. With their
+    # answers, 32 queries take 3.7 us instead of 4.4.
     lanes, area, keys = layout.lanes, layout.width * layout.height, 2 * chances.stride
     vectors = keys // lanes
     panels = panels_of(layout, vectors)
