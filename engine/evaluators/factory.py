@@ -120,6 +120,13 @@ def open_network(
     return raw_network(file, spec, make_evaluator(spec, computing), profile)
 
 
+def open_unprofiled(path: str | os.PathLike[str], computing: Computing) -> RawNetwork:
+    """Load a network as `open_network` does; a human one imitates whom the metadata of the positions name."""
+    file = find_network(path)
+    spec = load(file)
+    return raw_network(file, spec, make_evaluator(spec, computing), None)
+
+
 def raw_network(file: Path, spec: NetSpec, evaluator: NetworkEvaluator, profile: str | None) -> RawNetwork:
     """Return a network with the description that a session reports. Check the profile before, by `check_profile`."""
     facts = NetworkFacts(

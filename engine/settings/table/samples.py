@@ -124,6 +124,11 @@ SAMPLE_ROWS: tuple[Setting, ...] = (
         ),
         integer("bucket", "Moves of a game in each row of the table.", 30, least=1, unit="moves"),
         flag("all_games", "Use all games, not only the held-out ones."),
+        text(
+            "against",
+            "Another network, to compare how often the first move is right on the same positions.",
+            metavar="FILE",
+        ),
     ),
     *under(
         Heading.DATA,

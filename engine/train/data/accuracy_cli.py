@@ -4,7 +4,7 @@ Only parses the command lines; the implementations are imported when a command r
 """
 
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,8 @@ from engine.support.progress import ProgressBar
 from engine.support.tables import print_tables
 
 if TYPE_CHECKING:
-    from engine.train.data.accuracy import Accuracy
+    from engine.evaluators.raw import RawNetwork
+    from engine.train.data.accuracy import Accuracy, Predictor
 
 
 @click.command("test", cls=Command)
@@ -39,17 +40,23 @@ def _test(
     bucket: int,
     all_games: bool,
     profile: str | None,
+    against: str | None,
     as_json: bool,
     plot: Path | None,
     **computing: Any,
 ) -> None:
     from engine.errors import GoError
-    from engine.evaluators.factory import Computing, open_network
+    from engine.evaluators.factory import Computing, open_network, open_unprofiled
     from engine.support.files import write_atomically
     from engine.train.data.accuracy import accuracy_of, held_out_records
 
-    network = open_network(net, Computing.of(computing), profile)
-    with closing(network.evaluator), ProgressBar(sys.stderr) as bar:
+    asked = Computing.of(computing)
+    network = open_unprofiled(net, asked) if profile is None else open_network(net, asked, profile)
+    other = None if against is None else open_network(against, asked)
+    with ExitStack() as opened, ProgressBar(sys.stderr) as bar:
+        for each in (network, other):
+            if each is not None:
+                opened.enter_context(closing(each.evaluator))
         bar.update("reading records")
         found = held_out_records(records, games, seed, held_out=not all_games)
         if not found:
@@ -59,13 +66,12 @@ def _test(
             bar.update(f"{positions} positions", done, len(found))
 
         accuracy = accuracy_of(
-            network.evaluator,
+            _tested(network),
             found,
-            network=network.facts.name,
+            other=None if other is None else _tested(other),
             per_game=per_game,
             seed=seed,
             bucket=bucket,
-            board_sizes=network.facts.board_sizes,
             report=report,
         )
     if plot is not None:
@@ -73,6 +79,12 @@ def _test(
 
         write_atomically(plot, plot_accuracy(accuracy))
     _show(accuracy, records, as_json=as_json)
+
+
+def _tested(network: "RawNetwork") -> "Predictor":
+    from engine.train.data.accuracy import Predictor
+
+    return Predictor(network.facts.name, network.evaluator, network.facts.board_sizes)
 
 
 def _show(accuracy: "Accuracy", records: tuple[Path, ...], *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def accuracy_table(accuracy: "Accuracy") -> "Table":
-    """Return a rich table: all positions, then by board size if there are several, then by move number."""
+    """Return a rich table: all positions, then by board size and by rank if there are several, then by move number."""
     # Imported late: the command's --help must not wait for rich.
     from rich.table import Table
 
@@ -23,13 +23,13 @@ def accuracy_table(accuracy: "Accuracy") -> "Table":
         table.add_column(name, justify="right")
     for name in ("owners known", "owner error", "owner %", "score error"):
         table.add_column(name, justify="right")
-    table.add_row(*_cells(accuracy.total))
-    if len(accuracy.by_size) > 1:
-        for figures in accuracy.by_size:
-            table.add_row(*_cells(figures))
-    table.add_section()
-    for figures in accuracy.by_ply:
-        table.add_row(*_cells(figures))
+    if accuracy.against:
+        table.add_column(f"top 1 % above {accuracy.against} (95 %)", justify="right")
+    several = [each for each in (accuracy.by_size, accuracy.by_rank) if len(each) > 1]
+    for section in ((accuracy.total,), *several, accuracy.by_ply):
+        for figures in section:
+            table.add_row(*_cells(figures), *([_gain(figures)] if accuracy.against else []))
+        table.add_section()
     return table
 
 
@@ -48,6 +48,10 @@ def _cells(figures: "Figures") -> list[str]:
         _percent(figures.ownership_right),
         _number(figures.score_error, 1),
     ]
+
+
+def _gain(figures: "Figures") -> str:
+    return f"{100 * figures.gain:+.1f} ({100 * figures.gain_low:+.1f} to {100 * figures.gain_high:+.1f})"
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.support.files import draft_of
-from engine.train.data.samples import HORIZONS, OWNERSHIP_SCALE, TARGETS, BadSamples, Samples, packed
+from engine.train.data.players import NUMBERS
+from engine.train.data.samples import HORIZONS, TARGETS, BadSamples, Samples, packed
+from engine.train.data.targets import OWNERSHIP_SCALE
 
 SUFFIX = ".npz"
 ENCODER = "katago-v7"
@@ -125,6 +127,7 @@ def _samples(arrays: _Arrays, bits: NDArray[np.uint8], width: int, height: int) 
         score=targets[:, _SCORE],
         ownership=(owners * OWNERSHIP_SCALE).clip(-OWNERSHIP_SCALE, OWNERSHIP_SCALE).astype(np.int8),
         weights=weights,
+        players=np.zeros((count, NUMBERS), np.int16),
         later=later * (1 - targets[:, _NO_LATER])[:, None, None],
         ply=targets[:, _PLY].astype(np.int16),
         game=game,

@@ -13,15 +13,20 @@ GAMES_AHEAD = 8_192
 
 
 def mixed_records(
-    sources: Sequence[Path], generator: np.random.Generator, tally: Tally, ahead: int = GAMES_AHEAD
+    sources: Sequence[Path],
+    generator: np.random.Generator,
+    tally: Tally,
+    ahead: int = GAMES_AHEAD,
+    shares: Sequence[float] = (),
 ) -> Iterator[Source]:
-    """Yield every record of the sources once, in random order.
+    """Yield every record of the sources once, in random order, or a part of each source, drawn by the generator.
 
+    shares: the part of each source, 0 to 1; none for all of all.
     Sources are interleaved in proportion to their size in bytes, so that all end at about the same time; records
     within `ahead` of each other are shuffled. Files that cannot be read are counted and skipped.
     """
     waiting: list[Source] = []
-    for source in _interleaved(sources, generator, tally):
+    for source in _interleaved(sources, generator, tally, shares or [1.0] * len(sources)):
         if len(waiting) < ahead:
             waiting.append(source)
             continue
@@ -32,9 +37,14 @@ def mixed_records(
         yield waiting[place]
 
 
-def _interleaved(sources: Sequence[Path], generator: np.random.Generator, tally: Tally) -> Iterator[Source]:
-    files = [iterate_records([source], lambda error: tally.skip("not readable", str(error))) for source in sources]
-    weights = [float(max(1, _bytes(source))) for source in sources]
+def _interleaved(
+    sources: Sequence[Path], generator: np.random.Generator, tally: Tally, shares: Sequence[float]
+) -> Iterator[Source]:
+    files = [
+        _part(iterate_records([source], lambda error: tally.skip("not readable", str(error))), share, generator)
+        for source, share in zip(sources, shares, strict=True)
+    ]
+    weights = [max(1.0, share * _bytes(source)) for source, share in zip(sources, shares, strict=True)]
     while files:
         chances = np.array(weights) / sum(weights)
         # Draw 256 choices at once: a single draw costs as much as reading a record.
@@ -45,6 +55,11 @@ def _interleaved(sources: Sequence[Path], generator: np.random.Generator, tally:
                 del files[place], weights[place]
                 break
             yield source
+
+
+def _part(records: Iterator[Source], share: float, generator: np.random.Generator) -> Iterator[Source]:
+    """Return the records, or that part of them which the generator draws."""
+    return records if share >= 1.0 else (each for each in records if generator.random() < share)
 
 
 def _bytes(source: Path) -> int:

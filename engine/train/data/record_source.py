@@ -53,7 +53,8 @@ class RecordSource:
 
     sources: as in `engine.records.sgf_source.iterate_records`, mixed in proportion to their sizes. options: its
     `per_game` positions are others in each epoch. processes: worker processes, by default one for each core; 0 reads
-    in this process. block: samples that are mixed. tally: counts what was read in this session.
+    in this process. block: samples that are mixed. tally: counts what was read in this session. shares: the part of
+    each source's games that an epoch has, drawn anew for each; none for all.
     Raises BadSamples if the records have no position to train on.
     """
 
@@ -67,9 +68,10 @@ class RecordSource:
         processes: int | None = None,
         block: int = BLOCK_SAMPLES,
         tally: Tally | None = None,
+        shares: Sequence[float] = (),
     ) -> None:
         self._sources, self._batch_size, self._seed = sources, batch_size, list(seed)
-        self._options, self._block = options, block
+        self._options, self._block, self._shares = options, block, shares
         self._processes = usable_processes() if processes is None else processes
         self._tally = Tally() if tally is None else tally
         self._place = _Place()
@@ -166,7 +168,7 @@ class RecordSource:
                 raise BadSamples(f"no position to train on in {named}: {dict(self._tally.skipped)}")
             mixing = np.random.default_rng([*self._seed, epoch, 0])
             seed = int(mixing.integers(1 << 62))
-            records = mixed_records(self._sources, mixing, self._tally)
+            records = mixed_records(self._sources, mixing, self._tally, shares=self._shares)
             for task, each in enumerate(tasks_of(filter_split(records, self._options), seed)):
                 if task >= skipped:
                     begun.append((epoch, task))

@@ -22,12 +22,14 @@ import numpy as np
 from engine.color import opponent
 from engine.errors import BadSgf, GoError, IllegalMove
 from engine.game import Game, Move
+from engine.human_profiles import profile_of_game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.rules import CHINESE, JAPANESE, Rules
 from engine.support.worker_processes import become_worker
 from engine.train.data.final_scoring import Ending, FinalJudge, recorded_result
 from engine.train.data.held_out import game_hash, is_held_out
+from engine.train.data.players import players_of
 from engine.train.data.samples import Samples, SampleWriter, empty_samples
 from engine.train.data.targets import FinalResult, one_hot
 from engine.vertex import PASS
@@ -35,6 +37,8 @@ from engine.vertex import PASS
 Source = tuple[str, bytes]
 """The name and the text of a record."""
 
+NO_RANKS = "without the players' ranks"
+"""Why records that a human network cannot use are skipped."""
 GAMES_A_TASK = 16
 TASKS_AHEAD = 3
 """Queued tasks per process, so that no process is idle while this one writes or trains."""
@@ -49,6 +53,7 @@ class RecordOptions:
     per_game: positions drawn from each game by `seed` and the game's hash; None for all.
     held_out: False for training games, True for held-out games, None for both.
     sizes: board sizes (width, height) to read, None for all.
+    players: whether samples have the players' ranks, as a human network needs; records without ranks are skipped.
     agreed_passes: if a game under territory rules was counted but the record has no passes, add the two passes by
         which the players agreed to end it, provided that the final position can be judged.
     """
@@ -59,6 +64,7 @@ class RecordOptions:
     held_out: bool | None = False
     sizes: frozenset[tuple[int, int]] | None = None
     agreed_passes: bool = True
+    players: bool = False
 
     def __post_init__(self) -> None:
         """Raise BadSamples on an unknown encoder, ValueError on less than one position a game."""
@@ -109,6 +115,11 @@ def komi_of(record: Record, rules: Rules) -> float:
     if record.setups or (record.handicap or 0) >= 2:
         return 0.5
     return 7.5 if rules.is_area else 6.5
+
+
+def profile_of(record: Record) -> str | None:
+    """Return the profile that fits the players of a record, None if it does not have their ranks."""
+    return profile_of_game(*(record.about.get(name, "") for name in ("BR", "WR", "DT")))
 
 
 @dataclass(frozen=True)
@@ -226,6 +237,10 @@ class RecordReader:
             tally.skip("of another board size", record.name)
             return
 
+        profile = profile_of(record) if self.options.players else None
+        if self.options.players and profile is None:
+            tally.skip(NO_RANKS, record.name)
+            return
         chosen = drawn_plies(self.options.per_game, seed, game_key)
         played = play_record(record, chosen, self._judge, self.options.agreed_passes)
         if not played.positions:
@@ -238,7 +253,10 @@ class RecordReader:
             targets = {} if played.result is None else played.result.targets(color)
             reply = None if position.reply is None else one_hot(position.reply.vertex, *size)
             policy = one_hot(vertex, *size)
-            self._writers[size].add(position.game, color, policy, reply=reply, game_hash=game_key, **targets)
+            players = None if profile is None else players_of(profile, color)
+            self._writers[size].add(
+                position.game, color, policy, reply=reply, game_hash=game_key, players=players, **targets
+            )
         tally.games += 1
         tally.positions += len(played.positions)
         tally.counted += played.ending is Ending.COUNT

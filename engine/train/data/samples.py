@@ -26,18 +26,18 @@ from engine.game import Game
 from engine.support.files import write_atomically
 from engine.support.json_text import json_text
 from engine.symmetry import IDENTITY, applicable, map_planes, map_policy
+from engine.train.data.players import NUMBERS
+from engine.train.data.targets import checked_target
 
 FORMAT = "keima-samples"
 VERSION = 1
 SUFFIX = ".safetensors"
 TARGETS = ("policy", "reply", "outcome", "score", "ownership")
 """Columns of `Samples.weights`."""
-OPTIONAL = {"later"}
+OPTIONAL = {"later", "players"}
 """Arrays that a file lacks if they are all zeros."""
 HORIZONS = 3
 """Horizons of `later`, see `engine.train.games.later_targets`."""
-OWNERSHIP_SCALE = 127
-"""The stored value of certain ownership."""
 MAX_HEADER = 1 << 20
 
 _LENGTH_BYTES = 8
@@ -67,6 +67,7 @@ class Samples:
     weights: [B, 5] float32, the weight of each of TARGETS; 0 masks a target out.
     later: [B, HORIZONS, 4] float32, P(win), P(loss), P(no result) and score of the near future; zeros if unknown.
     ply: [B] int16, moves played before the position. game: [B] uint64, a hash, equal for all samples of a game.
+    players: [B, NUMBERS] int16, see `engine.train.data.players`; zeros if unknown.
     """
 
     width: int
@@ -83,6 +84,7 @@ class Samples:
     later: NDArray[np.float32]
     ply: NDArray[np.int16]
     game: NDArray[np.uint64]
+    players: NDArray[np.int16]
 
     def __post_init__(self) -> None:
         """Raise BadSamples unless every array has the shape and dtype of the schema."""
@@ -133,6 +135,7 @@ def schema(encoder: str, width: int, height: int, count: int) -> dict[str, tuple
         "later": (np.dtype(np.float32), (count, HORIZONS, 4)),
         "ply": (np.dtype(np.int16), (count,)),
         "game": (np.dtype(np.uint64), (count,)),
+        "players": (np.dtype(np.int16), (count, NUMBERS)),
     }
 
 
@@ -243,12 +246,14 @@ class SampleWriter:
         weights: Mapping[str, float] | None = None,
         later: AnyArray | None = None,
         ply: int | None = None,
+        players: Sequence[int] | None = None,
     ) -> None:
         """Add the current position of a game with `color` to play. The game may be changed afterwards.
 
         policy, reply: [area + 1], normalized here. outcome: P(win), P(loss), P(no result). ownership: [area] in -1..1.
         later: [HORIZONS, 4]. All are from the point of view of `color`. None means unknown and gets weight 0; other
         targets get weight 1, unless `weights` has another one under their name in TARGETS. ply: by default the game's.
+        players: [NUMBERS].
         Raises ValueError on values outside these ranges, or a game of another board size.
         """
         width, height = self._empty.width, self._empty.height
@@ -257,9 +262,9 @@ class SampleWriter:
         given = {"policy": policy, "reply": reply, "outcome": outcome, "score": score, "ownership": ownership}
         if unknown := set(weights or ()) - set(TARGETS):
             raise ValueError(f"unknown target {min(unknown)!r}, expected one of {' '.join(TARGETS)}")
-        row = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        row = {name: checked_target(name, value) for name, value in given.items() if value is not None}
         row["weights"] = [(weights or {}).get(name, 1.0) if name in row else 0.0 for name in TARGETS]
-        row |= {} if later is None else {"later": later}
+        row |= {name: each for name, each in (("later", later), ("players", players)) if each is not None}
         row["ply"] = game.move_number if ply is None else ply
         row["game"] = game_hash
         # Encoded in batches, because a call of the encoder costs more than a position; a batch has one rule set.
@@ -292,23 +297,6 @@ class SampleWriter:
             for name, value in row.items():
                 getattr(samples, name)[index] = value
         return samples
-
-
-def _checked(name: str, value: Any) -> Any:
-    """Return a target in its stored form. Raises ValueError if it is out of range."""
-    if name == "score":
-        if not math.isfinite(value):
-            raise ValueError(f"score: expected points, got {value}")
-        return float(value)
-    array = np.asarray(value, dtype=np.float32)
-    if name == "ownership":
-        if not np.all(np.abs(array) <= 1):
-            raise ValueError(f"ownership: expected values in -1..1, got {array.min()}..{array.max()}")
-        return np.rint(array * OWNERSHIP_SCALE).astype(np.int8)
-    total = float(array.sum())
-    if not (np.all(array >= 0) and 0 < total < math.inf):
-        raise ValueError(f"{name}: expected values >= 0 with a sum, got {array.min()}..{array.max()}, sum {total}")
-    return array / total
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Training targets of a position: the move that was played and the game's result, for the side to move."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 
 from engine.color import EMPTY, for_color
 from engine.vertex import policy_index
+
+OWNERSHIP_SCALE = 127
+"""The stored value of certain ownership."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +48,20 @@ def one_hot(vertex: int, width: int, height: int) -> NDArray[np.float16]:
     policy = np.zeros(width * height + 1, dtype=np.float16)
     policy[policy_index(vertex, width, height)] = 1
     return policy
+
+
+def checked_target(name: str, value: Any) -> Any:
+    """Return a target of `SampleWriter.add` in its stored form. Raises ValueError if it is out of range."""
+    if name == "score":
+        if not math.isfinite(value):
+            raise ValueError(f"score: expected points, got {value}")
+        return float(value)
+    array = np.asarray(value, dtype=np.float32)
+    if name == "ownership":
+        if not np.all(np.abs(array) <= 1):
+            raise ValueError(f"ownership: expected values in -1..1, got {array.min()}..{array.max()}")
+        return np.rint(array * OWNERSHIP_SCALE).astype(np.int8)
+    total = float(array.sum())
+    if not (np.all(array >= 0) and 0 < total < math.inf):
+        raise ValueError(f"{name}: expected values >= 0 with a sum, got {array.min()}..{array.max()}, sum {total}")
+    return array / total

@@ -23,7 +23,7 @@ from engine.support.json_text import json_text
 from engine.support.progress import ProgressBar
 from engine.support.run_folder import SETTINGS_FILE, keep_settings
 from engine.support.worker_processes import usable_processes
-from engine.train.data.accuracy import Accuracy, Figures, accuracy_of
+from engine.train.data.accuracy import Accuracy, Figures, Predictor, accuracy_of
 from engine.train.data.batches import WindowSource
 from engine.train.data.record_shards import Shards
 from engine.train.data.records import RecordOptions, Source, Tally, read_samples
@@ -154,10 +154,8 @@ def _accuracy(
     network = open_network(net, Computing(threads=options.threads))
     with closing(network.evaluator):
         accuracy = accuracy_of(
-            network.evaluator,
+            Predictor(network.facts.name, network.evaluator, network.facts.board_sizes),
             games,
-            network=network.facts.name,
-            board_sizes=network.facts.board_sizes,
             report=lambda done, positions: bar.update(f"testing, {positions} positions", done, len(games)),
         )
     write_atomically(path, json_text({"step": step, "accuracy": asdict(accuracy)}) + "\n")
@@ -169,5 +167,5 @@ def _read_accuracy(stored: Mapping[str, Any]) -> Accuracy:
         values: dict[str, Any] = {key: math.nan if value is None else value for key, value in row.items()}
         return Figures(**values)
 
-    rows = {name: tuple(figures(row) for row in stored[name]) for name in ("by_ply", "by_size")}
+    rows = {name: tuple(figures(row) for row in stored[name]) for name in ("by_ply", "by_size", "by_rank")}
     return Accuracy(**{**stored, "total": figures(stored["total"]), **rows})

@@ -15,7 +15,9 @@ from engine.encoders import ENCODERS
 from engine.errors import GoError
 from engine.nets.spec import NetSpec
 from engine.train.data.batches import Batch, Source
-from engine.train.data.samples import OWNERSHIP_SCALE, Samples
+from engine.train.data.players import metadata_of
+from engine.train.data.samples import Samples
+from engine.train.data.targets import OWNERSHIP_SCALE
 from engine.train.learning.loss import Targets
 
 _FIELDS = ("planes", "globals", "policy", "reply", "outcome", "score", "ownership", "weights", "later")
@@ -29,6 +31,8 @@ def check_samples(samples: Samples, spec: NetSpec) -> None:
     """Raise TrainingError unless a network can learn from samples of this encoder and board size."""
     if samples.encoder != spec.encoder:
         raise TrainingError(f"samples of encoder {samples.encoder}, but {spec.name} reads {spec.encoder}")
+    if spec.metadata and not samples.players.any(axis=1).all():
+        raise TrainingError(f"samples without the players' ranks, but {spec.name} imitates people")
     smallest, largest = spec.board_sizes
     if not all(smallest <= side <= largest for side in (samples.width, samples.height)):
         size = f"{samples.width}x{samples.height}"
@@ -53,7 +57,7 @@ class HostBatch:
         return len(self.tensors["planes"])
 
     def to_device(self) -> tuple[tuple[Tensor, Tensor], Targets]:
-        """Return the inputs (planes [B, P, H, W] float32, channels last, and globals [B, G]) and the targets."""
+        """Return inputs and targets: planes [B, P, H, W] float32, channels last, and globals [B, G + metadata]."""
         # The copies from pinned memory overlap with the step that is running.
         sent = {name: tensor.to(self.device, non_blocking=True) for name, tensor in self.tensors.items()}
         planes = unpacked_planes(sent["planes"], self.height, self.width, signed=self.signed)
@@ -79,6 +83,9 @@ def host_batch(batch: Batch, spec: NetSpec, device: torch.device) -> HostBatch:
     check_samples(samples, spec)
     # Planes stay bits, a thirty-second of the float32 planes: less to copy to a GPU.
     arrays = {name: getattr(samples, name) for name in _FIELDS}
+    if spec.metadata:
+        metadata = metadata_of(samples.players, samples.width, samples.height)
+        arrays["globals"] = np.concatenate([samples.globals, metadata], axis=1)
     arrays["importance"] = np.ones(len(samples), np.float32) if batch.importance is None else batch.importance
     tensors = {name: torch.from_numpy(np.require(each, requirements=["C", "W"])) for name, each in arrays.items()}
     if device.type == "cuda":

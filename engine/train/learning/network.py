@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from engine.encoders import ENCODERS
-from engine.nets.random import random_agz_spec, random_policy_head, random_spec
+from engine.evaluation.positions import METADATA
+from engine.nets.random import Layers, random_agz_spec, random_policy_head, random_spec
 from engine.nets.spec import (
     Activation,
     Array,
@@ -22,8 +23,10 @@ from engine.nets.spec import (
     Conv,
     DenseValueHead,
     Linear,
+    MetadataEncoder,
     NetSpec,
     Norm,
+    PolicyHead,
     RmsNorm,
     Score,
     ValueHead,
@@ -83,6 +86,23 @@ def agz_spec(blocks: int, channels: int, seed: int, encoder: str, size: int) -> 
     return random_agz_spec(blocks, channels, _encoder(encoder), seed, size)
 
 
+def human_spec(spec: NetSpec, seed: int) -> NetSpec:
+    """Return a network with an encoder of the players, as KataGo's human networks have, that adds nothing yet.
+
+    Its two hidden layers are random and as wide as the trunk; the last one is zero, and is the first to learn. A
+    network that has an encoder is returned as it is. The optimistic policy is not used, as in KataGo.
+    Raises WeightsError on an activation that follows the stem: there is nothing to add to.
+    """
+    if spec.metadata:
+        return spec
+    layers, channels = Layers(np.random.default_rng(seed), Activation.SILU), spec.channels
+    first, second = layers.linear(METADATA, channels), layers.linear(channels, channels)
+    last = Linear(np.zeros((channels, channels), np.float32))
+    encoder = MetadataEncoder(first, second, last, layers.activation, layers.activation)
+    policy = replace(spec.policy, optimistic=0) if isinstance(spec.policy, PolicyHead) else spec.policy
+    return validate(replace(spec, stem=replace(spec.stem, metadata=encoder), policy=policy))
+
+
 def _encoder(name: str) -> Any:
     if name not in ENCODERS:
         raise WeightsError("unknown encoder", expected=" ".join(ENCODERS), got=name)
@@ -109,10 +129,6 @@ class TrainableNet(nn.Module):
         extra: Extra = Extra(),  # noqa: B008 - an immutable tuple
     ) -> None:
         super().__init__()
-        if spec.metadata:
-            raise WeightsError(
-                "samples have no player metadata", layer="stem.metadata", expected="none", got=spec.metadata
-            )
         if isinstance(spec.value, DenseValueHead) and spec.value.black_view:
             raise WeightsError("samples have the mover's outcome", layer="value", expected="its view", got="Black's")
         self.spec = spec

@@ -14,7 +14,7 @@ from engine.train.learning.checkpoint import priority_tensors, save_checkpoint
 from engine.train.learning.device_batch import TrainingError
 from engine.train.learning.learner import Learner
 from engine.train.learning.metrics import read_metrics
-from engine.train.learning.network import agz_spec, default_spec
+from engine.train.learning.network import agz_spec, default_spec, human_spec
 from engine.train.learning.train_config import CONFIG_FILE, FIXED, HEAD_WEIGHTS, TrainConfig, read_run_config
 from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
@@ -24,6 +24,15 @@ START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
 
 def new_spec(config: TrainConfig) -> NetSpec:
     """Return the configured network with random weights. Raises ConfigError, WeightsError."""
+    return with_players(_random_spec(config), config)
+
+
+def with_players(spec: NetSpec, config: TrainConfig) -> NetSpec:
+    """Return a network with inputs about the players if the configuration asks for them. Raises WeightsError."""
+    return human_spec(spec, config.seed) if config.human else spec
+
+
+def _random_spec(config: TrainConfig) -> NetSpec:
     if config.architecture != "agz":
         return default_spec(
             config.blocks,

@@ -17,11 +17,11 @@ from engine.support.tables import print_tables
 from engine.train.data.batches import Source, WindowSource, WindowUnion
 from engine.train.learning.bench import Case, bench
 from engine.train.learning.checkpoint import newest_checkpoint
-from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec
+from engine.train.learning.run_folder import NET_FILE, START_FILE, new_spec, with_players
 from engine.train.learning.step_metrics import format_metrics
 from engine.train.learning.train import Progress, train
 from engine.train.learning.train_config import CONFIG_FILE, SHAPE, TrainConfig
-from engine.train.toml_settings import from_table, overridden, read_toml
+from engine.train.toml_settings import ConfigError, from_table, overridden, read_toml
 from weights import native
 from weights.registry import load
 
@@ -40,7 +40,7 @@ def cli_run(options: Mapping[str, Any], stdout: IO[str], stderr: IO[str]) -> int
         raise click.UsageError("--prioritize draws from --samples: games have no losses")
     config = training_config(options)
     path = options["run"]
-    start = None if options["net"] is None else load(find_network(options["net"]))
+    start = None if options["net"] is None else with_players(load(find_network(options["net"])), config)
     # A run that is resumed reads the samples of the network that it began with, whatever --net is now.
     begun = native.read(path / START_FILE) if (path / START_FILE).exists() else start or new_spec(config)
     data = make_source(options, config, begun)
@@ -104,8 +104,10 @@ def make_source(options: Mapping[str, Any], config: TrainConfig, spec: NetSpec) 
         windows = [Window(folder, scale=math.inf, prioritize=options["prioritize"]) for folder in options["samples"]]
         seed.append(newest.step if newest else 0)
         return WindowSource(windows[0] if len(windows) == 1 else WindowUnion(windows), config.batch_size, seed)
-    records = RecordOptions(spec.encoder, POSITIONS_A_GAME)
-    return RecordSource(options["records"], config.batch_size, seed, records)
+    records = RecordOptions(spec.encoder, POSITIONS_A_GAME, players=spec.metadata > 0)
+    if config.record_shares and len(config.record_shares) != len(options["records"]):
+        raise ConfigError(f"record_shares: expected one for each of {len(options['records'])} --records")
+    return RecordSource(options["records"], config.batch_size, seed, records, shares=config.record_shares)
 
 
 def cli_bench(options: Mapping[str, Any], stdout: IO[str]) -> int:

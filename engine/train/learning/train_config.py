@@ -20,7 +20,7 @@ Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
 SHAPE = ("architecture", "encoder", "blocks", "channels", "board_sizes")
 """Settings that define a network with random weights."""
-FIXED = (*SHAPE, "seed", "optimizer", "freeze")
+FIXED = (*SHAPE, "human", "seed", "optimizer", "freeze")
 """Settings that must not change when a run is resumed."""
 HEAD_WEIGHTS = ("soft_policy_weight", "score_distribution_weight", "short_value_weight", "short_score_weight")
 """Weights that are 0 where the network in training has no such head; a resumed run must not add or drop one."""
@@ -45,8 +45,16 @@ class TrainConfig:
     blocks: int = number(6, "Blocks of a network with random weights.", 1)
     channels: int = number(96, "Channels of a network with random weights.", 1)
     board_sizes: tuple[int, int] = numbers((2, MAX_SIZE), "Smallest and largest board of the network.", 2, MAX_SIZE)
+    human: bool = truth(
+        False,
+        "Give a network that has none the inputs about the players (KataGo's), which begin without an effect: it "
+        "learns to imitate people by their ranks. Records without ranks are skipped.",
+    )
     seed: int = number(1, "Seed of the random weights and of the order of the data.", 0)
 
+    record_shares: tuple[float, ...] = numbers(
+        (), "Part of the games of each --records, in their order, that an epoch draws anew; none for all games.", 0, 1
+    )
     batch_size: int = number(256, "Samples of each process in a step.", 1, unit="samples")
     steps: int = number(100_000, "Training steps in total.", 1, unit="steps")
     hours: float = number(0.0, "Upper bound over all sessions, in hours; 0 for none.", 0, unit="hours")

@@ -18,8 +18,8 @@ from engine.rules import Rules
 from engine.train.data.final_scoring import FinalJudge
 from engine.train.data.held_out import game_hash
 from engine.train.data.records import drawn_plies, play_record
-from engine.train.data.samples import OWNERSHIP_SCALE, Samples, empty_samples, packed_inputs
-from engine.train.data.targets import FinalResult, one_hot
+from engine.train.data.samples import Samples, empty_samples, packed_inputs
+from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.hints import shaped_outcome
 from engine.train.teaching.teacher import OUTCOME, OWNERSHIP, POLICY, SCORE, Labels, TeacherBatch
 

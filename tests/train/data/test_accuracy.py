@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from engine.color import BLACK
 from engine.encoders import ENCODERS
+from engine.encoders.human import human_metadata
 from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.evaluator import Attributes
@@ -20,7 +21,7 @@ from engine.nets.random import random_spec
 from engine.records.sgf import load_sgf
 from engine.records.sgf_writer import write_game
 from engine.support.json_text import json_text
-from engine.train.data.accuracy import Figures, accuracy_of, held_out_records
+from engine.train.data.accuracy import Figures, Predictor, accuracy_of, held_out_records
 from engine.train.data.accuracy_cli import accuracy_command, samples_command
 from engine.train.data.accuracy_report import plot_accuracy
 from engine.train.data.held_out import is_held_out
@@ -50,6 +51,9 @@ class Prejudiced:
         """Nothing to free."""
 
 
+PREJUDICED = Predictor("p", Prejudiced())
+
+
 def policy_of(game: Game, color: int) -> np.ndarray:
     area = game.width * game.height
     liking = np.arange(area + 1, 0, -1).astype(float)
@@ -65,7 +69,7 @@ def records() -> list[Source]:
 
 
 def test_figures_are_those_counted_by_hand() -> None:
-    accuracy = accuracy_of(Prejudiced(), records(), network="p", bucket=10)
+    accuracy = accuracy_of(PREJUDICED, records(), bucket=10)
     hits, among, losses, squares, entropies, right = ([] for _ in range(6))
     for _, text in records():
         record = load_sgf(text)
@@ -94,13 +98,13 @@ def test_figures_are_those_counted_by_hand() -> None:
 
 def test_owners_and_score_are_compared_where_they_are_known() -> None:
     text = b"(;SZ[5]KM[0.5]RU[Chinese]RE[B+24.5];B[cc];W[];B[])"
-    total = accuracy_of(Prejudiced(), [("a", text)], network="p").total
+    total = accuracy_of(PREJUDICED, [("a", text)]).total
     assert (total.positions, total.owned) == (3, 3)
     assert (total.ownership_error, total.ownership_right, total.score_error) == pytest.approx((0.5, 1.0, 19.5))
 
 
 def test_parts_add_up_to_the_whole() -> None:
-    accuracy = accuracy_of(Prejudiced(), records(), network="p", bucket=10)
+    accuracy = accuracy_of(PREJUDICED, records(), bucket=10)
     assert [part.label for part in accuracy.by_ply] == ["1-10", "11-20", "21-30"]
     assert [part.label for part in accuracy.by_size] == ["4x5", "5x5"]
     for parts in (accuracy.by_ply, accuracy.by_size):
@@ -108,20 +112,95 @@ def test_parts_add_up_to_the_whole() -> None:
         assert sum(part.top_1 * part.positions for part in parts) == pytest.approx(
             accuracy.total.top_1 * accuracy.total.positions
         )
-    late = accuracy_of(Prejudiced(), records(), network="p", bucket=2).by_ply
+    late = accuracy_of(PREJUDICED, records(), bucket=2).by_ply
     assert [part.label for part in late[-2:]] == ["19-20", "21-"]
 
 
 def test_broken_records_and_unknown_boards_are_left_out_with_a_reason() -> None:
     sources = [*records(), ("broken", b"no game"), ("large", b"(;SZ[9];B[aa])")]
-    accuracy = accuracy_of(Prejudiced(), sources, network="p", board_sizes=(2, 7))
+    accuracy = accuracy_of(Predictor("p", Prejudiced(), (2, 7)), sources)
     assert accuracy.skipped == {"not readable": 1, "of a board size that the network does not support": 1}
     with pytest.raises(GoError, match="no position in 2 records: 1 not readable; 1 of a board size that the network"):
-        accuracy_of(Prejudiced(), sources[-2:], network="p", board_sizes=(2, 7))
+        accuracy_of(Predictor("p", Prejudiced(), (2, 7)), sources[-2:])
+
+
+class Reversed(Prejudiced):
+    """Likes what the other does not."""
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Write the opposite policy."""
+        super().evaluate(positions, count, out)
+        for row in range(count):
+            liking = positions.legal[row] * np.arange(1, positions.legal.shape[1] + 1)
+            out.policy[row] = liking / liking.sum()
+
+
+class AsksWhoPlays(Prejudiced):
+    """Remembers whom it was told about."""
+
+    attributes = Attributes("asks", 4, 8, needs_profile=True)
+
+    def __init__(self) -> None:
+        self.told: list[tuple[bytes, int]] = []
+
+    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
+        """Remember the metadata of each position."""
+        assert positions.metadata is not None
+        self.told += [(positions.metadata[positions.to_play[row] - 1].tobytes(), count) for row in range(count)]
+        super().evaluate(positions, count, out)
+
+
+def of_ranks(*pairs: str) -> list[Source]:
+    given = zip(pairs, records(), strict=False)
+    return [(name, text.replace(b"(;", b"(;" + ranks.encode(), 1)) for ranks, (name, text) in given]
+
+
+def test_another_network_is_compared_on_the_same_positions() -> None:
+    accuracy = accuracy_of(PREJUDICED, records(), other=Predictor("r", Reversed()))
+    alone = accuracy_of(Predictor("r", Reversed()), records())
+    assert accuracy.against == "r"
+    for both, first, second in zip(
+        (accuracy.total, *accuracy.by_size),
+        (accuracy.total, *accuracy.by_size),
+        (alone.total, *alone.by_size),
+        strict=True,
+    ):
+        assert both.gain == pytest.approx(first.top_1 - second.top_1)
+        assert both.gain_low <= both.gain <= both.gain_high
+    assert accuracy.total.gain_low < accuracy.total.gain_high
+    assert math.isnan(alone.total.gain)
+
+
+def test_a_network_gains_nothing_over_itself() -> None:
+    total = accuracy_of(PREJUDICED, records(), other=PREJUDICED).total
+    assert (total.gain, total.gain_low, total.gain_high) == (0, 0, 0)
+
+
+def test_positions_are_counted_by_the_rank_of_the_side_to_move() -> None:
+    games = of_ranks("BR[2d]WR[8k]", "BR[9p]WR[9p]DT[1985]", "BR[5k]")
+    accuracy = accuracy_of(PREJUDICED, games)
+    assert [part.label for part in accuracy.by_rank] == ["professional", "1d-3d", "7k-10k", "unknown"]
+    assert sum(part.positions for part in accuracy.by_rank) == accuracy.total.positions
+    dans, kyus = (part.positions for part in accuracy.by_rank[1:3])
+    assert dans - kyus in (0, 1)
+
+
+def test_a_human_network_is_asked_for_the_players_of_each_game() -> None:
+    games = of_ranks("BR[2d]WR[8k]DT[2019]", "BR[9p]WR[9p]DT[1985]", "BR[5k]")
+    asks = AsksWhoPlays()
+    accuracy = accuracy_of(Predictor("asks", asks), games)
+    assert accuracy.skipped == {"without the players' ranks": 1}
+    told = {row for row, _ in asks.told}
+    # Of the professionals both sides are told the same.
+    assert told == {
+        row.tobytes()
+        for profile, size in (("rank_2d_8k", (5, 5)), ("proyear_1985", (4, 5)))
+        for row in human_metadata(profile, *size)
+    }
 
 
 def test_the_figures_are_json_and_a_picture() -> None:
-    accuracy = accuracy_of(Prejudiced(), records(), network="p", per_game=3)
+    accuracy = accuracy_of(PREJUDICED, records(), per_game=3)
     statistics = json.loads(json_text(asdict(accuracy)), parse_constant=pytest.fail)
     assert statistics["total"]["positions"] == 18 and statistics["total"]["score_error"] is None
     assert set(statistics["by_ply"][0]) == set(Figures.__dataclass_fields__)

@@ -33,6 +33,22 @@ def test_every_record_comes_once_in_an_order_that_the_seed_decides(tmp_path: Pat
     assert sorted(everything) == sorted(first)
 
 
+def test_an_epoch_has_the_given_part_of_each_source(tmp_path: Path) -> None:
+    paths = sources(tmp_path)
+
+    def part(seed: int) -> list[str]:
+        found = mixed_records(paths, np.random.default_rng(seed), Tally(), 100, shares=(0.1, 1.0))
+        return [name for name, _ in found]
+
+    first, other = part(1), part(2)
+    assert len(first) == len(set(first))
+    long = {name for name in first if name.startswith("long")}
+    assert len(first) - len(long) == 1000
+    assert abs(len(long) - 300) < 80
+    assert first == part(1)
+    assert long != {name for name in other if name.startswith("long")}
+
+
 def test_sources_last_about_equally_long(tmp_path: Path) -> None:
     long = sum(name.startswith("long") for name in islice(order(sources(tmp_path), 3, 100), 2000))
     assert abs(long / 2000 - 0.75) < 0.05

@@ -15,9 +15,7 @@ from engine.nets.torch_modules.model import TorchModel  # noqa: E402
 from engine.train.learning.network import TrainableNet, agz_spec, default_spec  # noqa: E402
 from weights import katago_writer  # noqa: E402
 
-TRAINABLE = sorted(
-    name for name, spec in EXAMPLES.items() if not spec.metadata and not getattr(spec.value, "black_view", False)
-)
+TRAINABLE = sorted(name for name, spec in EXAMPLES.items() if not getattr(spec.value, "black_view", False))
 
 
 def answers(spec: NetSpec) -> list[np.ndarray]:
@@ -25,7 +23,7 @@ def answers(spec: NetSpec) -> list[np.ndarray]:
     side = spec.board_sizes[0] if spec.board_sizes[0] == spec.board_sizes[1] else 5
     planes = torch.rand((2, spec.planes, side, side), generator=generator).round()
     with torch.inference_mode():
-        outputs = TorchModel(spec).eval()(planes, torch.rand((2, spec.globals), generator=generator))
+        outputs = TorchModel(spec).eval()(planes, torch.rand((2, spec.globals + spec.metadata), generator=generator))
     return [each.numpy() for each in outputs]
 
 
@@ -50,7 +48,7 @@ def test_what_training_computes_is_what_the_written_network_computes(name: str) 
     spec = net.to_spec()
     assert differing(spec, EXAMPLES[name])
     side = spec.board_sizes[0] if spec.board_sizes[0] == spec.board_sizes[1] else 5
-    planes, globals_ = torch.ones((1, spec.planes, side, side)), torch.ones((1, spec.globals))
+    planes, globals_ = torch.ones((1, spec.planes, side, side)), torch.ones((1, spec.globals + spec.metadata))
     with torch.inference_mode():
         for learned, written in zip(
             net(planes, globals_).outputs, TorchModel(spec).eval()(planes, globals_), strict=True
@@ -101,12 +99,6 @@ def test_alphago_zeros_architecture_has_dense_heads() -> None:
 def test_an_unknown_encoder_is_refused() -> None:
     with pytest.raises(WeightsError, match="unknown encoder"):
         default_spec(encoder="katago-v99")
-
-
-def test_a_network_that_asks_who_plays_is_refused() -> None:
-    human = next(spec for spec in EXAMPLES.values() if spec.metadata)
-    with pytest.raises(WeightsError, match=r"stem\.metadata"):
-        TrainableNet(human)
 
 
 def test_a_value_of_black_is_refused() -> None:

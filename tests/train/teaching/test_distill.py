@@ -20,8 +20,8 @@ from engine.game import Game
 from engine.records.sgf import Record
 from engine.rules import CHINESE, TROMP_TAYLOR
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
-from engine.train.data.samples import OWNERSHIP_SCALE, Samples, packed, read_shard, shard_info
-from engine.train.data.targets import FinalResult, one_hot
+from engine.train.data.samples import Samples, packed, read_shard, shard_info
+from engine.train.data.targets import OWNERSHIP_SCALE, FinalResult, one_hot
 from engine.train.teaching.distill import Chunk, Distiller, DistillSettings, Progress, SourceGame
 from engine.train.teaching.labelling import GameReader, Mixture, Position, SampleMaker, batches, teacher_batch
 from engine.train.teaching.teacher import (
