@@ -91,7 +91,6 @@ def human_spec(spec: NetSpec, seed: int) -> NetSpec:
 
     Its two hidden layers are random and as wide as the trunk; the last one is zero, and is the first to learn. A
     network that has an encoder is returned as it is. The optimistic policy is not used, as in KataGo.
-    Raises WeightsError on an activation that follows the stem: there is nothing to add to.
     """
     if spec.metadata:
         return spec
