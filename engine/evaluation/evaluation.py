@@ -54,6 +54,8 @@ class Evaluation:
 
     def average_into_first(self, count: int) -> None:
         """Replace row 0 by the mean of rows 0..count-1, which are of one position; `first_play` stays."""
+        if count == 1:
+            return
         for part in (self.policy, self.value, self.score, self.ownership, self.details):
             part[0] = part[:count].mean(axis=0)
 

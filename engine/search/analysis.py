@@ -127,10 +127,11 @@ def snapshot(search: Searched, wanted: Wanted, color: int) -> Analysis | None:
     images = _mirror_images(search)
     moves: list[MoveInfo] = []
     for edge in visited[: wanted.max_moves]:
-        move = _visited_move(search, table, edge, wanted, color)
-        turned = (_turned(move, vertex, turn, _size(search.root)) for vertex, turn in images.get(move.vertex, ()))
-        for each in (move, *turned):
-            moves.append(_with_human_prior(replace(each, order=len(moves)), search))
+        move = _visited_move(search, table, edge, wanted, color, len(moves))
+        moves.append(_with_human_prior(move, search))
+        for vertex, turn in images.get(move.vertex, ()):
+            turned = replace(_turned(move, vertex, turn, _size(search.root)), order=len(moves))
+            moves.append(_with_human_prior(turned, search))
     if len(moves) < wanted.min_moves:
         fresh = _unvisited_moves(search, table, range(len(moves), wanted.min_moves), wanted, color)
         moves += [_with_human_prior(move, search) for move in fresh]
@@ -233,7 +234,7 @@ def _root_info(tree: Tree, wanted: Wanted, color: int) -> RootInfo:
     )
 
 
-def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted, color: int) -> MoveInfo:
+def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted, color: int, order: int) -> MoveInfo:
     tree, mover = search.tree, int(search.tree.nodes[ROOT]["to_play"])
     child = int(table.child[edge])
     node, winrate = tree.nodes[child], _winrate(tree.nodes[child], color)
@@ -256,7 +257,7 @@ def _visited_move(search: Searched, table: MoveTable, edge: int, wanted: Wanted,
         lcb=winrate - _of_mover(_winrate_radius(float(table.radius[edge]), search.params), mover, color),
         utility_lcb=_of_mover(float(table.lcb[edge]), mover, color),
         weight=float(node["weight"]),
-        order=0,
+        order=order,
         pv=tuple(line[0, :length].tolist()),
         pv_visits=tuple(line[1, :length].tolist()),
         pv_edge_visits=tuple(line[2, :length].tolist()),

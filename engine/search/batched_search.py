@@ -30,7 +30,7 @@ from engine.search.driver import Step, WorkerThreads, argument, step
 from engine.search.gumbel import GumbelRoot
 from engine.search.kernel_params import SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
-from engine.search.position import Root, new_scratch, refill
+from engine.search.position import KEY_SETS, Root, new_scratch, refill
 from engine.search.pruning import make_room, prune
 from engine.search.reuse import node_after
 from engine.search.root import (
@@ -59,7 +59,6 @@ from engine.search.worker import Worker
 from engine.symmetry import COUNT, applicable
 from engine.vertex import points, policy_index
 
-_KEY_SETS = ("superko", "passes_before", "seen", "seen_twice")
 _KEYS_LOAD = 4
 """Slots of a set of keys for each key, so that the set is at most a quarter full."""
 _LEAST_KEYS = 16
@@ -159,7 +158,7 @@ class BatchedSearch:
     def _write_root(self, tree: int, root: Root) -> None:
         value: Any
         for name, stack, value in zip(Root._fields, self._roots, root, strict=True):
-            if name in _KEY_SETS:
+            if name in KEY_SETS:
                 if len(value) > len(stack[tree]):
                     raise ValueError(f"{len(value)} places of {name} exceed {len(stack[tree])}: too long a game")
                 refill(stack[tree], value)
@@ -397,8 +396,8 @@ def _with_room(root: Root, moves: int) -> Root:
     """Return a root whose sets of keys have room for a game of `moves` moves, if its rules need them."""
     places = max(_LEAST_KEYS, 1 << (_KEYS_LOAD * (moves + 1) - 1).bit_length())
     is_simple = root.can_be_void
-    needed = dict.fromkeys(_KEY_SETS, is_simple) | {"superko": not is_simple}
-    sets: dict[str, Any] = {name: np.zeros(places if needed[name] else 1, np.uint64) for name in _KEY_SETS}
+    needed = dict.fromkeys(KEY_SETS, is_simple) | {"superko": not is_simple, "shapes": False}
+    sets: dict[str, Any] = {name: np.zeros(places if needed[name] else 1, np.uint64) for name in KEY_SETS}
     return root._replace(**sets)
 
 

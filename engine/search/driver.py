@@ -144,6 +144,8 @@ class Driver(WorkerThreads):
         self._shared = [(*shared, argument(worker.arrays)) for worker in workers]
         self._finish = [step(finish_batch, self._tree_argument, *each) for each in self._shared]
         self._programs: dict[int, tuple[object, Program]] = {}
+        self._roots: Any = None
+        self._begin: list[Step] = []
         self._spent: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64) for _ in workers]
         self._names: tuple[str, ...] = ()
         self._running: dict[int, Future[None]] = {}
@@ -178,22 +180,24 @@ class Driver(WorkerThreads):
     ) -> bool:
         """Search until `is_over`, until the visits are reached, or until no playout is possible.
 
-        roots: the root position, with one more axis in front. load: called repeatedly; returns the number of workers
-        and the rows of a batch. is_over: called every `poll_seconds` and at the end, with the lock held, in this thread
-        or a worker's.
+        roots: the root position, with one more axis in front; the next search is prepared faster if its root is
+        written into the same arrays. load: called repeatedly; returns the number of workers and the rows of a batch.
+        is_over: called every `poll_seconds` and at the end, with the lock held, in this thread or a worker's.
         is_in_turn: let the workers take turns, so that the same load gives the same tree.
         Returns whether `is_over` ended the search. Raises the errors of `evaluate`.
         """
         idle, control = 0, self._control[0]
         control["is_in_turn"] = is_in_turn
         self._is_over, self._has_been_over, self._next_look, self._poll_seconds = is_over, False, 0.0, poll_seconds
-        root = argument(roots)
-        works = {0: self._work(0, root)}
+        if roots is not self._roots:
+            self._roots, root = roots, argument(roots)
+            self._begin = [step(start_batch, self._tree_argument, root, *each) for each in self._shared]
+        works = {0: self._work(0)}
         while idle < _IDLE_ROUNDS:
             before = self._progress()
             control["stop"] = control["turn"] = 0
             self._set_load(load())
-            self._start(works, root)
+            self._start(works)
             while not self._has_ended(poll_seconds):
                 with self.holding():
                     if self._has_been_over or is_over():
@@ -203,7 +207,7 @@ class Driver(WorkerThreads):
                 if wanted != self._load and not is_in_turn:
                     with self.holding():
                         self._set_load(wanted)
-                    self._start(works, root)
+                    self._start(works)
             # Most searches end here, with all their visits. Another round would only start the workers again in vain.
             with self.holding():
                 if self._has_been_over or is_over():
@@ -214,10 +218,10 @@ class Driver(WorkerThreads):
             idle = 0 if self._progress() > before else idle + 1
         return False
 
-    def _work(self, number: int, root: Any) -> Callable[[], None]:
+    def _work(self, number: int) -> Callable[[], None]:
         """Return a function that runs a worker; the function keeps its arrays and closures alive."""
-        worker, finish, program = self._workers[number], self._finish[number], self._program_of(number)
-        start = step(start_batch, self._tree_argument, root, *self._shared[number])
+        worker, program = self._workers[number], self._program_of(number)
+        finish, start = self._finish[number], self._begin[number]
         if program is None:
             advance = partial(self._advance, finish, start)
             return partial(self._run_in_python, worker, self._evaluator.evaluate, advance)
@@ -295,7 +299,7 @@ class Driver(WorkerThreads):
         self._control[0]["workers"], self._control[0]["batch"] = self._load
         self._measured, self._since = (self.answers, self.rows), time.perf_counter()
 
-    def _start(self, works: dict[int, Callable[[], None]], root: Any) -> None:
+    def _start(self, works: dict[int, Callable[[], None]]) -> None:
         """Start those workers of the present load that are not running. works: those that were started before."""
         if not self._running:
             self._ticks, self._began = ticks_now() if self.is_native else 0, time.perf_counter()
@@ -306,7 +310,7 @@ class Driver(WorkerThreads):
             if running is None or (running.done() and running.exception() is None):
                 # Not for workers that are not used: a program of OpenVINO's has its own requests and memory.
                 if number not in works:
-                    works[number] = self._work(number, root)
+                    works[number] = self._work(number)
                 worker = self._workers[number]
                 worker.wait()
                 worker.state[0]["state"] = WALKING

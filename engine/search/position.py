@@ -37,6 +37,8 @@ MAX_DEPTH = 1024
 CLOSED = -1
 WHITE_KEY = np.uint64(WHITE_TO_PLAY_KEY)
 _TAX_PER_GROUP = 2
+KEY_SETS = ("superko", "passes_before", "seen", "seen_twice", "shapes")
+"""Fields of a `Root` whose lengths differ from position to position."""
 
 
 class Root(NamedTuple):

@@ -1,6 +1,7 @@
 """Prepares the root of a search: the position for kernels, the moves to search, noise and temperature."""
 
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -62,7 +63,7 @@ def root_position(
     mask, marks, second_start = game.legal_arrays(color)
     if region is not None:
         mask[:-1] &= within[points(game.width, game.height)]
-    seen, times = np.unique(game.keys_since_pass(), return_counts=True)
+    seen, seen_twice = _seen(game.keys_since_pass())
     return Root(
         board=board,
         colors=colors,
@@ -73,7 +74,7 @@ def root_position(
         second_start=second_start,
         passes_before=_key_set(game.remembered_passes(color)),
         seen=_key_set(seen),
-        seen_twice=_key_set(seen[times > 1]),
+        seen_twice=_key_set(seen_twice),
         superko=_key_set(game.superko_keys()),
         occupied=game.ever_occupied.copy(),
         legal=mask,
@@ -140,6 +141,14 @@ def _open_handicap(game: Game, color: int) -> int:
     return len(game.setup_black) + sum(move.color == BLACK and move.vertex != PASS for move in game.moves)
 
 
+def _seen(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the keys without repetitions, and those that occur more than once."""
+    if len(keys) == 0:
+        return keys, keys
+    seen, times = np.unique(keys, return_counts=True)
+    return seen, seen[times > 1]
+
+
 def _key_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return an open-addressed set of keys, at most a quarter full; a table of one slot if there are no keys."""
     if len(keys) == 0:
@@ -156,7 +165,7 @@ def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, 
     images the one nearest to the top right is searched, where people place a first move.
     """
     ko = int(game.facts(color)[KO_NOW])
-    symmetries = [each for each in applicable(game.width, game.height) if each and _is_symmetric(game, ko, each)]
+    symmetries = _symmetries(game, ko)
     if not symmetries:
         return {}
     kept: dict[int, int] = {}
@@ -177,13 +186,20 @@ def mirrored_moves(game: Game, color: int, legal: Collection[int]) -> dict[int, 
     return found
 
 
-def _is_symmetric(game: Game, ko: int, symmetry: int) -> bool:
-    table = vertex_table(symmetry, game.width, game.height)
-    count = len(table)
-    if ko != NO_POINT and table[ko] != ko:
-        return False
-    colors = game.board[COLOR, :count]
-    return np.array_equal(colors[table], colors)
+def _symmetries(game: Game, ko: int) -> list[int]:
+    """Return the symmetries, except the identity, that map the stones and the ko point to themselves."""
+    tables = _vertex_tables(game.width, game.height)
+    colors = game.board[COLOR, : tables.shape[1]]
+    maps = (colors[tables] == colors).all(axis=1)
+    if ko != NO_POINT:
+        maps &= tables[:, ko] == ko
+    return (1 + np.flatnonzero(maps)).tolist()
+
+
+@lru_cache
+def _vertex_tables(width: int, height: int) -> NDArray[np.int16]:
+    """Return the `vertex_table` of each symmetry of the board but the identity: [symmetries, array_length]."""
+    return np.stack([vertex_table(each, width, height) for each in applicable(width, height)[1:]])
 
 
 def root_priors(tree: Tree) -> NDArray[np.float64]:

@@ -19,11 +19,18 @@ from engine.search.driver import PATIENT_SECONDS, POLL_SECONDS, Driver, worker_c
 from engine.search.expansion import temper, write_human_priors
 from engine.search.figures import Figures
 from engine.search.human import WithHumanPolicy
-from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
+from engine.search.kernel_params import (
+    NO_LIMIT,
+    SCORE_TABLE,
+    Params,
+    new_records,
+    score_center,
+    write_params,
+)
 from engine.search.memory import Memory, write_memory
 from engine.search.mirror import Mirror, find_mirror, write_mirror
 from engine.search.params import SearchParams
-from engine.search.position import Root, new_scratch
+from engine.search.position import KEY_SETS, Root, new_scratch
 from engine.search.pruning import prune
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
@@ -110,6 +117,8 @@ class Search:
         self.doubts_counts = self._has_doubted = False
         self._ignored_past = self._passes_on = False
         self._doubling, self._mirror, self.memory = 0.0, Mirror(), Memory()
+        self._stored: Any = None
+        self._written: tuple[SearchParams, Mirror] | None = None
 
     def begin(
         self,
@@ -226,7 +235,7 @@ class Search:
         self.driver = Driver(self._evaluator, _as_only_one(self.tree), self._scratch, self._records, self.workers)
         self.ownership_sum = self._scratch.ownership_sum
         self._shape, self._allocated = game_size, (self.params.max_memory_mib, self.params.remembers)
-        self._game = self._clean_priors = None
+        self._game = self._clean_priors = self._stored = self._written = None
 
     def _has_rave(self) -> bool:
         return self.params.rave_bias > 0 and self._evaluator.attributes.has_first_play
@@ -295,8 +304,8 @@ class Search:
                 # Each look takes the lock of the tree and Python's, for which short searches side by side would wait.
                 is_patient = watch is None and max_visits is not None and all(map(_waits, stoppers))
                 poll = PATIENT_SECONDS if is_patient else POLL_SECONDS
-                root = _as_only_one(self.root)
-                if not self.driver.run(root, load, is_over, is_in_turn=is_in_turn, poll_seconds=poll):
+                self._stored = _stored(self.root, self._stored)
+                if not self.driver.run(self._stored, load, is_over, is_in_turn=is_in_turn, poll_seconds=poll):
                     is_over()  # so that `watch` also gets the final statistics
         finally:
             self.driver.stop()
@@ -384,8 +393,11 @@ class Search:
     def _write_params(self, expected_score: float) -> None:
         """Write the parameters for the kernels. expected_score: the root's, Black-positive."""
         area, attributes, record = self.tree.edge_vertex.shape[1] - 1, self._evaluator.attributes, self._records[0]
-        write_params(record, self.params, area, expected_score, has_details=attributes.has_details)
-        write_mirror(record, self._mirror)
+        if self._written is None or self._written[0] is not self.params or self._written[1] != self._mirror:
+            write_params(record, self.params, area, has_details=attributes.has_details)
+            write_mirror(record, self._mirror)
+            self._written = self.params, self._mirror
+        record["score_center"] = score_center(expected_score, float(record["root_of_area"]), self.params)
         write_memory(record, self.params, self.memory.network, self._rules, self.root, self._doubling)
         # Each search of a game needs other random numbers, and the same ones in every run with this seed.
         record["seed"] = (self._seed * 1_000_003 + self._searches * 1_000_000_007) & 0x7FFFFFFF
@@ -434,6 +446,17 @@ def _waits(stopper: Stopper) -> bool:
 def _alone() -> int:
     """Return 1: the search does not share its evaluator."""
     return 1
+
+
+def _stored(root: Root, store: Any) -> Any:
+    """Return a root with an axis of length 1 in front of all its arrays, in those of `store` if they have its sizes."""
+    values: tuple[Any, ...] = root
+    # Closures over the same arrays stay valid from search to search.
+    if store is None or any(len(getattr(root, name)) != getattr(store, name).shape[1] for name in KEY_SETS):
+        return _as_only_one(Root._make([np.copy(each) for each in values]))
+    for kept, each in zip(store, values, strict=True):
+        kept[0] = each
+    return store
 
 
 def _as_only_one(value: Any) -> Any:

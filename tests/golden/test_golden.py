@@ -12,7 +12,7 @@ from tests.shared import SHARED, require_shared
 
 FILES = golden_files(SHARED / "golden")
 OF_NETWORKS = [path for path in FILES if path.name.startswith(("nn-", "lz"))]
-EVERY = 12
+EVERY = 30
 
 
 def name_of(path: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.support.json_text import json_text
+from engine.support.json_text import json_page, json_text
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,14 @@ def test_a_number_that_is_not_finite_becomes_null(value: Any, text: str) -> None
 def test_options_hold_with_and_without_nulls() -> None:
     for value in (1.0, math.nan):
         assert json_text({"b": value, "a": "桂"}, sort_keys=True, ensure_ascii=False).startswith('{"a": "桂", "b": ')
+
+
+def test_a_page_has_members_and_elements_of_lists_on_lines_of_their_own() -> None:
+    value = {"name": "桂", "none": [], "moves": [{"pv": ["D4", "Q16"]}, {"pv": []}], "size": {"width": 9}}
+    text = json_page(value)
+    assert json.loads(text) == value
+    assert text.splitlines()[2:5] == [' "none": [],', ' "moves": [', '  {"pv": ["D4", "Q16"]},']
+    assert json.loads(json_page({"loss": [math.nan]})) == {"loss": [None]}
 
 
 def test_the_value_itself_is_not_changed() -> None:

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 
@@ -28,7 +30,7 @@ from engine.search.params import SearchParams
 from engine.search.search import Search
 from engine.search.stoppers import EventStopper, SearchStats, Stopper, TimeStopper, VisitStopper
 from engine.search.tree import bytes_per_node
-from engine.vertex import from_policy_index
+from engine.vertex import points
 
 _LOG = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
@@ -197,7 +199,7 @@ class AnalysisPool:
         if task.cancelled.is_set():
             task.on_report(task, Report(None))
             return
-        search.params = replace(task.params, max_memory_mib=memory_mib)
+        search.params = _within(task.params, memory_mib)
         search.forget()
         if task.params.seed:
             # Start again from the seed: the result must not depend on what this thread searched before.
@@ -257,6 +259,12 @@ class _Reporter:
             self._task.on_report(self._task, Report(analysis, *_roots(self._search), is_final=False))
 
 
+@lru_cache(maxsize=64)
+def _within(params: SearchParams, memory_mib: int) -> SearchParams:
+    """Return parameters with a limit of memory: the same object each time, which a search recognizes."""
+    return replace(params, max_memory_mib=memory_mib)
+
+
 def _roots(search: Search) -> tuple[Evaluation | None, Evaluation | None]:
     """Return the root's evaluation, and the human network's."""
     return search.root_evaluation, search.human_evaluation
@@ -274,5 +282,4 @@ def _dead(search: Search, task: Task) -> list[int]:
 def _legal_vertices(task: Task) -> list[int]:
     """Return the legal points of a task's position under its rules, superko included."""
     legal, _, _ = task.game.legal_arrays(task.color)
-    size = task.game.width, task.game.height
-    return [from_policy_index(index, *size) for index in np.flatnonzero(legal[:-1]).tolist()]
+    return list(compress(points(task.game.width, task.game.height), legal.tolist()))

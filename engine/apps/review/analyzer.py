@@ -4,11 +4,14 @@ import math
 import queue
 import time
 from array import array
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from engine.apps.analysis_server.answer import Asked, answer_to
 from engine.apps.analysis_server.pool import AnalysisPool
@@ -31,6 +34,11 @@ _SECONDS_AT_RISK = 1.0
 _WAIT_SECONDS = 0.5
 """A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _PV_LENGTH = 15
+_TOGETHER = 8
+"""Results that are stored one after the other, while the caches have the code for it."""
+_AHEAD = 8
+"""Positions for each thread that are begun or wait, so that no thread waits while the report of a game is written: 3 %
+more evaluations/s than with 2 (18 games of 9x9, 100 visits)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,8 @@ class AnalysisStore:
         found, turn = self.analyzed[answer["id"]], int(answer["turnNumber"])
         found.positions[turn] = read_position(answer, size)
         if "ownership" in answer:
-            found.ownership[turn] = array("b", (round(_OWNERSHIP_SCALE * each) for each in answer["ownership"]))
+            hundredths = np.rint(_OWNERSHIP_SCALE * np.array(answer["ownership"]))
+            found.ownership[turn] = array("b", hundredths.astype(np.int8).tobytes())
 
 
 def read_position(answer: dict[str, Any], size: tuple[int, int]) -> Position:
@@ -130,6 +139,7 @@ class Analyzer:
         self._pool, self._params, self._effort, self._store = pool, params, effort, store
         self._on_progress, self._on_game = on_progress, on_game
         self._results: queue.SimpleQueue[tuple[Task, Report]] = queue.SimpleQueue()
+        self._found: deque[tuple[Task, Report]] = deque()
         self._left: dict[str, int] = {}
 
     def run(self, games: Sequence[ReviewGame]) -> None:
@@ -144,8 +154,7 @@ class Analyzer:
             if self._left[game.id] == 0:
                 self._on_game(game)
         tasks = self._tasks(games)
-        # Twice as many as are searched at a time: a thread that ends finds the next, and few boards are in memory.
-        most, is_open = 2 * self._pool.threads, 0
+        most, is_open = _AHEAD * self._pool.threads, 0
         try:
             while True:
                 while is_open < most and (task := next(tasks, None)) is not None:
@@ -153,16 +162,20 @@ class Analyzer:
                     is_open += 1
                 if is_open == 0:
                     return
-                try:
-                    result = self._results.get(timeout=_WAIT_SECONDS)
-                except queue.Empty:
-                    continue
-                is_open -= 1
-                self._keep(*result, by_id)
+                self._wait_for_results(min(_TOGETHER, is_open))
+                while self._found:
+                    is_open -= 1
+                    self._keep(*self._found.popleft(), by_id)
         finally:
             self._pool.close(wait=False)
-            while not self._results.empty():
-                self._keep(*self._results.get(), by_id)
+            while self._found or not self._results.empty():
+                self._keep(*(self._found.popleft() if self._found else self._results.get()), by_id)
+
+    def _wait_for_results(self, least: int) -> None:
+        """Wait for results, for at least as many as `least` unless that takes long."""
+        with suppress(queue.Empty):
+            while len(self._found) < least or not self._results.empty():
+                self._found.append(self._results.get(timeout=_WAIT_SECONDS))
 
     def _tasks(self, games: Sequence[ReviewGame]) -> Iterator[Task]:
         for game in games:

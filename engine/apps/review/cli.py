@@ -19,7 +19,7 @@ from engine.errors import GoError
 from engine.evaluation.evaluator import Evaluator
 from engine.search.params import SearchParams
 from engine.support.files import claimed, require_writable, write_atomically
-from engine.support.json_text import json_text
+from engine.support.json_text import json_page, json_text
 from engine.support.progress import ProgressBar, duration
 from engine.support.run_folder import SETTINGS_FILE
 from engine.support.stopping import INTERRUPTED, interrupting
@@ -196,7 +196,7 @@ def write_review(folder: Path, review: Review) -> None:
     files: dict[str, Any] = {
         ".html": report_page(review),
         ".sgf": annotated_sgf(review.game, review.mistakes, review.reasons),
-        ".json": json_text(summary(review), indent=1, ensure_ascii=False) + "\n",
+        ".json": json_page(summary(review)),
     }
     for suffix, text in files.items():
         # Not `with_suffix`, which would cut a name such as "game 1.5".

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from engine.apps.review.analyzer import Analyzed
@@ -50,17 +51,17 @@ class Review:
     moves: Sequence[JudgedMove]
     facts: Mapping[int, MoveFacts] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def own_moves(self) -> list[JudgedMove]:
         """The moves of the players that are reported on."""
         return [move for move in self.moves if move.color in self.colors]
 
-    @property
+    @cached_property
     def mistakes(self) -> list[JudgedMove]:
         """The moves of these players that are at least inaccuracies, in the order of the game."""
         return [move for move in self.own_moves if move.grade > Grade.FINE]
 
-    @property
+    @cached_property
     def reasons(self) -> dict[int, list[str]]:
         """One or two sentences for each mistake that say why it is one, by the number of the move."""
         return {number: reasons(facts) for number, facts in self.facts.items()}
