@@ -20,6 +20,7 @@ class Attributes:
     has_score, has_details, has_ownership, has_first_play: which optional parts of an `Evaluation` are written.
     has_symmetries: whether `PositionBatch.symmetry` changes the evaluation of a position.
     needs_profile: whether positions need `metadata`: a network that imitates people.
+    reads_past: whether an evaluation reads more of a row than board, side to move, legal moves, bonus, seed and moves.
     threads: number of caller's threads that should run programs at the same time, see `program_of`; 0 if the evaluator
         has no programs.
     """
@@ -35,6 +36,7 @@ class Attributes:
     concurrent: int = 1
     threads: int = 0
     needs_profile: bool = False
+    reads_past: bool = True
 
 
 class Evaluator(Protocol):

@@ -105,6 +105,7 @@ class RolloutEvaluator:
             has_score=True,
             has_ownership=True,
             has_first_play=True,
+            reads_past=False,
             # Not one more than threads: a third call on two cores could only wait, and cost a quarter of the visits/s
             # on 9x9.
             concurrent=threads,

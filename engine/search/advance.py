@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board.layout import HEADER, WIDTH
 from engine.native.closures import FAILED, invoke
 from engine.native.jit import kernel
 from engine.native.locks import acquire, pause, release, ticks, yield_core
 from engine.native.records import each_at
-from engine.search.backup import Answers, back_up, reopen
+from engine.search.backup import Answers, back_up, back_up_expanded, expand_leaves, reopen
 from engine.search.kernel_params import Params
 from engine.search.position import Batch, Scratch
 from engine.search.tree import IS_FULL, playouts_without_evaluation, visits_made
@@ -30,7 +31,7 @@ WALKING, EVALUATING, GIVEN_UP, HAS_FAILED, IS_BROKEN = range(5)
 WAIT, OVER, GO_ON = 0, -2, -3
 """Results for a worker instead of a number of rows: wait for other workers, end, or continue with the next step."""
 FINISH, START, EVALUATE = range(3)
-"""Indices of a worker's steps; the steps of the evaluation are EVALUATE and all after it."""
+"""Indices of a worker's steps; all from EVALUATE on need no lock."""
 CONTROL = np.dtype(
     [
         ("stop", np.int64),
@@ -51,11 +52,13 @@ WORKER = np.dtype(
         ("number", np.int64),
         ("state", np.int64),
         ("rows", np.int64),
-        ("unused", np.int64, 5),
+        ("is_expanded", np.int64),
+        ("unused", np.int64, 4),
     ],
     align=True,
 )
-"""One worker. Padded to a cache line of 64 bytes, so that no two workers write to the same line. rows: of its batch."""
+"""One worker. Padded to a cache line of 64 bytes, so that no two workers write to the same line. rows: of its batch.
+is_expanded: whether `expand_batch` has expanded the batch's leaves."""
 _MOST_ENDED = 256
 """Consecutive playouts without evaluation after which a worker releases the lock for others."""
 _PAUSES = 64
@@ -148,14 +151,12 @@ def back_up_rows(
         number = worker.owners[row]
         end = _rows_of_one_tree(worker.owners, row, own.rows)
         params[number].in_flight -= end - row
-        back_up(
-            each_at(trees, number),
-            each_at(worker.batch, slice(row, None)),
-            each_at(worker.answers, slice(row, None)),
-            Params(params[number], score_table),
-            scratch,
-            end - row,
-        )
+        tree, numbers = each_at(trees, number), Params(params[number], score_table)
+        batch, answers = each_at(worker.batch, slice(row, None)), each_at(worker.answers, slice(row, None))
+        if own.is_expanded != 0:
+            back_up_expanded(tree, batch, answers, numbers, scratch, end - row)
+        else:
+            back_up(tree, batch, answers, numbers, scratch, end - row)
         row = end
     own.rows = 0
     own.state = WALKING
@@ -221,7 +222,7 @@ def start_batch(
     rows = collect_rows(trees, roots, scratch, params, score_table, shared.batch, worker, 1)
     shared.turn = (own.number + 1) % shared.workers
     if rows > 0:
-        own.state = EVALUATING
+        own.state, own.is_expanded = EVALUATING, 0
         return rows
     if worker.status[0] == GOING:
         return GO_ON
@@ -236,6 +237,18 @@ def start_batch(
 
 
 @kernel
+def expand_batch(trees: Any, scratch: Scratch, params: NDArray[np.void], worker: WorkerArrays, rows: int) -> int:
+    """Expand the leaves of a worker's evaluated batch, of one tree, before it waits for the lock; return `rows`.
+
+    scratch: the worker's own.
+    """
+    number, width = worker.owners[0], scratch.board[HEADER, WIDTH]
+    expand_leaves(each_at(trees, number), worker.batch, worker.answers, params[number], width, scratch.sorting, rows)
+    worker.state[0].is_expanded = 1
+    return rows
+
+
+@kernel
 def run_worker(
     lock: NDArray[np.int64],
     control: NDArray[np.void],
@@ -245,7 +258,7 @@ def run_worker(
 ) -> None:
     """Run a worker until it is over, without Python.
 
-    addresses: [steps, 2], of closures: `finish_batch`, `start_batch`, and those that evaluate the batch.
+    addresses: [steps, 2], of closures: `finish_batch`, `start_batch`, those that evaluate the batch, `expand_batch`.
     spent: [steps], the ticks of each step are added to it.
     """
     answered = 0

@@ -1,6 +1,6 @@
 """Backup: expands leaves with their evaluations and recomputes the statistics of all nodes above them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from engine.evaluation.evaluation import (
     outcome_value,
 )
 from engine.native.jit import kernel
-from engine.search.expansion import expand, temper, write_human_priors
+from engine.search.expansion import Sorting, expand, temper, write_human_priors
 from engine.search.kernel_params import Params
 from engine.search.mirror import value_by_center
 from engine.search.position import Batch, Scratch
-from engine.search.tree import NEW, OWNERSHIP_SCALE, WEIGHTLESS_PLAYOUTS, Tree
+from engine.search.tree import EXPANDED, NEW, OWNERSHIP_SCALE, WEIGHTLESS_PLAYOUTS, Tree
 from engine.search.values import playout_weight, recompute, set_own_value
 from engine.vertex import PASS
 
@@ -195,10 +195,45 @@ def _take_answer(tree: Tree, params: Params, answers: Answers, row: int, number:
     node.raw_weight_sq = weight * weight
     node.raw_spread = 0.0
     set_own_value(params, tree.nodes, tree.bias_sums, number, 1, tree.memory)
+
+
+@kernel
+def _store_ownership(ownership: NDArray[np.float32], sign: float, stored: NDArray[np.int8]) -> None:
+    """Store the ownership of a node's own evaluation. sign: turns it to Black."""
     # One byte a point: on 19x19 that is 361 of the 1,988 bytes of a node, and 1/127 is exact enough to be averaged.
-    for index in range(tree.ownership.shape[1]):
-        owned = black_value(answers.ownership[row, index], color)
-        tree.ownership[number, index] = np.int8(round(min(max(owned, -1.0), 1.0) * OWNERSHIP_SCALE))
+    for index in range(stored.shape[0]):
+        stored[index] = np.int8(round(min(max(sign * ownership[index], -1.0), 1.0) * OWNERSHIP_SCALE))
+
+
+@kernel
+def _add_ownership(ownership: NDArray[np.float32], sign: float, total: NDArray[np.float64]) -> None:
+    """Add the ownership of an evaluation, and 1 to the last entry. sign: turns it to Black."""
+    last = total.shape[0] - 1
+    for index in range(last):
+        total[index] += sign * ownership[index]
+    total[last] += 1.0
+
+
+@kernel
+def expand_leaves(
+    tree: Tree, batch: Batch, answers: Answers, numbers: Any, width: int, sorting: Sorting, rows: int
+) -> None:
+    """Write the edges and the ownership of a batch's leaves. numbers: of `Params`.
+
+    Needs no lock: no other worker reads these of a leaf before its stage is EXPANDED.
+    """
+    has_human = tree.human_prior.shape[0] > 0 and answers.human_policy.shape[0] > 0
+    temperature = numbers.policy_temperature
+    for row in range(rows):
+        leaf = batch.nodes[row, batch.length[row]]
+        if temperature != 1.0:
+            temper(answers.policy[row], temperature)
+        expand(tree, leaf, batch.legal[row], answers.policy[row], width, sorting)
+        if has_human:
+            if temperature != 1.0:
+                temper(answers.human_policy[row], temperature)
+            write_human_priors(tree, leaf, answers.human_policy[row], width)
+        _store_ownership(answers.ownership[row], black_value(1.0, batch.to_play[row]), tree.ownership[leaf])
 
 
 @kernel
@@ -214,26 +249,29 @@ def back_up(
 
     Adds to `scratch.ownership_sum`: Black-positive sums over all evaluations; the last entry is their number.
     """
-    has_rave, width = tree.rave_visits.shape[0] > 0, scratch.board[HEADER, WIDTH]
-    has_human = tree.human_prior.shape[0] > 0 and answers.human_policy.shape[0] > 0
-    temperature = params.numbers.policy_temperature
-    amaf, ownership_sum = scratch.amaf, scratch.ownership_sum
+    expand_leaves(tree, batch, answers, params.numbers, scratch.board[HEADER, WIDTH], scratch.sorting, rows)
+    back_up_expanded(tree, batch, answers, params, scratch, rows)
+
+
+@kernel
+def back_up_expanded(
+    tree: Tree,
+    batch: Batch,
+    answers: Answers,
+    params: Params,
+    scratch: Scratch,
+    rows: int,
+) -> None:
+    """Do the part of `back_up` that follows `expand_leaves`."""
+    has_rave, amaf = tree.rave_visits.shape[0] > 0, scratch.amaf
     for row in range(rows):
         path, links, length = batch.nodes[row], batch.links[row], batch.length[row]
         leaf = path[length]
         color = tree.nodes[leaf].to_play
-        if temperature != 1.0:
-            temper(answers.policy[row], temperature)
-        expand(tree, leaf, batch.legal[row], answers.policy[row], width, scratch.sorting)
-        if has_human:
-            if temperature != 1.0:
-                temper(answers.human_policy[row], temperature)
-            write_human_priors(tree, leaf, answers.human_policy[row], width)
+        tree.nodes[leaf].stage = EXPANDED
         _take_answer(tree, params, answers, row, leaf, batch.by_center[row] != 0)
         _count_visit(tree, path, links, length, batch.counted[row])
-        for index in range(ownership_sum.shape[0] - 1):
-            ownership_sum[index] += black_value(answers.ownership[row, index], color)
-        ownership_sum[ownership_sum.shape[0] - 1] += 1.0
+        _add_ownership(answers.ownership[row], black_value(1.0, color), scratch.ownership_sum)
         if has_rave:
             copy_row(answers.first_play[row], amaf)
             value = black_value(answers.value[row], color)

@@ -35,6 +35,7 @@ from engine.search.advance import (
     OVER,
     WAIT,
     WALKING,
+    expand_batch,
     finish_batch,
     run_worker,
     start_batch,
@@ -128,20 +129,27 @@ class WorkerThreads:
 class Driver(WorkerThreads):
     """Searches one tree with several workers. Not thread-safe.
 
-    trees, params: those of one tree, with one more axis in front, see `engine.search.advance`.
+    trees, params: those of one tree, with one more axis in front, see `engine.search.advance`. scratches: one for each
+    worker, which may share `ownership_sum`.
     """
 
     def __init__(
-        self, evaluator: Evaluator, trees: Any, scratch: Scratch, params: NDArray[np.void], workers: Sequence[Worker]
+        self,
+        evaluator: Evaluator,
+        trees: Any,
+        scratches: Sequence[Scratch],
+        params: NDArray[np.void],
+        workers: Sequence[Worker],
     ) -> None:
         super().__init__(workers, np.zeros(1, dtype=CONTROL))
         self.is_native = evaluator.attributes.threads > 0
         self._evaluator, self._params = evaluator, params
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
         self._lock = new_lock()
-        self._tree_argument, self._scratch_argument = argument(trees), argument(scratch)
-        shared = self._scratch_argument, *map(argument, (params, SCORE_TABLE, self._control))
-        self._shared = [(*shared, argument(worker.arrays)) for worker in workers]
+        self._tree_argument, shared = argument(trees), tuple(map(argument, (params, SCORE_TABLE, self._control)))
+        self._scratches = list(map(argument, scratches))
+        pairs = zip(self._scratches, workers, strict=True)
+        self._shared = [(scratch, *shared, argument(worker.arrays)) for scratch, worker in pairs]
         self._finish = [step(finish_batch, self._tree_argument, *each) for each in self._shared]
         self._programs: dict[int, tuple[object, Program]] = {}
         self._roots: Any = None
@@ -226,9 +234,11 @@ class Driver(WorkerThreads):
             advance = partial(self._advance, finish, start)
             return partial(self._run_in_python, worker, self._evaluator.evaluate, advance)
         self._most_rows = min(program.rows, worker.positions.capacity)
-        self._names = ("backup", "select", *(step.name for step in program.steps))
+        self._names = ("backup", "select", *(each.name for each in program.steps), "backup")
         self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
-        closures = [finish, start, *(step.closure for step in program.steps)]
+        scratch, arrays = self._scratches[number], argument(worker.arrays)
+        expand = step(expand_batch, self._tree_argument, scratch, argument(self._params), arrays)
+        closures = [finish, start, *(each.closure for each in program.steps), expand]
         return partial(self._run_native, worker, closures, self._spent[number])
 
     def evaluate_first(self, positions: PositionBatch, count: int, out: Evaluation) -> None:

@@ -1,4 +1,4 @@
-"""Expands a leaf: writes its legal moves as edges, sorted by prior."""
+"""Writes the legal moves of a leaf as edges, sorted by prior."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from engine.board.kernels import point_at, row_column
 from engine.native.jit import kernel
-from engine.search.tree import EXPANDED, PRIOR_SCALE, Tree
+from engine.search.tree import PRIOR_SCALE, Tree
 from engine.vertex import PASS
 
 _INDEX_BITS = 10
@@ -65,7 +65,7 @@ def _sort(sorting: Sorting, count: int) -> None:
 def expand(
     tree: Tree, node: int, legal: NDArray[np.bool_], policy: NDArray[np.float32], width: int, sorting: Sorting
 ) -> None:
-    """Expand a node: write its legal moves as edges, sorted by prior (ties in policy order)."""
+    """Write the legal moves of a node as edges, sorted by prior (ties in policy order). Does not change its stage."""
     keys, edge_prior, edge_vertex = sorting.keys, tree.edge_prior[node], tree.edge_vertex[node]
     count, last = 0, legal.shape[0] - 1
     for index in range(last + 1):
@@ -82,7 +82,6 @@ def expand(
     if tree.rave_visits.shape[0] > 0:
         tree.rave_visits[node, :count] = 0.0
         tree.rave_value[node, :count] = 0.0
-    tree.nodes[node].stage = EXPANDED
 
 
 @kernel

@@ -41,7 +41,9 @@ KERNEL_PARAMS = np.dtype(
         ("memory_seed", np.uint64),
         ("shares_nodes", np.int64),
         ("skips_pending", np.int64),
+        ("skips_past", np.int64),
         ("is_weightless", np.int64),
+        ("chosen_link", np.int64),
         ("mirror_color", np.int64),
         ("mirror_center", np.int64),
         ("mirror_broken", np.int64),
@@ -64,7 +66,9 @@ visits: number of root visits at which the search ends, those of earlier searche
     evaluation. evaluated: leaves of this search; with seed it determines the seed of each leaf, for evaluators that
     draw random numbers.
 skips_pending: whether walks choose among the other moves where a leaf under evaluation is best, instead of ending.
-is_weightless: written by `choose_edge`: whether its choice must not count for the value of the node.
+skips_past: whether leaves are written without what no playout reads, see `Attributes.reads_past`.
+is_weightless, chosen_link: written by `choose_edge`: whether its choice must not count for the value of the node, and
+    the link of a visited edge.
 mirror_*: of an opponent who mirrors, see `engine.search.mirror.Mirror`; mirror_broken: written by `collect`: the
     first move of the walk that is the opponent's and does not mirror the one before it.
 remember_visits, memory_seed: see `engine.search.memory`.

@@ -23,8 +23,8 @@ from engine.board.facts import (
     PHASE,
     PHASE_TURNS,
 )
-from engine.board.kernels import hash_after, is_legal, is_suicide, point_at, position_hash, remove_chain
-from engine.board.layout import COLOR, HEAD, HEADER, HEIGHT, WIDTH, Board
+from engine.board.kernels import hash_after, is_legal, is_suicide, position_hash, remove_chain, row_column
+from engine.board.layout import COLOR, EMPTIES, EMPTY_COUNT, HEAD, HEADER, HEIGHT, WIDTH, Board
 from engine.color import BLACK, EMPTY, WHITE
 from engine.evaluation.evaluation import black_value
 from engine.evaluation.positions import HISTORY
@@ -120,7 +120,7 @@ class Scratch(NamedTuple):
     groups: NDArray[np.int64]  # [3]
     amaf: NDArray[np.int8]  # [n]
     first: NDArray[np.int8]  # [area + 1]
-    work: NDArray[np.float64]  # [3, area + 1]
+    work: NDArray[np.float64]  # [4, area + 1]
     sorting: Sorting
     ownership_sum: NDArray[np.float64]  # [area + 1], see `engine.search.backup.back_up`
 
@@ -144,7 +144,7 @@ def new_scratch(board: Board, vertices: int) -> Scratch:
         groups=np.zeros(3, dtype=np.int64),
         amaf=np.zeros(vertices, dtype=np.int8),
         first=np.zeros(points + 1, dtype=np.int8),
-        work=np.zeros((3, points + 1), dtype=np.float64),
+        work=np.zeros((4, points + 1), dtype=np.float64),
         sorting=new_sorting(points + 1),
         ownership_sum=np.zeros(points + 1, dtype=np.float64),
     )
@@ -257,22 +257,21 @@ def write_legal(
     """
     # Arrays are taken out of their tuples before the loop: passing a tuple of arrays to a function costs 0.2 us.
     board, occupied, region, suicide = scratch.board, scratch.occupied, root.region, root.suicide
-    width, height = board[HEADER, WIDTH], board[HEADER, HEIGHT]
-    has_superko = root.superko.shape[0] > 1
+    width, has_superko = board[HEADER, WIDTH], root.superko.shape[0] > 1
     marks[:] = 0
-    index = 0
-    for row in range(height):
-        for column in range(width):
-            point = point_at(row, column, width)
-            allowed = is_legal(board, point, color, suicide)
-            # A move on a point that never had a stone cannot repeat a position, unless it is suicide.
-            if allowed and has_superko and (occupied[point] or (suicide and is_suicide(board, point, color))):
-                allowed = not _repeats(root, scratch, depth, remembered, point, color)
-                if not allowed:
-                    marks[point] = BANNED
-            legal[index] = allowed and region[point]
-            index += 1
-    legal[index] = True
+    legal[:] = False
+    for empty in range(board[HEADER, EMPTY_COUNT]):
+        point = board[EMPTIES, empty]
+        if not is_legal(board, point, color, suicide):
+            continue
+        # A move on a point that never had a stone cannot repeat a position, unless it is suicide.
+        is_checked = has_superko and (occupied[point] or (suicide and is_suicide(board, point, color)))
+        if is_checked and _repeats(root, scratch, depth, remembered, point, color):
+            marks[point] = BANNED
+        elif region[point]:
+            row, column = row_column(point, width)
+            legal[row * width + column] = True
+    legal[legal.shape[0] - 1] = True
 
 
 @kernel

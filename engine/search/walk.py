@@ -34,7 +34,7 @@ from engine.search.position import (
     write_facts,
     write_legal,
 )
-from engine.search.selection import choose_edge, link_at, random_unit
+from engine.search.selection import choose_edge, random_unit
 from engine.search.shapes import shape_key
 from engine.search.tree import (
     EXPANDED,
@@ -82,6 +82,20 @@ def plant(tree: Tree, root: Root) -> None:
     add_node(tree, node_key(root.board, root.color, chain, root.number), chain, root.color)
 
 
+@kernel
+def _write_past(root: Root, scratch: Scratch, batch: Batch, row: int, depth: int, ignored: bool) -> None:
+    """Write the boards before the end of a walk of `depth` moves. ignored: write the last board in place of them."""
+    for age in range(HISTORY):
+        before = 0 if ignored else age
+        if before < depth:
+            batch.board_hashes[row, age] = scratch.path_hash[depth - before]
+            copy_row(scratch.path_colors[(depth - before) % HISTORY], batch.colors[row, age])
+        else:
+            batch.board_hashes[row, age] = root.hashes[before - depth]
+            copy_row(root.colors[before - depth], batch.colors[row, age])
+    copy_row(root.second_start, batch.second_start[row])
+
+
 # More than 8 parameters: the walk's state is in local variables of `collect`; a record of it would be written per step.
 @kernel
 def _write_leaf(
@@ -96,26 +110,19 @@ def _write_leaf(
     numbers: Any,
 ) -> None:
     """Write a walk and the position at its end into one row of the batch, except its facts and hash."""
-    board, moves, hashes = scratch.board, batch.moves[row], batch.board_hashes[row]
+    board, moves = scratch.board, batch.moves[row]
     copy_board(board, batch.boards[row])
     for age in range(HISTORY):
         if numbers.ignores_all_past != 0.0:
             moves[age] = NO_POINT
-            hashes[age] = scratch.path_hash[depth] if depth > 0 else root.hashes[0]
-            copy_row(scratch.path_colors[depth % HISTORY] if depth > 0 else root.colors[0], batch.colors[row, age])
-        elif age < depth:
-            moves[age] = scratch.path_vertex[depth - 1 - age]
-            hashes[age] = scratch.path_hash[depth - age]
-            copy_row(scratch.path_colors[(depth - age) % HISTORY], batch.colors[row, age])
         else:
-            moves[age] = root.moves[age - depth]
-            hashes[age] = root.hashes[age - depth]
-            copy_row(root.colors[age - depth], batch.colors[row, age])
+            moves[age] = scratch.path_vertex[depth - 1 - age] if age < depth else root.moves[age - depth]
+    if numbers.skips_past == 0:
+        _write_past(root, scratch, batch, row, depth, numbers.ignores_all_past != 0.0)
     batch.to_play[row] = color
     batch.white_bonus[row] = bonus
     batch.seeds[row] = np.uint64(numbers.seed + numbers.evaluated + row)
     batch.optimism[row] = numbers.root_policy_optimism if depth == 0 else numbers.policy_optimism
-    copy_row(root.second_start, batch.second_start[row])
     if depth == 0:
         copy_row(root.legal, batch.legal[row])
         copy_row(root.marks, batch.marks[row])
@@ -132,6 +139,8 @@ def _write_leaf(
 @kernel
 def _finish_leaf(batch: Batch, row: int, numbers: Any) -> None:
     """Write the hash of a row, and the symmetry that it determines. All other arrays must be written before."""
+    if numbers.skips_past != 0:
+        return
     if numbers.ignores_all_past != 0.0:
         batch.facts[row, ALTERNATING] = 0
     # The symmetry is a function of the position, not a random number, so that a cached evaluation can be found again.
@@ -150,7 +159,7 @@ def _finish_leaf(batch: Batch, row: int, numbers: Any) -> None:
 
 # More than 8 parameters: the walk's state is in local variables of `collect`; a record of it would be written per step.
 @kernel
-def _step_to(
+def _add_step(
     tree: Tree,
     board: Board,
     parent: int,
@@ -161,11 +170,8 @@ def _step_to(
     pattern: np.uint64,
     shares_nodes: bool,
 ) -> int:
-    """Return the link of an edge to the position on the board; create link and node if they do not exist."""
-    children = tree.nodes[parent].children
-    if edge < children:
-        return link_at(tree, parent, edge)
-    swap_edges(tree, parent, edge, children)
+    """Create the link of an unvisited edge to the position on the board, and its node if the tree has none."""
+    swap_edges(tree, parent, edge, tree.nodes[parent].children)
     key = node_key(board, to_play, chain, number)
     child = find_node(tree.nodes, tree.key_index, key) if shares_nodes else NO_NODE
     if child == NO_NODE:
@@ -271,9 +277,11 @@ def collect(
             # Here `last` is still the move before.
             if numbers.mirror_color != EMPTY and depth % 2 == 0 and vertex != mirror_of(board, last):
                 numbers.mirror_broken = min(numbers.mirror_broken, depth - 1)
-            link = _step_to(
-                tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
-            )
+            link = numbers.chosen_link
+            if is_new:
+                link = _add_step(
+                    tree, board, number, edge, chain, 3 - color, root.number + depth, pattern, numbers.shares_nodes
+                )
             links[depth - 1], number, last = link, tree.links[link].child, vertex
             if is_weightless:
                 counted = depth
@@ -288,7 +296,8 @@ def collect(
             scratch.path_key[depth - 1] = key
             if root.can_be_void and vertex != PASS:
                 is_void = occurs_thrice(root, scratch, depth, cycle_start, 3 - color)
-            copy_row(board[COLOR], scratch.path_colors[depth % HISTORY])
+            if numbers.skips_past == 0:
+                copy_row(board[COLOR], scratch.path_colors[depth % HISTORY])
             is_end = passes >= 2 or ended_here
             if depth == 1 and numbers.conservative_pass != 0.0:
                 is_end = False

@@ -45,6 +45,19 @@ def test_policies_sum_to_one_and_are_zero_exactly_where_illegal() -> None:
     assert np.all((out.policy > 0) == legal)
 
 
+def test_nothing_is_read_that_a_search_need_not_write() -> None:
+    games = [random_game(seed, 7, moves=40) for seed in range(8)]
+    positions, evaluator, outs = batch_of(games), RolloutEvaluator(), []
+    assert not evaluator.attributes.reads_past
+    for other in (0, 1):
+        for name in ("colors", "board_hashes", "hashes", "facts", "marks", "second_start", "optimism", "symmetry"):
+            getattr(positions, name)[:] = other
+        outs.append(Evaluation(8, 7, 7))
+        evaluator.evaluate(positions, 8, outs[-1])
+    for name in ("policy", "value", "score", "ownership", "first_play"):
+        assert np.array_equal(getattr(outs[0], name), getattr(outs[1], name)), name
+
+
 def test_a_player_without_a_move_passes() -> None:
     game = game_from_diagram(". O\nO .", rules=CHINESE)
     out = evaluated([game])

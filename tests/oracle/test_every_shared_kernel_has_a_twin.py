@@ -62,6 +62,7 @@ TWINS = {
     },
     "tests/search/test_tree_twins.py": {
         **{name: f"naive_tree.{name}" for name in ("back_up", "reopen", "withdraw", "write_human_priors")},
+        **dict.fromkeys(("back_up_expanded", "expand_leaves"), "naive_tree.back_up"),
         "temper": "naive_tree.tempered",
         "finish_batch": "naive_tree.back_up_rows",
         **{name: f"naive_tree.{name}" for name in ("corrected", "recompute", "set_own_value")},

@@ -99,7 +99,7 @@ def test_a_human_move_is_the_best_by_human_prior_and_value(name: str) -> None:
     params = replace(PLAIN, human_c_puct=0.7, human_c_puct_permanent=0.1, **{name: 1.0})
     search = searched(300, human_c_puct=0.7, human_c_puct_permanent=0.1, **{name: 1.0})
     tree, root, given = search.tree, search.root, params_of(params, 25)
-    mine, compared, work = int(tree.nodes[ROOT]["to_play"]), 0, np.zeros((3, tree.edge_vertex.shape[1]))
+    mine, compared, work = int(tree.nodes[ROOT]["to_play"]), 0, np.zeros((4, tree.edge_vertex.shape[1]))
     for node in range(search.size()):
         each = tree.nodes[node]
         if each["stage"] != EXPANDED:

@@ -9,7 +9,7 @@ import pytest
 from engine.game import Game
 from engine.rules import TROMP_TAYLOR
 from engine.search.advance import CONTROL, EVALUATING, GO_ON, collect_rows, finish_batch
-from engine.search.backup import back_up, reopen, withdraw
+from engine.search.backup import back_up, back_up_expanded, expand_leaves, reopen, withdraw
 from engine.search.expansion import expand, new_sorting, temper, write_human_priors
 from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, write_params
 from engine.search.params import SearchParams
@@ -132,7 +132,12 @@ def test_back_up_reopen_and_withdraw(case: str) -> None:
             sums = grown.scratch.ownership_sum.copy()
             # The twin first: the kernel changes policies by the temperature where they are.
             naive_tree.back_up(naive, arrays.batch, arrays.answers, grown.records[0], sums, range(rows), SIDES)
-            back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
+            if expanded % 2:
+                back_up(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
+            else:
+                numbers, sorting = kernel_params.numbers, grown.scratch.sorting
+                expand_leaves(tree, arrays.batch, arrays.answers, numbers, SIDES[0], sorting, rows)
+                back_up_expanded(tree, arrays.batch, arrays.answers, kernel_params, grown.scratch, rows)
             assert grown.scratch.ownership_sum == pytest.approx(sums, abs=1e-4)
             expanded += rows
         assert_same(tree, naive)

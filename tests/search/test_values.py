@@ -95,7 +95,7 @@ def test_every_utility_follows_from_the_own_evaluation_and_the_childrens_utiliti
 def test_the_chosen_edge_has_the_largest_value_plus_exploration() -> None:
     search = searched(PLAIN)
     tree, root, given = search.tree, search.root, params_of(PLAIN, 25)
-    compared, work = 0, np.zeros((3, tree.edge_vertex.shape[1]))
+    compared, work = 0, np.zeros((4, tree.edge_vertex.shape[1]))
     for node in range(search.size()):
         if tree.nodes[node]["stage"] == EXPANDED:
             depth = 0 if node == ROOT else 1
