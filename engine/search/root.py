@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from engine.game import Game
 from engine.history import FINAL_PHASE
 from engine.rules import HandicapBonus, Ko, Tax
 from engine.search.params import SearchParams
-from engine.search.position import CLOSED, Root, put_all_in_set
+from engine.search.position import CLOSED, KEY_SETS, Root, put_all_in_set
 from engine.search.shapes import played_shapes
 from engine.search.tree import NO_LINK, PRIOR_SCALE, ROOT, Tree, links_of
 from engine.symmetry import applicable, map_vertex, vertex_table
@@ -269,3 +270,19 @@ def drop_root_moves(tree: Tree, avoided: NDArray[np.int16]) -> None:
     tree.nodes[ROOT]["children"] = len(kept)
     tree.nodes[ROOT]["visits"] = 1 + int(tree.links[kept]["visits"].sum())
     set_root_priors(tree, root_priors(tree))
+
+
+def stored_root(root: Root, store: Any) -> Any:
+    """Return a root with an axis of length 1 in front of all its arrays, in those of `store` if they have its sizes."""
+    values: tuple[Any, ...] = root
+    # Closures over the same arrays stay valid from search to search.
+    if store is None or any(len(getattr(root, name)) != getattr(store, name).shape[1] for name in KEY_SETS):
+        return as_only_one(Root._make([np.copy(each) for each in values]))
+    for kept, each in zip(store, values, strict=True):
+        kept[0] = each
+    return store
+
+
+def as_only_one(value: Any) -> Any:
+    """Add an axis of length 1 in front of all arrays and numbers of a named tuple."""
+    return type(value)(*(np.asarray(each)[None] for each in value))

@@ -19,21 +19,15 @@ from engine.search.driver import PATIENT_SECONDS, POLL_SECONDS, Driver, worker_c
 from engine.search.expansion import temper, write_human_priors
 from engine.search.figures import Figures
 from engine.search.human import WithHumanPolicy
-from engine.search.kernel_params import (
-    NO_LIMIT,
-    SCORE_TABLE,
-    Params,
-    new_records,
-    score_center,
-    write_params,
-)
+from engine.search.kernel_params import NO_LIMIT, SCORE_TABLE, Params, new_records, score_center, write_params
 from engine.search.memory import Memory, write_memory
 from engine.search.mirror import Mirror, find_mirror, write_mirror
 from engine.search.params import SearchParams
-from engine.search.position import KEY_SETS, Root, new_scratch
+from engine.search.position import Root, new_scratch
 from engine.search.pruning import prune
 from engine.search.reuse import continues, node_after, same_bounds, same_dead
 from engine.search.root import (
+    as_only_one,
     drop_root_moves,
     mirrored_moves,
     root_position,
@@ -42,6 +36,7 @@ from engine.search.root import (
     set_root_priors,
     shaped_priors,
     shapes_priors,
+    stored_root,
     with_shapes,
     without_past,
 )
@@ -237,7 +232,7 @@ class Search:
         self._scratch = scratches[0]
         scratches = [each._replace(ownership_sum=self._scratch.ownership_sum) for each in scratches]
         self._records = new_records(1)
-        self.driver = Driver(self._evaluator, _as_only_one(self.tree), scratches, self._records, self.workers)
+        self.driver = Driver(self._evaluator, as_only_one(self.tree), scratches, self._records, self.workers)
         self.ownership_sum = self._scratch.ownership_sum
         self._shape, self._allocated = game_size, (self.params.max_memory_mib, self.params.remembers)
         self._game = self._clean_priors = self._stored = self._written = None
@@ -309,7 +304,7 @@ class Search:
                 # Each look takes the lock of the tree and Python's, for which short searches side by side would wait.
                 is_patient = watch is None and max_visits is not None and all(map(_waits, stoppers))
                 poll = PATIENT_SECONDS if is_patient else POLL_SECONDS
-                self._stored = _stored(self.root, self._stored)
+                self._stored = stored_root(self.root, self._stored)
                 if not self.driver.run(self._stored, load, is_over, is_in_turn=is_in_turn, poll_seconds=poll):
                     is_over()  # so that `watch` also gets the final statistics
         finally:
@@ -452,19 +447,3 @@ def _waits(stopper: Stopper) -> bool:
 def _alone() -> int:
     """Return 1: the search does not share its evaluator."""
     return 1
-
-
-def _stored(root: Root, store: Any) -> Any:
-    """Return a root with an axis of length 1 in front of all its arrays, in those of `store` if they have its sizes."""
-    values: tuple[Any, ...] = root
-    # Closures over the same arrays stay valid from search to search.
-    if store is None or any(len(getattr(root, name)) != getattr(store, name).shape[1] for name in KEY_SETS):
-        return _as_only_one(Root._make([np.copy(each) for each in values]))
-    for kept, each in zip(store, values, strict=True):
-        kept[0] = each
-    return store
-
-
-def _as_only_one(value: Any) -> Any:
-    """Add an axis of length 1 in front of all arrays and numbers of a named tuple."""
-    return type(value)(*(np.asarray(each)[None] for each in value))
