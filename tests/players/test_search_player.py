@@ -179,19 +179,24 @@ def test_a_new_game_begins_without_what_was_searched_before() -> None:
 def test_pondering_ends_at_stop_and_its_visits_serve_the_next_move() -> None:
     thinker, game = player(), game_of("C3", 7)
     thinker.warm_up(7, 7)
+    # The tree of the warm-up is still there when the thread starts.
+    enough = 50 + int(thinker.search.tree.nodes[ROOT]["visits"])
 
     def stop_later() -> None:
-        wait_until(lambda: thinker.search.tree.nodes[ROOT]["visits"] > 50)
+        wait_until(lambda: thinker.search.tree.nodes[ROOT]["visits"] > enough)
+        stopped.append(True)
         thinker.stop()
 
+    stopped: list[bool] = []
     threading.Thread(target=stop_later).start()
     thinker.ponder(game)
+    assert stopped
     pondered = int(thinker.search.tree.nodes[ROOT]["visits"])
     reply = thinker.search.tree.edge_vertex[ROOT, 0]
     game.play(WHITE, int(reply))
     decision = thinker.genmove(game, BLACK, Limits(visits=1))
     thinker.close()
-    assert pondered > 50
+    assert pondered > enough
     assert decision.visits > 1
 
 

@@ -1,5 +1,6 @@
 """The tree of variations, and what a page changes in the record: comments, markup, names."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,8 @@ def markup_of(data: bytes, record: Record) -> set[tuple[str, object]]:
 
 def test_records_of_other_programs_that_are_opened_and_saved_keep_every_property() -> None:
     kept = 0
-    for name, data in iterate_records([require_shared("problems/sgf_files.tar.xz")], broken=lambda _: None):
+    found = iterate_records([require_shared("problems/sgf_files.tar.xz")], broken=lambda _: None)
+    for name, data in islice(found, 0, None, 4):
         if len(data) > 10_000:
             continue
         try:
