@@ -91,7 +91,8 @@ def test_a_move_is_bounded_by_clock_caps_and_default(
         assert not ask(state, line).startswith("?")
     limits = player.limits[-1]
     assert limits.visits == expected[0]
-    assert limits.seconds == (None if expected[1] is None else pytest.approx(expected[1], abs=0.5))
+    # The clock runs while other processes keep this one waiting.
+    assert limits.seconds == (None if expected[1] is None else pytest.approx(expected[1], rel=0.1))
 
 
 def test_the_own_clock_runs_during_genmove_only() -> None:
