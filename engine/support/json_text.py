@@ -18,7 +18,7 @@ def json_text(value: Any, **options: Any) -> str:
 def json_page(value: Mapping[str, Any]) -> str:
     """Return an object as JSON for people, too: each member, and each element of a list, on a line of its own.
 
-    `indent` of `json_text` takes 5 times as long: Python's encoder in C knows no indentation.
+    `indent` of `json_text` takes 2.3 times as long (ten reviews of 9x9): Python's encoder in C knows no indentation.
     """
     members = []
     for name, member in value.items():

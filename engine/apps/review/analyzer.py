@@ -4,9 +4,8 @@ import math
 import queue
 import time
 from array import array
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,6 @@ _SECONDS_AT_RISK = 1.0
 _WAIT_SECONDS = 0.5
 """A wait without a timeout cannot be interrupted by Ctrl-C on Windows."""
 _PV_LENGTH = 15
-_TOGETHER = 8
-"""Results that are stored one after the other, while the caches have the code for it."""
 _AHEAD = 8
 """Positions for each thread that are begun or wait, so that no thread waits while the report of a game is written: 3 %
 more evaluations/s than with 2 (18 games of 9x9, 100 visits)."""
@@ -139,7 +136,6 @@ class Analyzer:
         self._pool, self._params, self._effort, self._store = pool, params, effort, store
         self._on_progress, self._on_game = on_progress, on_game
         self._results: queue.SimpleQueue[tuple[Task, Report]] = queue.SimpleQueue()
-        self._found: deque[tuple[Task, Report]] = deque()
         self._left: dict[str, int] = {}
 
     def run(self, games: Sequence[ReviewGame]) -> None:
@@ -162,20 +158,16 @@ class Analyzer:
                     is_open += 1
                 if is_open == 0:
                     return
-                self._wait_for_results(min(_TOGETHER, is_open))
-                while self._found:
-                    is_open -= 1
-                    self._keep(*self._found.popleft(), by_id)
+                try:
+                    result = self._results.get(timeout=_WAIT_SECONDS)
+                except queue.Empty:
+                    continue
+                is_open -= 1
+                self._keep(*result, by_id)
         finally:
             self._pool.close(wait=False)
-            while self._found or not self._results.empty():
-                self._keep(*(self._found.popleft() if self._found else self._results.get()), by_id)
-
-    def _wait_for_results(self, least: int) -> None:
-        """Wait for results, for at least as many as `least` unless that takes long."""
-        with suppress(queue.Empty):
-            while len(self._found) < least or not self._results.empty():
-                self._found.append(self._results.get(timeout=_WAIT_SECONDS))
+            while not self._results.empty():
+                self._keep(*self._results.get(), by_id)
 
     def _tasks(self, games: Sequence[ReviewGame]) -> Iterator[Task]:
         for game in games:
