@@ -168,7 +168,7 @@ def test_what_the_record_does_not_say_is_assumed_and_reported(tmp_path: Path) ->
 
 def test_a_stopped_review_goes_on_and_analyzes_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # More positions than are begun ahead of those that are stored.
-    games = dict.fromkeys("abcdef", GAME)
+    games = dict.fromkeys("abcdefgh", GAME)
     source, out, total = write(tmp_path / "in", **games), tmp_path / "out", len(games) * TURNS
     add, added = AnalysisStore.add, Counter[str]()
 
