@@ -147,10 +147,13 @@ class Driver(WorkerThreads):
         self._trees, self._tree = trees, Tree(*(array[0] for array in trees))
         self._lock = new_lock()
         self._tree_argument, shared = argument(trees), tuple(map(argument, (params, SCORE_TABLE, self._control)))
-        self._scratches = list(map(argument, scratches))
-        pairs = zip(self._scratches, workers, strict=True)
-        self._shared = [(scratch, *shared, argument(worker.arrays)) for scratch, worker in pairs]
+        pairs = zip(scratches, workers, strict=True)
+        self._shared = [(argument(scratch), *shared, argument(worker.arrays)) for scratch, worker in pairs]
         self._finish = [step(finish_batch, self._tree_argument, *each) for each in self._shared]
+        self._expand = [
+            step(expand_batch, self._tree_argument, scratch, numbers, arrays)
+            for scratch, numbers, _, _, arrays in (self._shared if self.is_native else ())
+        ]
         self._programs: dict[int, tuple[object, Program]] = {}
         self._roots: Any = None
         self._begin: list[Step] = []
@@ -236,9 +239,7 @@ class Driver(WorkerThreads):
         self._most_rows = min(program.rows, worker.positions.capacity)
         self._names = ("backup", "select", *(each.name for each in program.steps), "backup")
         self._spent[number] = np.zeros(len(self._names), dtype=np.int64)
-        scratch, arrays = self._scratches[number], argument(worker.arrays)
-        expand = step(expand_batch, self._tree_argument, scratch, argument(self._params), arrays)
-        closures = [finish, start, *(each.closure for each in program.steps), expand]
+        closures = [finish, start, *(each.closure for each in program.steps), self._expand[number]]
         return partial(self._run_native, worker, closures, self._spent[number])
 
     def evaluate_first(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
