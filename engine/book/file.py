@@ -148,7 +148,7 @@ def _about(name: str, header: dict[str, Any]) -> About:
     if type(komi) not in (int, float) or not is_komi(float(komi)):  # type: ignore[arg-type]
         raise _wrong(name, "a komi", repr(komi)[:40])
     if not isinstance(network, str) or not isinstance(made, dict) or not isinstance(header.get("rules"), dict):
-        raise _wrong(name, "rules, network and made in the header", ", ".join(sorted(header))[:200])
+        raise _wrong(name, "rules, network and made in the header", ", ".join(map(ascii, sorted(header)))[:200])
     try:
         rules = parse_rules(json_text(header["rules"]))
     except GoError as error:

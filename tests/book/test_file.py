@@ -50,6 +50,11 @@ def test_every_truncation_is_refused(book: Path, tmp_path: Path) -> None:
     assert not reads_or_is_refused(tmp_path / "longer", data + b"x")
 
 
+def test_a_damaged_name_in_the_header_is_shown_in_letters_that_print(book: Path, tmp_path: Path) -> None:
+    data = book.read_bytes().replace(b'"network"', b'"net\x7fork"')
+    assert not reads_or_is_refused(tmp_path / "damaged", data)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1 << 30), count=st.integers(1, 4))
 def test_a_damaged_byte_is_refused_or_changes_only_the_text_of_the_header(

@@ -94,8 +94,8 @@ def test_the_threads_of_dropped_board_sizes_are_freed(monkeypatch: pytest.Monkey
                 backend.infer(slot, count)
         threads.append(len(list(Path("/proc/self/task").iterdir())))
     assert backend.boards == [(12, 12), (13, 13), (14, 14)]
-    # One board more than are kept may still be freed while the next is compiled.
-    assert max(threads) <= threads[3]
+    # One board more than are kept may still be freed while the next is compiled; at first so may those of other tests.
+    assert max(threads[4:]) <= threads[3]
     backend.close()
 
 

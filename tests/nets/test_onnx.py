@@ -9,7 +9,9 @@ import pytest
 from engine.apps.net.convert import cli_convert
 from engine.errors import GoError
 from engine.evaluators.finding import find_network
+from tests.nets.examples import EXAMPLES
 from tests.shared import require_shared
+from weights.native import write
 from weights.registry import load
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: make install EXTRAS=onnx")
@@ -28,7 +30,8 @@ def written(source: str, target: Path, size: tuple[int, int] | None) -> str:
 @pytest.mark.parametrize(
     ("source", "size"),
     [
-        ("keima-t7c96", (13, 9)),
+        ("transformer", (13, 9)),
+        pytest.param("keima-t7c96", (13, 9), marks=pytest.mark.slow),
         pytest.param("nets/synth-v15-meta-human.bin.gz", (9, 9), marks=pytest.mark.slow),
         pytest.param("nets/lz-0k.txt.gz", (19, 19), marks=pytest.mark.slow),
         pytest.param("nets/b7c96h6kv3qk32v16tflrs-fson-bnh.bin.gz", (9, 9), marks=pytest.mark.slow),
@@ -38,6 +41,9 @@ def test_onnx_runtime_computes_what_pytorch_computes_for_any_number_of_positions
     source: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     path = str(require_shared(source)) if "/" in source else source
+    if source in EXAMPLES:
+        path = str(tmp_path / "net.safetensors")
+        write(EXAMPLES[source], path)
     assert f"ONNX for {size[0]}x{size[1]}" in written(path, tmp_path / "net.onnx", size)
     assert_equal(tmp_path / "net.onnx", path, size)
 

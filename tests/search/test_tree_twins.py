@@ -120,7 +120,7 @@ def test_back_up_reopen_and_withdraw(case: str) -> None:
     root = Root(*(value[0] for value in grown.roots))
     kernel_params, arrays = Params(grown.records[0], SCORE_TABLE), grown.worker.arrays
     reopened = expanded = 0
-    while expanded < 300:
+    while expanded < 150:
         rows = collect(tree, root, grown.scratch, arrays.batch, kernel_params, ROWS)
         evaluate(grown, rows)
         naive = copied(tree)

@@ -22,10 +22,10 @@ _WRITE_EVERY = 12
 class Recorder:
     """Takes a sample of the engine every few seconds."""
 
-    def __init__(self, session: KgsSession, pid: int, path: Path | None) -> None:
-        """path: of the CSV file, None for none."""
+    def __init__(self, session: KgsSession, pid: int, path: Path | None, every: float) -> None:
+        """path: of the CSV file, None for none. every: seconds between samples."""
         self.samples: list[Sample] = []
-        self._session, self._pid, self._path = session, pid, path
+        self._session, self._pid, self._path, self._every = session, pid, path, every
         self._began, self._next, self._read = time.monotonic(), 0.0, 0
 
     def take(self) -> None:
@@ -34,17 +34,22 @@ class Recorder:
         quick = [seconds for _, name, seconds in self._session.times[self._read :] if name in QUICK]
         if now < self._next or not quick:
             return
-        self._next, self._read = now + _EVERY_SECONDS, len(self._session.times)
+        self._next, self._read = now + self._every, len(self._session.times)
         self.samples.append(Sample(now, self._session.played.games, *usage(self._pid), statistics.median(quick)))
         if self._path is not None and len(self.samples) % _WRITE_EVERY == 0:
             write_csv(self.samples, self._path)
 
 
-def soak(engine: Controller, sizes: list[int], seconds: float, seed: int, path: Path | None) -> str:
-    """Play for some time; return the report, whose last line is the verdict. Raises FramingError."""
+def soak(
+    engine: Controller, sizes: list[int], seconds: float, seed: int, path: Path | None, every: float = _EVERY_SECONDS
+) -> str:
+    """Play for some time; return the report, whose last line is the verdict. Raises FramingError.
+
+    every: seconds between samples.
+    """
     session = KgsSession(engine, sizes, seed)
     session.greet()
-    recorder = Recorder(session, engine.process.pid, path)
+    recorder = Recorder(session, engine.process.pid, path, every)
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         for _ in session.play():

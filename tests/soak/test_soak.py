@@ -61,7 +61,7 @@ def test_the_samples_are_written_as_csv(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory, threads and handles are read from /proc")
 def test_sessions_with_the_engine_are_recorded(tmp_path: Path) -> None:
     with Controller(ENGINE) as engine:
-        report = soak(engine, [5], 8.0, seed=1, path=tmp_path / "soak.csv")
+        report = soak(engine, [5], 3.0, seed=1, path=tmp_path / "soak.csv", every=0.5)
     assert "kgs-time_settings" in report and "moves of the engine" in report
     assert len((tmp_path / "soak.csv").read_text().splitlines()) > 2
 

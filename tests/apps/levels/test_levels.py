@@ -24,6 +24,8 @@ import sys
 for line in sys.stdin:
     command = line.split()[0]
     print("= pass\\n" if command == "genmove" else "=\\n", flush=True)
+    if command == "quit":
+        break
 """
 NEVER = lambda: False  # noqa: E731
 

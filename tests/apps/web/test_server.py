@@ -42,7 +42,8 @@ def served(host: str = "127.0.0.1") -> Iterator[tuple[GameSession, int]]:
     """Yield a session of two people and the port of its pages."""
     session = GameSession(GameSettings(SIZE, SIZE, players=PEOPLE))
     server = PageServer(session, host, 0)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # Asked often whether to stop, because each test waits for it.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield session, server.server_address[1]

@@ -82,7 +82,8 @@ def assert_equals_naive(computer: Computer, planes: np.ndarray, globals_: np.nda
 def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], lanes: int) -> None:
     spec = EXAMPLES[name]
     planes, globals_ = random_inputs(spec, *size, 3)
-    assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, [0, 2])
+    rows = [2] if size == SIZES[-1] else [0, 2]  # plain loops take long on the largest board
+    assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, rows)
 
 
 @needs_integers
