@@ -14,8 +14,9 @@ from engine.encoders import ENCODERS
 from engine.evaluators.backend_speed import positions_per_second
 from engine.evaluators.backends import make_backend, to_compare
 from engine.native.machine import machine, versions
-from engine.nets.kernels.code import ROUNDED, lanes_here, rounds_here
+from engine.nets.kernels.code import ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.peak import peak_gflops
+from engine.nets.kernels.tiles import tiles_here
 from engine.nets.shapes import shaped_spec
 from engine.nets.spec import NetSpec, tensors
 from engine.nets.summary import gflop
@@ -75,7 +76,7 @@ def measured_peaks(threads: int, effort: Effort) -> dict[str, float]:
     lanes = lanes_here()
     kinds = {"fp32": lanes} if lanes else {}
     if rounds_here():
-        kinds["bf16"] = ROUNDED
+        kinds["bf16"] = TILED if tiles_here() else ROUNDED
     return {
         name: round(effort.median(lambda numbers=numbers: peak_gflops(numbers, threads, effort.seconds)), 1)  # type: ignore[misc]
         for name, numbers in kinds.items()

@@ -18,7 +18,6 @@ from engine.nets.spec import (
     MetadataEncoder,
     NestedBottleneckBlock,
     NetSpec,
-    Norm,
     PolicyHead,
     PostActivationBlock,
     ResidualBlock,
@@ -42,12 +41,9 @@ def is_transformer(spec: NetSpec) -> bool:
 def rounds_convolutions(spec: NetSpec) -> bool:
     """Return whether the kernels can compute the convolutions of a network in bf16, by tiles.
 
-    They cannot if a block adds to activations: these would be needed both in float32 and in bf16. In a transformer only
-    its blocks are computed in bf16.
+    They cannot if a block adds to activations: these would be needed both in float32 and in bf16.
     """
-    kinds = PostActivationBlock | AttentionBlock | FeedForwardBlock
-    is_normal = spec.tip is None or isinstance(spec.tip.norm, Norm)
-    return is_normal and not any(isinstance(block, kinds) for block in all_blocks(spec.blocks))
+    return not any(isinstance(block, PostActivationBlock) for block in all_blocks(spec.blocks))
 
 
 def build_model(
@@ -63,7 +59,7 @@ def build_model(
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16, of a transformer its blocks, of others the convolutions. in_integers:
+    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. in_integers:
     compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
     by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """
@@ -72,7 +68,8 @@ def build_model(
     sizes, by_blocks = (width, height, lanes, positions, stem.shape[2:], kernels), is_transformer(spec)
     pairs = TILED if (tiles_here() if by_tiles is None else by_tiles) else ROUNDED
     numbers = (pairs if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
-    steps = Steps(*sizes, rounded=rounded and not by_blocks, numbers=numbers)
+    rounds = rounded and rounds_convolutions(spec) and numbers in (None, TILED)
+    steps = Steps(*sizes, rounded=rounds, numbers=numbers)
     trunk = _Trunk(steps, _stem(steps, spec))
     steps.in_integers = in_integers and not by_blocks
     for block in spec.blocks:

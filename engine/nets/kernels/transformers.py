@@ -34,8 +34,9 @@ from engine.nets.spec import Array
 
 CHUNK = 32
 """Most rows that are multiplied by a matrix at a time; even."""
-TILED_CHUNK = 64
-"""The same by tiles, which read more weights in the time of a product."""
+TILED_CHUNK = 96
+"""The same by tiles, which read more weights in the time of a product. A board of 9x9 at a time, in place of 64 rows
+and 17, saves 4 % of keima-t7c96 (one position, median of 13 turns)."""
 INTEGER_CHUNK = 24
 """The same for rows of int16: whole blocks of rows, whose numbers in float32 and int16 are in the nearest cache."""
 ROWS_TOGETHER = 400

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from engine.nets.kernels.code import ROUNDED
+from engine.nets.kernels.code import ROUNDED, TILED
 from engine.nets.kernels.memory import aligned
 from engine.nets.kernels.packing import bits_of_bf16
 from engine.nets.kernels.peak import CHAINS, Registers, multiply_in_registers, peak_gflops
-from tests.nets.kernels.lanes import NUMBERS, needs_lanes
+from engine.nets.kernels.tiles import TILE_FLOATS
+from tests.nets.kernels.lanes import NUMBERS, needs_lanes, needs_tiles
 
 pytestmark = needs_lanes
 
@@ -25,6 +26,19 @@ def test_every_sum_gets_every_product(numbers: int) -> None:
     np.testing.assert_array_equal(sums, np.arange(CHAINS)[:, None] + times * products)
 
 
-@pytest.mark.parametrize("numbers", NUMBERS)
+@needs_tiles
+def test_every_tile_of_sums_gets_every_product() -> None:
+    times, size = 7, 4 * TILE_FLOATS
+    memory, generator = aligned(2 * size), np.random.default_rng(1)
+    left, right = generator.integers(-4, 5, (2, 2, 16, 32)).astype(np.float32)
+    memory[:size] = bits_of_bf16(np.concatenate([left, right])).view(np.float32).ravel()
+    multiply_in_registers(TILED, memory, Registers(times, 0, size))
+    # A row of the right tile has pairs: two numbers of each of 16 columns.
+    columns = right.reshape(2, 16, 16, 2).transpose(0, 1, 3, 2).reshape(2, 32, 16)
+    expected = times * np.einsum("irk,jkc->ijrc", left, columns)
+    np.testing.assert_array_equal(memory[size:].reshape(2, 2, 16, 16), expected)
+
+
+@pytest.mark.parametrize("numbers", [*NUMBERS, pytest.param(TILED, marks=needs_tiles)])
 def test_the_peak_is_measured(numbers: int) -> None:
     assert peak_gflops(numbers, 2, 0.001) > 0
