@@ -45,6 +45,12 @@ def bits_of_bf16(numbers: Array) -> NDArray[np.uint16]:
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
 
+def in_two_parts(numbers: Array) -> tuple[Array, Array]:
+    """Return two arrays whose sum is the given one: numbers that bf16 represents, and what they lack."""
+    nearest = (bits_of_bf16(numbers).astype(np.uint32) << 16).view(np.float32)
+    return nearest, numbers - nearest
+
+
 def in_pairs(matrix: Array) -> Array:
     """Return a matrix [k, out] in bf16, two rows as one row of pairs: [k / 2 rounded up, out], pairs as float32."""
     k, out = matrix.shape

@@ -5,7 +5,7 @@ with the convolution before them. `engine.nets.kernels.memory` allocates the mem
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.nets.kernels.code import ACTIVATIONS, TILED
 from engine.nets.kernels.integer_rows import PANEL
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
-from engine.nets.kernels.packing import in_integers, in_panels, panels_of
+from engine.nets.kernels.packing import in_integers, in_panels, in_two_parts, panels_of
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
@@ -153,6 +153,15 @@ class Steps:
         post = self._memory.points(self._filled(conv.outputs), rounded=self._rounded and not exact)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
+
+    def convolved_exactly(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
+        """Add a convolution whose weights are not rounded to bf16: if it is computed in that, once for each half."""
+        if not source.rounded:
+            return self.convolved(source, conv, vector=vector)
+        weight, rest = in_two_parts(conv.weight)
+        points = self.convolved(source, replace(conv, weight=weight), vector=vector)
+        self.add_convolved(points, source, Conv(rest))
+        return points
 
     def add_convolved(self, points: Points, source: Points, conv: Conv) -> None:
         """Add the result of a convolution to `points`, in place."""

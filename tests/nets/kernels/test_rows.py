@@ -5,7 +5,7 @@ import pytest
 
 from engine.native.jit import kernel
 from engine.nets.kernels.code import ROUNDED
-from engine.nets.kernels.packing import bits_of_bf16, bounds_of, in_pairs, in_panels, panels_of
+from engine.nets.kernels.packing import bits_of_bf16, bounds_of, in_pairs, in_panels, in_two_parts, panels_of
 from engine.nets.kernels.rows import (
     PackedKeys,
     PackedValues,
@@ -224,3 +224,13 @@ def test_matrices_of_an_odd_number_of_rows_are_filled_up_to_pairs() -> None:
     pairs = from_bits(in_pairs(matrix).view(np.uint16)).reshape(3, 3, 2)
     assert np.array_equal(pairs[:2].transpose(0, 2, 1).reshape(4, 3), matrix[:4])
     assert np.array_equal(pairs[2], np.stack([matrix[4], np.zeros(3)], axis=1))
+
+
+def test_two_numbers_of_bf16_are_256_times_as_near_as_one() -> None:
+    numbers = np.random.default_rng(1).normal(size=(3, 50)).astype(np.float32)
+    nearest, rest = in_two_parts(numbers)
+    assert np.array_equal(nearest, (bits_of_bf16(nearest).astype(np.uint32) << 16).view(np.float32))
+    assert np.array_equal(nearest + rest, numbers)
+    both = nearest + in_two_parts(rest)[0]
+    assert np.abs(nearest - numbers).max() <= np.abs(numbers).max() / 256
+    assert np.abs(both - numbers).max() <= np.abs(numbers).max() / 256**2
