@@ -124,8 +124,8 @@ def _stem(steps: Steps, spec: NetSpec) -> Points:
     if stem.norm is not None:
         return steps.activated(planes, stem.conv, stem.norm, stem.activation, vector=vector, exact=True)
     if is_transformer(spec):
-        # Its norms enlarge small errors: with rounded weights here, the winrates of keima-t7c96 in bf16 on 9x9 are wrong
-        # by 0.0050 in the median, otherwise by 0.0037.
+        # Its norms enlarge small errors: with rounded weights here, the winrates of keima-t7c96 in bf16 on 9x9 are
+        # wrong by 0.0050 in the median, otherwise by 0.0037.
         return steps.convolved_exactly(planes, stem.conv, vector=vector)
     return steps.convolved(planes, stem.conv, vector=vector)
 
