@@ -16,7 +16,7 @@ _HOME = Path(__file__).resolve().parents[2]
 _DISTRIBUTION = "keima"
 _LICENSE_FILE = re.compile(r"(licen[cs]e|copying|notice|authors|copyright)|third[-_]party", re.IGNORECASE)
 _RULE = "=" * 100
-_NETWORKS = "keima-b6c96, keima-t7c96: networks that Keima ships, trained with data of KataGo"
+_NETWORKS = "keima-b6c96, keima-human9, keima-t7c96: networks that Keima ships, trained with data of KataGo"
 
 
 def licenses() -> Iterator[str]:
