@@ -34,6 +34,11 @@ def boards(spec: NetSpec) -> list[tuple[int, int]]:
     return [size for size in SIZES if smallest <= min(size) and max(size) <= largest] or [(largest, largest)]
 
 
+def rows_of(size: tuple[int, int]) -> list[int]:
+    """Return the rows of a batch of three to compare: on the largest board, where plain loops take long, one."""
+    return [2] if size == SIZES[-1] else [0, 2]
+
+
 CASES = [(name, size, lanes) for name, spec in EXAMPLES.items() for size in boards(spec) for lanes in LANES]
 CASES_IN_INTEGERS = [(name, size) for name, spec in EXAMPLES.items() for size in boards(spec) if size != SIZES[-1]]
 CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in boards(spec)]
@@ -84,8 +89,7 @@ def assert_equals_naive(computer: Computer, planes: np.ndarray, globals_: np.nda
 def test_the_network_equals_the_naive_network(name: str, size: tuple[int, int], lanes: int) -> None:
     spec = EXAMPLES[name]
     planes, globals_ = random_inputs(spec, *size, 3)
-    rows = [2] if size == SIZES[-1] else [0, 2]  # plain loops take long on the largest board
-    assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, rows)
+    assert_equals_naive(Computer(spec, *size, lanes), planes, globals_, rows_of(size))
 
 
 @needs_integers
@@ -99,7 +103,7 @@ def test_in_int16_the_network_is_close_to_the_naive_network(name: str, size: tup
 @pytest.mark.parametrize(("name", "size"), CASES_BY_TILES)
 def test_in_bf16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
     planes, globals_ = random_inputs(BY_TILES[name], *size, 3)
-    assert_equals_naive(Computer(BY_TILES[name], *size, 0), planes, globals_, [0, 2])
+    assert_equals_naive(Computer(BY_TILES[name], *size, 0), planes, globals_, rows_of(size))
 
 
 @pytest.mark.parametrize("lanes", LANES)
