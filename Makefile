@@ -9,7 +9,7 @@ ARGS ?=
 MINUTES ?= 5
 HOURS ?= 1
 
-# Tests start Python hundreds of times, and without compiled modules each start takes a fifth longer.
+# Tests start Python hundreds of times; without compiled modules those of controllers take 54 s in place of 44 to 46.
 unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv

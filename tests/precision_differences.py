@@ -23,6 +23,7 @@ from engine.evaluation.evaluator import Evaluator
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.factory import Computing, open_network
 from engine.game import Game
+from engine.nets.spec import WeightsError
 
 _LEAST = 1e-12
 """Probability below which a move adds nothing to a divergence."""
@@ -99,5 +100,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except GoError as error:
+    except (GoError, WeightsError) as error:
         sys.exit(str(error))

@@ -227,16 +227,17 @@ def test_ratios_are_of_the_same_run() -> None:
 def test_threads_without_python_are_measured_with_the_batch_that_the_search_used() -> None:
     figures: dict = {key: {"9": {}} for key in PER_EVALUATOR}
     evaluators = {("fake", "none"): NativeFake(2, pauses=500)}
-    measure_board(Effort(runs=1, seconds=0.05), evaluators, None, (9, 9), "9", figures)
+    # Long enough for other processes not to decide what is measured.
+    measure_board(Effort(runs=1, seconds=0.3), evaluators, None, (9, 9), "9", figures)
     told = {key: figures[key]["9"]["fake"]["none"] for key in PER_EVALUATOR}
     assert set(told["evaluations_per_s"]) == {"1", "4", "8"}
     over = told["visits_over_evaluations"]
     assert 1 <= over["batch"] <= 8
     # What is evaluated in a search cannot be more than without one; other visits need no evaluation.
-    assert 0 < over["ratio"] < 3
+    assert 0.1 < over["ratio"] < 3
     shares = told["search_share"]
     assert list(shares) == ["select", "encode", "evaluate", "backup"]
-    assert 0 < sum(shares.values()) <= 1.02
+    assert 0.3 < sum(shares.values()) <= 1.02
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what memory a process holds")

@@ -155,7 +155,7 @@ class Steps:
         return post
 
     def convolved_exactly(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
-        """Add a convolution whose weights are not rounded to bf16: if it is computed in that, once for each half."""
+        """Add a convolution; if it is computed in bf16, it is one for each of two numbers that make a weight."""
         if not source.rounded:
             return self.convolved(source, conv, vector=vector)
         weight, rest = in_two_parts(conv.weight)

@@ -53,8 +53,7 @@ class Computer:
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
         self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED, TILED)
         by_tiles, in_integers = lanes in (0, TILED), lanes == INTEGERS
-        rounded_share = 0.04 if by_tiles and is_transformer(spec) else 0.02
-        self.tolerance = rounded_share if self.rounded else 0.005 if in_integers else 0.0
+        self.tolerance = 0.02 if self.rounded else 0.005 if in_integers else 0.0
         """Share of the largest number by which the outputs may be wrong."""
         floats = 16 if self.rounded else 8 if in_integers else lanes
         kind = {"rounded": self.rounded, "in_integers": in_integers, "by_tiles": by_tiles}
