@@ -27,7 +27,7 @@ INSTALLED := $(VENV)/installed$(if $(EXTRAS),-$(EXTRAS))
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-wheel test-binary test-browser pictures lint perft bench bench-train bench-quality ablation ablate-loop gpu-session match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
+.PHONY: help install run test test-nojit test-bounds test-golden test-scores test-cleanup test-slow test-shapes test-random-nets test-kill test-gpu test-wheel test-binary test-browser pictures lint perft bench bench-train bench-gpu bench-quality ablation ablate-loop gpu-session match solve stress soak load fuzz clients regress packages binary archive sbom lock clean
 
 help: ## print each target with one line
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ test-random-nets: $(VENV)/installed-dev ## compute 10,000 networks of random arc
 
 test-kill: $(VENV)/installed-dev ## kill train, selfplay, zero, match, solve, book and tune 20 times each: the same results (ARGS="zero --kills 5")
 	@$(BIN)/python -m tests.kill $(ARGS)
+
+test-gpu: $(VENV)/installed-dev ## on a machine with a GPU: compare what it computes with the CPU, kernels by Triton and recorded batches
+	@$(PYTEST) -n 0 tests/nets/torch_modules/test_triton_kernels.py tests/evaluators/test_torch_gpu.py $(ARGS)
 
 test-nojit: $(VENV)/installed-dev ## run the board tests with the kernels as plain Python
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) --timeout=900 tests/board $(ARGS)
@@ -93,6 +96,9 @@ bench: $(INSTALLED) ## measure start-up, rollouts, evaluations and visits (ARGS=
 
 bench-train: $(VENV)/installed-dev ## measure `keima train` beside a plain PyTorch loop of the same network, batch and optimizer (ARGS="--size 9")
 	@$(BIN)/python -m tests.train_speed $(ARGS)
+
+bench-gpu: $(VENV)/installed-dev ## measure networks of the usual shapes on a GPU: evaluations by batch, share of its peak, visits (ARGS="--out FILE.json --shape b18c384nbt")
+	@$(BIN)/python -m tests.gpu_bench $(ARGS)
 
 bench-quality: $(INSTALLED) ## judge the search's moves by deep searches, for hours (ARGS="--size 9 --visits 200 --compare batch_size=8")
 	@$(BIN)/keima bench --quality --out build/quality $(ARGS)

@@ -46,6 +46,7 @@ NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"
 DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "overload", "typeof", "types"}
 """What other files than `NUMBA_INTERNALS` import from numba; numba's documentation has all of it."""
+TORCH_MODULES = ("blocks", "layers", "model", "one_pass", "onnx_export", "pointwise", "triton_kernels")
 ONLY_IMPORTER = {
     "matplotlib": {"engine.support.plots"},
     "numba": NATIVE_ROOM,
@@ -56,8 +57,9 @@ ONLY_IMPORTER = {
     "optuna": {"engine.apps.tune.optimizer"},
     "onnx": {"engine.nets.torch_modules.onnx_export"},
     "onnxruntime": {"engine.nets.torch_modules.onnx_export"},
-    "torch": {"engine.nets.torch_modules.blocks", "engine.nets.torch_modules.layers", "engine.nets.torch_modules.model"}
-    | {"engine.nets.torch_modules.onnx_export", "engine.evaluators.torch_backend"}
+    "triton": {"engine.nets.torch_modules.triton_kernels"},
+    "torch": {f"engine.nets.torch_modules.{name}" for name in TORCH_MODULES}
+    | {"engine.evaluators.torch_backend", "engine.evaluators.cuda_graphs"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},
 }
 WEIGHTS_MAY_IMPORT = {"engine.nets.spec", "engine.errors", "engine.support.files"}

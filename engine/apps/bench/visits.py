@@ -13,12 +13,15 @@ from engine.search.tree import bytes_per_node
 
 
 class MeasuredSearch:
-    """A search with one evaluator on the positions of one board size; adds up the seconds spent in each step."""
+    """A search with one evaluator on the positions of one board size; adds up the seconds spent in each step.
 
-    def __init__(self, evaluator: Evaluator, positions: Sequence[Searched]) -> None:
+    params: by default those of play.
+    """
+
+    def __init__(self, evaluator: Evaluator, positions: Sequence[Searched], params: SearchParams | None = None) -> None:
         attributes = evaluator.attributes
         self._evaluator = evaluator
-        self._search = Search(evaluator, ROLLOUT_PARAMS if attributes.has_first_play else SearchParams())
+        self._search = Search(evaluator, params or (ROLLOUT_PARAMS if attributes.has_first_play else SearchParams()))
         self._positions = positions
         self._encoding = 0.0
         game, rave = positions[0].game, attributes.has_first_play

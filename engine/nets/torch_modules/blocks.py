@@ -39,14 +39,16 @@ def torch_block(block: Block) -> Fusible:
         case NestedBottleneckBlock():
             return _NestedBottleneck(block)
         case AttentionBlock():
-            return _Attention(block)
+            return TorchAttention(block)
         case FeedForwardBlock():
-            return _FeedForward(block)
+            return TorchFeedForward(block)
         case PostActivationBlock():
             return _PostActivation(block)
 
 
 class _Residual(Fusible):
+    NORMS = (("norm1", "activation1"), ("norm2", "activation2"))
+
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
         self.norm1, self.activation1, self.conv1 = norm(block.norm1), activation(block.activation1), conv(block.conv1)
@@ -61,6 +63,8 @@ class _Residual(Fusible):
 
 
 class _GlobalPool(Fusible):
+    NORMS = (("norm1", "activation1"), ("pool_norm", "pool_activation"), ("norm2", "activation2"))
+
     def __init__(self, block: GlobalPoolBlock) -> None:
         super().__init__()
         self.norm1, self.activation1, self.conv1 = norm(block.norm1), activation(block.activation1), conv(block.conv1)
@@ -82,6 +86,8 @@ class _GlobalPool(Fusible):
 
 
 class _NestedBottleneck(Fusible):
+    NORMS = (("norm1", "activation1"), ("norm2", "activation2"))
+
     def __init__(self, block: NestedBottleneckBlock) -> None:
         super().__init__()
         self.norm1, self.activation1, self.conv1 = norm(block.norm1), activation(block.activation1), conv(block.conv1)
@@ -100,6 +106,8 @@ class _NestedBottleneck(Fusible):
 
 
 class _PostActivation(Fusible):
+    NORMS = (("norm1", "activation1"),)
+
     def __init__(self, block: PostActivationBlock) -> None:
         super().__init__()
         self.conv1, self.norm1, self.activation1 = conv(block.conv1), norm(block.norm1), activation(block.activation1)
@@ -114,7 +122,9 @@ class _PostActivation(Fusible):
         self.conv2, self.norm2 = fused(self.conv2, self.norm2)
 
 
-class _Attention(Fusible):
+class TorchAttention(Fusible):
+    """An `AttentionBlock`."""
+
     def __init__(self, block: AttentionBlock) -> None:
         super().__init__()
         self.heads, self.kv_heads = block.heads, block.kv_heads
@@ -131,19 +141,20 @@ class _Attention(Fusible):
         value = self.value(points).unflatten(2, (self.kv_heads, -1))
         group = self.heads // self.kv_heads
         if self.rope is not None:
-            angles = _angles(self.rope, height, width)
-            query, key = _turned(query, angles.repeat_interleave(group, dim=1)), _turned(key, angles)
-        # Shared heads are repeated, because the attention function takes equal numbers of heads.
-        key, value = key.repeat_interleave(group, dim=2), value.repeat_interleave(group, dim=2)
-        heads = (each.transpose(1, 2) for each in (query, key, value))  # [B, heads, area, width of one]
-        mixed = nn.functional.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
+            turned = angles(self.rope, height, width)
+            query, key = _turned(query, turned.repeat_interleave(group, dim=1)), _turned(key, turned)
+        query, key, value = (each.transpose(1, 2) for each in (query, key, value))  # [B, heads, area, width of one]
+        mixed = nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=group > 1)
+        mixed = mixed.transpose(1, 2).flatten(2)
         return trunk + _as_points(self.output(mixed), trunk)
 
     def fuse(self) -> None:
         """Do nothing: there is no norm after a convolution."""
 
 
-class _FeedForward(Fusible):
+class TorchFeedForward(Fusible):
+    """A `FeedForwardBlock`."""
+
     def __init__(self, block: FeedForwardBlock) -> None:
         super().__init__()
         self.norm, self.activation = norm(block.norm), activation(block.activation)
@@ -171,7 +182,7 @@ def _as_points(vectors: Tensor, like: Tensor) -> Tensor:
     return vectors.transpose(1, 2).reshape(like.shape)
 
 
-def _angles(rope: Tensor, height: int, width: int) -> Tensor:
+def angles(rope: Tensor, height: int, width: int) -> Tensor:
     """Return the rotation of each channel pair at each point, in radians: [area, kv_heads, pairs] float32."""
     rows = torch.arange(height, device=rope.device, dtype=torch.float32).repeat_interleave(width)
     columns = torch.arange(width, device=rope.device, dtype=torch.float32).repeat(height)

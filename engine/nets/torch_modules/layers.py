@@ -4,7 +4,8 @@ Modules have copies of the spec's arrays. Points are [B, channels, H, W]. Convol
 the precision of their weights; layers on vectors always compute in float32.
 """
 
-from typing import cast
+from collections.abc import Mapping
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -15,7 +16,12 @@ from engine.nets.spec import Activation, Conv, Linear, MetadataEncoder, Norm, Rm
 
 
 class Fusible(nn.Module):
-    """A part of a network whose norms can be folded for inference."""
+    """A part of a network whose norms can be folded for inference.
+
+    NORMS: names of its norms, each with that of the activation of its results.
+    """
+
+    NORMS: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def fuse(self) -> None:
         """Fold norms into the convolutions before them. The part cannot be trained afterwards."""
@@ -114,17 +120,22 @@ def norm(layer: Norm | RmsNorm) -> nn.Module:
     return module
 
 
+_ACTIVATIONS: Mapping[Activation, type[nn.Module]] = {
+    Activation.IDENTITY: nn.Identity,
+    Activation.RELU: nn.ReLU,
+    Activation.MISH: nn.Mish,
+    Activation.SILU: nn.SiLU,
+}
+
+
 def activation(kind: Activation) -> nn.Module:
     """Return the activation."""
-    match kind:
-        case Activation.IDENTITY:
-            return nn.Identity()
-        case Activation.RELU:
-            return nn.ReLU()
-        case Activation.MISH:
-            return nn.Mish()
-        case Activation.SILU:
-            return nn.SiLU()
+    return _ACTIVATIONS[kind]()
+
+
+def kind_of(layer: nn.Module) -> Activation:
+    """Return which activation a layer of `activation` is."""
+    return next(kind for kind, each in _ACTIVATIONS.items() if type(layer) is each)
 
 
 def global_pool(points: Tensor) -> Tensor:

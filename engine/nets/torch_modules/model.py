@@ -76,6 +76,11 @@ class TorchModel(nn.Module):
         self.eval()
         for part in (self.stem, *self.blocks, self.policy, self.value):
             cast(Fusible, part).fuse()
+        return self.computing(dtype)
+
+    def computing(self, dtype: torch.dtype) -> "TorchModel":
+        """Compute convolutions and point-wise layers in `dtype` from now on, without training; return self."""
+        self.eval()
         for module in self.modules():
             if isinstance(module, nn.Conv2d | nn.BatchNorm2d | PointLinear):
                 module.to(dtype=dtype)
@@ -83,6 +88,8 @@ class TorchModel(nn.Module):
 
 
 class _Stem(Fusible):
+    NORMS = (("norm", "activation"),)
+
     def __init__(self, stem: Stem, split: int) -> None:
         super().__init__()
         self.conv, self.split = conv(stem.conv), split
@@ -109,7 +116,9 @@ class _Stem(Fusible):
         self.conv, self.norm = fused(self.conv, self.norm)
 
 
-class _Tip(nn.Module):
+class _Tip(Fusible):
+    NORMS = (("norm", "activation"),)
+
     def __init__(self, tip: Tip) -> None:
         super().__init__()
         self.norm, self.activation = norm(tip.norm), activation(tip.activation)
@@ -117,9 +126,14 @@ class _Tip(nn.Module):
     def forward(self, trunk: Tensor) -> Tensor:
         return cast(Tensor, self.activation(self.norm(trunk)))
 
+    def fuse(self) -> None:
+        """Do nothing: there is no convolution before the norm."""
+
 
 class TorchPolicy(Fusible):
     """A `PolicyHead`: [B, channels, H, W] of the trunk to [B, policies, area + 1] logits."""
+
+    NORMS = (("norm", "activation"), ("pool_norm", "pool_activation"))
 
     def __init__(self, head: PolicyHead) -> None:
         super().__init__()
@@ -149,6 +163,8 @@ class TorchPolicy(Fusible):
 
 class _PointsHead(Fusible):
     """What heads without a global pool begin with: activation(norm(conv(trunk)))."""
+
+    NORMS = (("norm", "activation"),)
 
     def __init__(self, head: DensePolicyHead | ValueHead | DenseValueHead) -> None:
         super().__init__()

@@ -1,5 +1,6 @@
 """The torch module against the naive network, with and without folded norms."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ from tests.oracle import naive_net
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from engine.nets.torch_modules import pointwise  # noqa: E402
 from engine.nets.torch_modules.model import TorchModel  # noqa: E402
+from engine.nets.torch_modules.one_pass import in_one_pass  # noqa: E402
 
 SIZES = [(1, 1), (3, 5), (9, 9)]
 DENSE_SIZES = [(5, 5)]
@@ -22,11 +25,17 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("fused", [False, True], ids=["as trained", "fused"])
+FORMS: Mapping[str, Callable[[TorchModel], TorchModel]] = {
+    "as trained": TorchModel.eval,
+    "fused": lambda model: model.fused(torch.float32),
+    "as on a GPU": lambda model: in_one_pass(model, pointwise).computing(torch.float32),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("name", "height", "width"), CASES)
-def test_forward_equals_the_naive_network(name: str, height: int, width: int, fused: bool) -> None:
-    model = TorchModel(EXAMPLES[name]).eval()
-    model = model.fused(torch.float32) if fused else model
+def test_forward_equals_the_naive_network(name: str, height: int, width: int, form: str) -> None:
+    model = FORMS[form](TorchModel(EXAMPLES[name]))
     planes, globals_ = random_inputs(EXAMPLES[name], height, width, 2)
     with torch.inference_mode():
         outputs = model(torch.from_numpy(planes), torch.from_numpy(globals_))
