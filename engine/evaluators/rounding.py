@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from engine.evaluators.calibration import calibration_inputs
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES
-from engine.nets.openvino_graph.quantization import Range, channels_to_round, combined, measured
+from engine.nets.openvino_graph.quantization import channels_to_round, measured
+from engine.nets.rounding import Range, combined
 from engine.nets.spec import Array, NetSpec, WeightsError
 from engine.support.files import write_atomically
 from engine.support.installation import user_cache

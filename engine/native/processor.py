@@ -16,7 +16,21 @@ BYTE_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
 """Instruction sets that multiply bytes and add the products; int8 inference needs one of them."""
 TILES = "amx-bf16"
 """The instruction set that multiplies matrices of bf16 (AMX)."""
-_REPORTED = ("avx2", "fma", "avx512f", "avx512vnni", "avxvnni", "avx512bf16", "amx-tile", "amx-bf16", "neon", "sve")
+BYTE_TILES = "amx-int8"
+"""The same for matrices of bytes."""
+_REPORTED = (
+    "avx2",
+    "fma",
+    "avx512f",
+    "avx512vnni",
+    "avxvnni",
+    "avx512bf16",
+    "amx-tile",
+    "amx-bf16",
+    "amx-int8",
+    "neon",
+    "sve",
+)
 _LLVM_NAMES = {
     "abm": "lzcnt",
     "avx512_vnni": "avx512vnni",
@@ -24,6 +38,7 @@ _LLVM_NAMES = {
     "avx_vnni": "avxvnni",
     "amx_tile": "amx-tile",
     "amx_bf16": "amx-bf16",
+    "amx_int8": "amx-int8",
 }
 """Names of instruction sets that Linux writes in another way."""
 _V3_NEEDS = ("avx2", "bmi2", "fma", "lzcnt", "movbe")

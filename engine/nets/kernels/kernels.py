@@ -31,7 +31,8 @@ from engine.nets.kernels.plan import (
     Step,
 )
 from engine.nets.kernels.products import Operands, Results, RightSide, multiply_operands, panel_bounds
-from engine.nets.kernels.tiles import DEPTH, POINTS, RoundedRow, TiledConvolution, convolve_points, round_row
+from engine.nets.kernels.tiled_convolutions import INVERSE, RoundedRow, TiledConvolution, convolve_points, round_row
+from engine.nets.kernels.tiles import DEPTH, FLOATS, POINTS, TILE_ROWS
 from engine.nets.kernels.transfers import copy_points, flatten, read_globals, write_points, write_vector
 from engine.nets.kernels.transformers import feed_forward, normalize_rows
 from engine.nets.kernels.vectors import (
@@ -265,28 +266,31 @@ def _finish_tiles(layout: Layout, step: Step, weights: Array, memory: Array, cou
 
 @kernel
 def _convolve_by_tiles(layout: Layout, step: Step, weights: Array, memory: Array, count: int) -> None:
-    """Convolve in bf16, POINTS points at a time in memory order, border points included."""
+    """Convolve in bf16 or int8, POINTS points at a time in memory order, border points included."""
     # A tile has 16 points, which rows of a board do not fill; consecutive points in memory do. The right border of a
     # row is the left border of the next one, so that few products are wasted on borders.
     columns, stride = step.columns, step.source.stride
     corner = (step.kernel_height // 2 * columns + step.kernel_width // 2) * stride
     groups = ((layout.height - 1) * columns + layout.width + POINTS - 1) // POINTS
+    adds = step.old.stride != 0 or step.raw.stride != 0
     for position in range(count):
         place = position * layout.rows * layout.columns
         convolution = TiledConvolution(
             activation=step.activation,
+            operands=step.operands,
             groups=groups,
             left=step.source.first + position * step.rows * columns * stride - corner,
             left_stride=stride,
             parts=step.kernel_height,
             part_stride=columns * stride,
-            depth=step.kernel_width * stride // (DEPTH // 2),
+            depth=(step.kernel_width * stride + TILE_ROWS - 1) // TILE_ROWS,
             right=step.weights,
             pairs=step.channels // DEPTH,
             sums=layout.row,
             places=step.places,
             spare=layout.spare - place,
             vector=step.vector.first + position * step.vector.stride,
+            adds=adds,
             old=step.old.first + place * step.old.stride,
             old_stride=step.old.stride,
             raw=step.raw.first + place * step.raw.stride,
@@ -294,7 +298,7 @@ def _convolve_by_tiles(layout: Layout, step: Step, weights: Array, memory: Array
             norm=step.norm,
             post=step.post.first + place * step.post.stride,
             post_stride=step.post.stride,
-            rounded=step.rounded,
+            format=step.format,
         )
         convolve_points(layout.lanes, memory, weights, convolution)
 
@@ -314,7 +318,7 @@ def _normalize(layout: Layout, step: Step, weights: Array, memory: Array, count:
 def _finish(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
     """Write raw and post of a step for a row of points, see `vectors.FinishedRow`."""
     post, post_stride = step.post.first + row.place * step.post.stride, step.post.stride
-    if step.rounded:
+    if step.format != FLOATS:
         post, post_stride = layout.row, step.channels
     finished = FinishedRow(
         activation=step.activation,
@@ -332,15 +336,16 @@ def _finish(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row
         post_stride=post_stride,
     )
     finish_row(layout.lanes, memory, weights, finished)
-    if step.rounded:
+    if step.format != FLOATS:
         _round(layout, step, weights, memory, row)
 
 
 @kernel
 def _round(layout: Layout, step: Step, weights: Array, memory: Array, row: _Row) -> None:
-    """Round the row of points at `layout.row` to bf16 and write it to the post of a step."""
+    """Round the row of points at `layout.row` to the format of a step's post, and write it there."""
     post, stride = step.post.first + row.place * step.post.stride, step.post.stride
-    rounded = RoundedRow(layout.row, step.channels, row.columns, step.channels, post, stride)
+    inverse = step.norm + INVERSE * step.channels
+    rounded = RoundedRow(layout.row, step.channels, row.columns, step.channels, inverse, post, stride, step.format)
     round_row(layout.lanes, memory, weights, rounded)
 
 
@@ -369,11 +374,11 @@ def _read_planes(layout: Layout, step: Step, weights: Array, memory: Array, plan
         for y in range(layout.height):
             place = (position * step.rows + y) * step.columns
             points, stride = step.post.first + place * step.post.stride, step.post.stride
-            if step.rounded:
+            if step.format != FLOATS:
                 points, stride = layout.row, channels
                 memory[points : points + layout.width * stride] = 0.0
             for plane in range(step.inner):
                 for x in range(layout.width):
                     memory[points + x * stride + plane] = planes[position, plane * area + y * layout.width + x]
-            if step.rounded:
+            if step.format != FLOATS:
                 _round(layout, step, weights, memory, _Row(points, stride, position, place, layout.width))

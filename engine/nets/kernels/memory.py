@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.nets.kernels.tiles import POINTS
+from engine.nets.kernels.tiles import FLOATS, IN_A_FLOAT, POINTS
 from engine.nets.spec import Array
 
 _LINE = 16
@@ -26,13 +26,14 @@ class Grid(NamedTuple):
 class Points(NamedTuple):
     """Points in memory. first: index of the first one on the first board. stride: floats from one to the next.
 
-    rounded: whether they are bf16, two numbers in the place of a float.
+    format: see `tiles.FLOATS`. site: for bytes, the number of the `byte_rounding.Site` that they are.
     """
 
     first: int
     stride: int
     grid: Grid
-    rounded: bool = False
+    format: int = FLOATS
+    site: int = -1
 
 
 class Vectors(NamedTuple):
@@ -67,21 +68,21 @@ class Memory:
         return self.positions * grid.rows * grid.columns + beyond
 
     def points(
-        self, channels: int, *, rounded: bool = False, grid: Grid | None = None, besides: int | None = None
+        self, channels: int, *, form: int = FLOATS, grid: Grid | None = None, besides: int | None = None
     ) -> Points:
         """Allocate points with zeros around every board; kernels never write there.
 
-        besides: a first index that must not be used. Reuses memory that was released.
+        form: their format, see `tiles.FLOATS`. besides: a first index that must not be used. Reuses memory that was released.
         """
         # Reused memory keeps its zeros only with the same stride and grid, because its borders are the same then.
-        stride = channels // 2 if rounded else channels
+        stride = channels // IN_A_FLOAT[form]
         grid = self.grid if grid is None else grid
         for free in self._free[stride]:
             if free.first != besides and free.grid == grid:
                 self._free[stride].remove(free)
-                return free._replace(rounded=rounded)
+                return free._replace(format=form, site=-1)
         place = self.room(self._points(grid) * stride)
-        return Points(place + grid.border * (grid.columns + 1) * stride, stride, grid, rounded)
+        return Points(place + grid.border * (grid.columns + 1) * stride, stride, grid, form)
 
     def release(self, points: Points) -> None:
         """Allow later points to reuse the memory of these."""

@@ -3,11 +3,14 @@
 Each board size has a model of exactly that size, so no points have to be masked.
 """
 
+from collections.abc import Sequence
+
 from engine.nets.folding import folded, global_pooled, value_pooled
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.memory import Points, Vectors
 from engine.nets.kernels.steps import Model, Steps
 from engine.nets.kernels.tiles import tiles_here
+from engine.nets.rounding import Range
 from engine.nets.spec import (
     AttentionBlock,
     Block,
@@ -54,12 +57,14 @@ def build_model(
     positions: int,
     *,
     rounded: bool = False,
+    ranges: Sequence[Range] | None = None,
     in_integers: bool = False,
     by_tiles: bool | None = None,
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. in_integers:
+    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. ranges: of the
+    sites of that model (see `byte_ranges.measured_ranges`), to compute the convolutions of the blocks in int8. in_integers:
     compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
     by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """
@@ -69,7 +74,7 @@ def build_model(
     pairs = TILED if (tiles_here() if by_tiles is None else by_tiles) else ROUNDED
     numbers = (pairs if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
     rounds = rounded and rounds_convolutions(spec) and numbers in (None, TILED)
-    steps = Steps(*sizes, rounded=rounds, numbers=numbers)
+    steps = Steps(*sizes, rounded=rounds, ranges=ranges, numbers=numbers)
     trunk = _Trunk(steps, _stem(steps, spec))
     steps.in_integers = in_integers and not by_blocks
     for block in spec.blocks:
@@ -157,10 +162,11 @@ def _add_block(steps: Steps, whole: _Trunk, block: Block) -> None:
         steps.activate_sum(trunk, inner, folded(block.conv2, block.norm2), block.activation2)
         steps.release(inner)
         return
-    start = steps.normalized(trunk, block.norm1, block.activation1)
+    pools = (block.pool_conv,) if isinstance(block, GlobalPoolBlock) else ()
+    start = steps.normalized(trunk, block.norm1, block.activation1, readers=(*pools, block.conv1))
     match block:
         case ResidualBlock():
-            inner = steps.activated(start, block.conv1, block.norm2, block.activation2)
+            inner = steps.activated(start, block.conv1, block.norm2, block.activation2, readers=(block.conv2,))
         case GlobalPoolBlock():
             inner = _pool(steps, start, block)
         case NestedBottleneckBlock():
@@ -168,7 +174,7 @@ def _add_block(steps: Steps, whole: _Trunk, block: Block) -> None:
             for each in block.blocks:
                 _add_block(steps, nested, each)
             within = nested.points()
-            inner = steps.normalized(within, block.norm2, block.activation2)
+            inner = steps.normalized(within, block.norm2, block.activation2, readers=(block.conv2,))
             steps.release(within)
     steps.release(start)
     # Added to the trunk in float32, in bf16 networks, too: the winrate's mean error is 0.00044 instead of 0.00087.
@@ -182,7 +188,7 @@ def _pool(steps: Steps, start: Points, block: GlobalPoolBlock) -> Points:
     layer = global_pooled(block.pool_bias, steps.area)
     vector = steps.multiplied_pooled(steps.pooled(points), block.pool_conv.outputs, layer)
     steps.release(points)
-    return steps.activated(start, block.conv1, block.norm2, block.activation2, vector=vector)
+    return steps.activated(start, block.conv1, block.norm2, block.activation2, vector=vector, readers=(block.conv2,))
 
 
 def _policy(steps: Steps, points: Points, head: PolicyHead | DensePolicyHead) -> None:

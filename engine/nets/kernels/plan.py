@@ -2,8 +2,8 @@
 
 Indices and strides are in floats. Points are stored as [position, row, column, channel] with a border of zeros around
 every board, so that convolutions need no conditions at the edge; vectors as [position, number]. The product of vectors
-and a matrix is computed as the convolution of one row of points. Points that are multiplied by tiles are bf16, two
-numbers in the place of a float; everything else is float32. In the blocks of transformers points have no border: all
+and a matrix is computed as the convolution of one row of points. Points that are multiplied by tiles are bf16 or
+bytes, two or four numbers in the place of a float; everything else is float32. In the blocks of transformers points have no border: all
 points of all positions are rows that follow each other.
 """
 
@@ -99,18 +99,19 @@ STEP = np.dtype(
         ("steps", np.int64),  # of CONVOLVE_BY_INTEGERS: what an integer of each number and channel stands for
         ("panels", np.int64),  # parts of about equal width that the numbers written are computed in
         ("weights", np.int64),
-        # For these see `vectors.FinishedRow`.
+        # For these see `vectors.FinishedRow`; of CONVOLVE_BY_TILES `tiled_convolutions.TiledConvolution`.
         ("norm", np.int64),
         ("activation", np.int64),
         ("vector", PLACE),
         ("old", PLACE),
         ("raw", PLACE),
         ("post", PLACE),
-        ("rounded", np.bool_),  # whether post is bf16
+        ("operands", np.int64),  # format of the source, see `tiles.FLOATS`
+        ("format", np.int64),  # of post
         # Of a board with its border: what CONVOLVE_BY_TILES reads and READ_PLANES writes.
         ("rows", np.int64),
         ("columns", np.int64),
-        ("places", np.int64),  # index of the table `places`, see `tiles.TiledConvolution`
+        ("places", np.int64),  # index of the table `places`, see `tiled_convolutions.TiledConvolution`
         # For the kinds that write: which output, and where in its rows.
         ("output", np.int64),
         ("output_place", PLACE),

@@ -4,12 +4,14 @@ Decides the order of the steps, the precision and algorithm of each convolution,
 with the convolution before them. `engine.nets.kernels.memory` allocates the memory.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.nets.kernels.byte_rounding import ByteRounding, Site
 from engine.nets.kernels.code import ACTIVATIONS, TILED
 from engine.nets.kernels.integer_rows import PANEL
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
@@ -35,9 +37,11 @@ from engine.nets.kernels.plan import (
     Layout,
     Plan,
 )
-from engine.nets.kernels.tiles import DEPTH, POINTS, SUMS, in_tiles
+from engine.nets.kernels.tiled_convolutions import FACTORS, INVERSE, STEP_OF_SUMS, SUMS
+from engine.nets.kernels.tiles import BF16, DEPTH, FLOATS, POINTS, SIGNED, UNSIGNED, in_order_of_tiles, in_tiles
 from engine.nets.kernels.transformer_steps import TransformerSteps
 from engine.nets.kernels.winograd import LARGEST, outputs_at_once, transformed
+from engine.nets.rounding import Range
 from engine.nets.spec import Activation, Array, AttentionBlock, Conv, FeedForwardBlock, Linear, Norm, RmsNorm
 
 _CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS, CONVOLVE_BY_TILES
@@ -45,11 +49,15 @@ _CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS, CONVOLVE_B
 
 @dataclass(frozen=True)
 class Model:
-    """A network that is ready to compute. memory: size of its working memory in floats. positions: most at a time."""
+    """A network that is ready to compute.
+
+    memory: size of its working memory in floats. positions: most at a time. sites: what is rounded in int8.
+    """
 
     plan: Plan
     memory: int
     positions: int
+    sites: tuple[Site, ...] = ()
 
     def new_memory(self) -> Array:
         """Allocate memory to compute in; only one thread may use it at a time."""
@@ -62,6 +70,7 @@ class Steps:
     lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
     stem, kernels: height and width of the stem's convolution kernel, and of all others; they determine the border.
     rounded: compute convolutions in bf16 by AMX tiles, which needs 16 lanes; otherwise in fp32.
+    ranges: of the points of each site, to compute the convolutions that read them in int8; None for bf16.
     numbers: operands in a vector in the blocks of transformers, see `code.Code`; None for a network without.
     """
 
@@ -75,6 +84,7 @@ class Steps:
         kernels: Iterable[tuple[int, int]],
         *,
         rounded: bool = False,
+        ranges: Sequence[Range] | None = None,
         numbers: int | None = None,
     ) -> None:
         self.width, self.height, self.area = width, height, width * height
@@ -82,6 +92,7 @@ class Steps:
         # Norms of transformers enlarge small numbers of the stem, and with them Winograd's errors: to 1e-4 of logits.
         self._stem_side = 0 if numbers else self._side(*stem)
         self._planes: Points | None = None
+        self._ranges, self._sites, self._roundings = ranges, list[Site](), list[ByteRounding]()
         self.in_integers = False
         """Whether the next convolutions are computed in int16 where Winograd's algorithm computes them."""
         border, columns, rows = 0, width, height
@@ -112,13 +123,15 @@ class Steps:
         board = self.width, self.height, *self._memory.grid[:2]
         numbers, spare = self._transformers.numbers, self._memory.spare
         layout = Layout(self._lanes, numbers, *board, tiles, products, factors, row, spare)
-        return Model(Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions)
+        return Model(
+            Plan(layout, steps, self._weights.array()), self._memory.floats, self._memory.positions, tuple(self._sites)
+        )
 
     def planes(self, count: int) -> Points:
         """Add the step that reads the input planes; return them as points."""
         channels = self._filled(count) if self._rounded or self._stem_side else count
         grid = self._tight_grid(max(self._stem) // 2) if self._rounded else None
-        self._planes = points = self._memory.points(channels, rounded=self._rounded, grid=grid)
+        self._planes = points = self._memory.points(channels, form=BF16 if self._rounded else FLOATS, grid=grid)
         self._row = max(self._row, self.width * channels)
         step = self._add(READ_PLANES, inner=count, channels=channels, post=points)
         step["rows"], step["columns"] = points.grid[:2]
@@ -145,18 +158,20 @@ class Steps:
         *,
         vector: Vectors | None = None,
         exact: bool = False,
+        readers: Sequence[Conv] = (),
     ) -> Points:
         """Add a convolution with norm and activation; return new points.
 
-        exact: write float32 in any case, for a next step that is not a convolution by tiles.
+        exact: write float32 in any case, for a next step that is not a convolution by tiles. readers: see `_points_for`.
         """
-        post = self._memory.points(self._filled(conv.outputs), rounded=self._rounded and not exact)
+        channels = self._filled(conv.outputs)
+        post = self._memory.points(channels) if exact else self._points_for(readers, channels, activation)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
 
     def convolved_exactly(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
         """Add a convolution; if it is computed in bf16, it is one for each of two numbers that make a weight."""
-        if not source.rounded:
+        if source.format == FLOATS:
             return self.convolved(source, conv, vector=vector)
         weight, rest = in_two_parts(conv.weight)
         points = self.convolved(source, replace(conv, weight=weight), vector=vector)
@@ -171,14 +186,16 @@ class Steps:
         """Replace `points` by the activation of points + convolution."""
         self._convolve(source, conv, old=points, post=points, activation=activation)
 
-    def normalized(self, points: Points, norm: Norm | RmsNorm, activation: Activation) -> Points:
+    def normalized(
+        self, points: Points, norm: Norm | RmsNorm, activation: Activation, *, readers: Sequence[Conv] = ()
+    ) -> Points:
         """Apply norm and activation to points; return new points. Done by the last step if that wrote the points.
 
         Of an `RmsNorm`, only the factors and the bias are applied: `normalize_rows` does the rest.
         """
         step, factors = self._steps[-1], self._factors
         # Not in the memory of the source: a row is written before the rows below it, which read it, are convolved.
-        post = self._memory.points(points.stride, rounded=self._rounded, besides=int(step["source"]["first"]))
+        post = self._points_for(readers, points.stride, activation, besides=int(step["source"]["first"]))
         is_convolution = step["kind"] in _CONVOLUTIONS
         made_them = is_convolution and step["raw"]["first"] == points.first and step["raw"]["stride"] != 0
         if not made_them:
@@ -187,7 +204,7 @@ class Steps:
             step = self._add(NORMALIZE, source=points, channels=points.stride)
             self._set_factors(step, factors)
         _set_norm(factors, norm)
-        step["post"], step["rounded"] = post[:2], post.rounded
+        self._set_post(step, factors, post)
         step["activation"] = ACTIVATIONS.index(activation)
         return post
 
@@ -279,33 +296,78 @@ class Steps:
         outputs, inputs, height, width = conv.weight.shape
         channels = self._filled(outputs)
         side = self._stem_side if source == self._planes else self._side(height, width)
-        if source.rounded:
+        factors = _factors(channels, conv.bias, norm)
+        if source.format != FLOATS:
             side = 0
-            kind, matrix = CONVOLVE_BY_TILES, self._in_rows(conv, self._filled(inputs), channels)
+            kind, matrix = CONVOLVE_BY_TILES, self._in_tiles(source, conv, channels, factors)
             self._row = max(self._row, SUMS)
         elif side:
             kind = CONVOLVE_BY_INTEGERS if self.in_integers else CONVOLVE_BY_WINOGRAD
             matrix = transformed(conv.weight, side)
             self._reserve_for_winograd(len(matrix), side, source.stride, channels)
         else:
-            kind, matrix = CONVOLVE, self._in_rows(conv, inputs if width == 1 else source.stride, outputs)
+            kind, matrix = CONVOLVE, self._in_rows(conv.weight, inputs if width == 1 else source.stride, outputs)
             self._row = max(self._row, self.width * channels)
         step = self._add(kind, inner=inputs, channels=channels, source=source, **places)
         step["activation"] = ACTIVATIONS.index(activation)
         step["kernel_height"], step["kernel_width"], step["side"] = height, width, side
         self._set_matrix(step, matrix)
-        self._set_factors(step, _factors(channels, conv.bias, norm))
-        if source.rounded:
+        self._set_factors(step, factors)
+        post = places.get("post")
+        if isinstance(post, Points):
+            self._set_post(step, factors, post)
+        if source.format != FLOATS:
+            step["operands"] = source.format
             step["rows"], step["columns"] = source.grid[:2]
             step["places"] = self._places(source.grid)
 
     @staticmethod
-    def _in_rows(conv: Conv, read: int, channels: int) -> Array:
+    def _in_rows(weight: NDArray[Any], read: int, channels: int) -> NDArray[Any]:
         """Return the weights of a convolution as [rows, columns * read, channels], padded with zeros."""
-        outputs, inputs, height, width = conv.weight.shape
-        spaced = np.zeros((height, width, read, channels), dtype=np.float32)
-        spaced[:, :, :inputs, :outputs] = conv.weight.transpose(2, 3, 1, 0)
+        outputs, inputs, height, width = weight.shape
+        spaced = np.zeros((height, width, read, channels), dtype=weight.dtype)
+        spaced[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
         return spaced.reshape(height, width * read, channels)
+
+    def _in_tiles(self, source: Points, conv: Conv, channels: int, factors: Array) -> Array:
+        """Return the weights of a convolution in the order of tiles; complete the factors of one in int8."""
+        read = self._filled(conv.weight.shape[1])
+        if source.format == BF16:
+            return in_tiles(self._in_rows(conv.weight, read, channels))
+        rounded = self._roundings[source.site].weights(conv.weight)
+        factors[STEP_OF_SUMS, : conv.outputs] = rounded.steps
+        factors[0, : conv.outputs] += rounded.lost
+        matrix = self._in_rows(rounded.numbers, read, channels)
+        # Half a tile more than a row of the kernel has: the points after it, by zeros.
+        return in_order_of_tiles(np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % (2 * DEPTH)), (0, 0))))
+
+    def _points_for(
+        self, readers: Sequence[Conv], channels: int, activation: Activation, *, besides: int | None = None
+    ) -> Points:
+        """Allocate points for convolutions by tiles or, in fp32, for any.
+
+        readers: those convolutions of a block that read the points, which may be rounded to bytes for them. Then the
+        points are a site, written by the step of `_set_post`.
+        """
+        form = BF16 if self._rounded else FLOATS
+        if not self._rounded or not readers:
+            return self._memory.points(channels, form=form, besides=besides)
+        site = len(self._sites)
+        if self._ranges is not None:
+            form = UNSIGNED if activation is Activation.RELU else SIGNED
+            self._roundings.append(ByteRounding.of(self._ranges[site], readers, form))
+        points = self._memory.points(channels, form=form, besides=besides)._replace(site=site)
+        self._sites.append(Site(-1, points, readers[0].weight.shape[1]))
+        return points
+
+    def _set_post(self, step: NDArray[np.void], factors: Array, post: Points) -> None:
+        """Let a step write points."""
+        step["post"], step["format"] = post[:2], post.format
+        if post.site >= 0:
+            self._sites[post.site] = self._sites[post.site]._replace(step=len(self._steps) - 1)
+        if post.format in (UNSIGNED, SIGNED):
+            inverse = 1.0 / self._roundings[post.site].units
+            factors[INVERSE, : len(inverse)] = inverse
 
     def _reserve_for_winograd(self, numbers: int, side: int, inner: int, channels: int) -> None:
         """Enlarge the shared working memory for tiles of `numbers` numbers, their products and rows of outputs."""
@@ -328,7 +390,7 @@ class Steps:
             if place is not None:
                 step[name] = place[:2]
         post = places.get("post")
-        step["rounded"] = isinstance(post, Points) and post.rounded
+        step["format"] = post.format if isinstance(post, Points) else FLOATS
         self._most_channels = max(self._most_channels, channels)
         self._steps.append(step)
         return step
@@ -336,7 +398,7 @@ class Steps:
     def _set_matrix(self, step: NDArray[np.void], matrix: Array) -> None:
         """Store the weights [parts, inner, out] of a step in the order in which its kernel reads them."""
         if step["kind"] == CONVOLVE_BY_TILES:
-            step["weights"] = self._weights.keep(in_tiles(matrix))
+            step["weights"] = self._weights.keep(matrix)
             return
         channels, widest = int(step["channels"]), None
         by_part = bool(step["kind"] in (CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS))
@@ -357,7 +419,7 @@ class Steps:
         return outputs_at_once(height, self.width, self.height) if height == width else 0
 
     def _filled(self, channels: int) -> int:
-        """Round a number of channels up to whole vectors or, in bf16, to whole tiles."""
+        """Round a number of channels up to whole vectors or, for tiles, to a multiple of DEPTH."""
         return whole(channels, self._unit)
 
     def _tight_grid(self, border: int) -> Grid:
@@ -365,7 +427,7 @@ class Steps:
         return Grid(self.height + 2 * border, self.width + border, border)
 
     def _places(self, grid: Grid) -> int:
-        """Return the index of the table `places` of `tiles.TiledConvolution` for points in this grid."""
+        """Return the index of the table `places` of `TiledConvolution` for points in this grid."""
         if grid not in self._tables:
             table = np.full(whole(self.height * grid.columns, POINTS), -1, dtype=np.int32)
             on_board = table[: self.height * grid.columns].reshape(self.height, -1)[:, : self.width]
@@ -375,8 +437,8 @@ class Steps:
 
 
 def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
-    """Return bias, scale and shift [3, channels], see `vectors.FinishedRow`."""
-    factors = np.zeros((3, channels), dtype=np.float32)
+    """Return the factors [FACTORS, channels] of a `tiled_convolutions.TiledConvolution`; others use the first three."""
+    factors = np.zeros((FACTORS, channels), dtype=np.float32)
     factors[1] = 1.0
     if bias is not None:
         factors[0, : len(bias)] = bias

@@ -33,7 +33,6 @@ divergence of the policy, and speed relative to fp32, with keima-t7c96, one thre
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -43,29 +42,16 @@ from engine.nets.openvino_graph.blocks import WIDENED
 from engine.nets.openvino_graph.layers import constant, integers
 from engine.nets.openvino_graph.model import TRUNK
 from engine.nets.openvino_graph.runtime import Node, openvino, ops
+from engine.nets.rounding import INPUT_STEPS, WEIGHT_STEPS, Range, bounds, channel_scale, rounded_weights
 from engine.nets.spec import Array
 
-INPUT_STEPS = 255
-_WEIGHT_STEPS, _PRODUCT_STEPS_IN_16_BITS = 127, 64
+_PRODUCT_STEPS_IN_16_BITS = 64
 _INPUT, _CONVOLUTION, _PRODUCT = "Parameter", "Convolution", "MatMul"
 """OpenVINO's types of the nodes for inputs, convolutions and products of rows."""
 _COARSE, _FINE = 127, 1
 """Value of a stone in the planes for the coarse and for the fine bytes of weights."""
 _FEWEST_OUTPUTS = 8
 """Convolutions with fewer output channels are the last ones of heads, which are not rounded."""
-_MARGIN = 1.5
-"""Inputs are clipped beyond this multiple of the measured range."""
-_SMALLEST = 1e-3
-"""Smallest range of a channel, as a share of the largest one: for channels that were 0 or have no weights."""
-
-
-@dataclass(frozen=True, eq=False)
-class Range:
-    """The measured range of a convolution's input: each [channels] float32."""
-
-    lowest: Array
-    largest: Array
-    mean: Array
 
 
 class _Site(NamedTuple):
@@ -109,12 +95,6 @@ def measured(model: "openvino.Model", *, and_answers: bool = False) -> "openvino
 def channels_to_round(model: "openvino.Model") -> list[int]:
     """Return the number of channels of each node to round, in the order of `quantize`."""
     return [site.source.get_shape()[site.channels] for site in _sites(model)]
-
-
-def combined(batches: Sequence[Sequence[Array]]) -> list[Range]:
-    """Combine the outputs of `measured` for several batches of the same size into ranges."""
-    together = [np.stack(each) for each in zip(*batches, strict=True)]
-    return [Range(each[:, 0].min(axis=0), each[:, 1].max(axis=0), each[:, 2].mean(axis=0)) for each in together]
 
 
 def quantize(model: "openvino.Model", ranges: Sequence[Range]) -> None:
@@ -162,40 +142,15 @@ def _quantize_stem(site: _Site, seen: Range) -> None:
 def weight_steps(*, of_product: bool) -> int:
     """Return the largest step of a weight. of_product: of a product of rows, see the top of this file."""
     cuts_off = BYTE_PRODUCTS.isdisjoint(instruction_sets())
-    return _PRODUCT_STEPS_IN_16_BITS if of_product and cuts_off else _WEIGHT_STEPS
+    return _PRODUCT_STEPS_IN_16_BITS if of_product and cuts_off else WEIGHT_STEPS
 
 
 def two_byte_weights(weight: Array) -> tuple[np.ndarray, Array]:
     """Return the coarse and the fine bytes [out, 2 in, ky, kx] of weights, and the step [out, 1, 1, 1] of both."""
-    step = np.maximum(np.abs(weight).max(axis=(1, 2, 3), keepdims=True), 1e-12) / (_WEIGHT_STEPS * _COARSE)
+    step = np.maximum(np.abs(weight).max(axis=(1, 2, 3), keepdims=True), 1e-12) / (WEIGHT_STEPS * _COARSE)
     coarse = np.rint(weight / (step * _COARSE))
     fine = np.rint((weight / step - _COARSE * coarse) / _FINE)
     return np.concatenate([coarse, fine], axis=1).astype(np.int8), step.astype(np.float32)
-
-
-def channel_scale(seen: Range, weights: Sequence[Array]) -> Array:
-    """Return the scale of each channel that gives inputs and weights equal ranges (SmoothQuant)."""
-    reached = np.maximum(np.abs(seen.lowest), np.abs(seen.largest)) * _MARGIN
-    weight = np.max([np.abs(each).max(axis=(0, 2, 3)) for each in weights], axis=0)
-    inputs, factors = (np.maximum(each, max(_SMALLEST * each.max(), 1e-6)) for each in (reached, weight))
-    scale: Array = np.sqrt(inputs / factors).astype(np.float32)
-    return scale
-
-
-def bounds(seen: Range, scale: Array) -> tuple[float, float]:
-    """Return the values of step 0 and step 255, in units of the scales; the value 0 is exactly a step."""
-    # So the zeros around the board have no rounding error.
-    low = min(0.0, float((seen.lowest / scale).min())) * _MARGIN
-    high = max(float((seen.largest / scale).max()) * _MARGIN, 1e-6)
-    zero = round(-low / (high - low) * INPUT_STEPS)
-    step = max(high / (INPUT_STEPS - zero), -low / zero if zero else 0.0)
-    return -zero * step, (INPUT_STEPS - zero) * step
-
-
-def rounded_weights(weight: Array, most: int = _WEIGHT_STEPS) -> tuple[np.ndarray, Array]:
-    """Round weights [out, in, ky, kx] to -most..most; return them and the step [out, 1, 1, 1] to multiply them with."""
-    step = np.maximum(np.abs(weight).max(axis=(1, 2, 3), keepdims=True), 1e-12) / most
-    return np.rint(weight / step).astype(np.int8), step.astype(np.float32)
 
 
 def _sites(model: "openvino.Model") -> list[_Site]:

@@ -14,19 +14,9 @@ from tests.nets.examples import EXAMPLES, Draw, stirred
 pytest.importorskip("openvino", reason="openvino is not installed")
 
 from engine.nets.openvino_graph.model import build_model
-from engine.nets.openvino_graph.quantization import (
-    INPUT_STEPS,
-    Range,
-    bounds,
-    channel_scale,
-    combined,
-    measured,
-    quantize,
-    rounded_weights,
-    two_byte_weights,
-    weight_steps,
-)
+from engine.nets.openvino_graph.quantization import measured, quantize, two_byte_weights, weight_steps
 from engine.nets.openvino_graph.runtime import Node, openvino
+from engine.nets.rounding import INPUT_STEPS, Range, bounds, channel_scale, combined, rounded_weights
 
 FP32 = {"INFERENCE_PRECISION_HINT": "f32"}
 SIDE, COUNT = 7, 8
