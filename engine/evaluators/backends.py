@@ -219,7 +219,7 @@ def _kernels_are_faster(spec: NetSpec, precision: str) -> bool:
     """
     if not _kernels_compute(spec):
         return False
-    if precision in ("fp32", "int16"):
+    if precision in ("fp32", "int16", "int8"):
         return _kernels_compute(spec, precision)
     if _kernels_compute(spec, "bf16") and precision in (AUTO, "bf16"):
         return True

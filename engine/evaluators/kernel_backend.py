@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import GoError
+from engine.evaluators.byte_calibration import calibrated_ranges
 from engine.evaluators.memory import boards_kept
 from engine.evaluators.network import Precision, Slot, slot_memory
 from engine.native.closures import Closure
@@ -26,7 +27,7 @@ from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
-from engine.nets.kernels.tiles import tiles_here
+from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.spec import Array, NetSpec, parameters
 
 _LOG = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ _PREFERRED = 2
 """Positions of a slot from which on larger batches hardly raise the speed of the kernels."""
 _SLOTS = 2
 """Slots for each thread: while one is computed, another is encoded or read."""
-_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16}
+_BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16, "int8": 4}
 """Most bytes of a model for each weight of the network: Winograd's algorithm takes four times the weights."""
 
 
@@ -46,18 +47,18 @@ def precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return the precisions in which the kernels support a network on this machine, the fastest last."""
     if not lanes_here():
         return ()
-    rounds = rounds_here() if is_transformer(spec) else rounds_convolutions(spec) and tiles_here()
-    if rounds:
-        return "fp32", "bf16"
+    by_blocks = is_transformer(spec)
+    if rounds_here() if by_blocks else rounds_convolutions(spec) and tiles_here():
+        return ("fp32", "bf16", "int8") if multiplies_bytes() and not by_blocks else ("fp32", "bf16")
     return ("fp32", "int16") if multiplies_integers() else ("fp32",)
 
 
 def automatic_precisions(spec: NetSpec) -> tuple[Precision, ...]:
     """Return those of `precisions` that may be chosen where none is asked for, the preferred one last.
 
-    Without int16: on 19x19 it did not win against fp32 at equal time (docs/performance.md).
+    Without int16 and int8: on 19x19 int16 did not win against fp32 at equal time (docs/performance.md).
     """
-    return tuple(each for each in precisions(spec) if each != "int16")
+    return tuple(each for each in precisions(spec) if each not in ("int16", "int8"))
 
 
 @dataclass(eq=False)
@@ -140,10 +141,12 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
-        rounded, integers = (self._precision == each for each in ("bf16", "int16"))
+        in_bytes = self._precision == "int8"
+        kind = {"rounded": in_bytes or self._precision == "bf16", "in_integers": self._precision == "int16"}
         if self._compiling is not None:
             self._compiling.wait()
-        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, rounded=rounded, in_integers=integers)
+        ranges = calibrated_ranges(self._spec, width, height) if in_bytes else None
+        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, ranges=ranges, **kind)
         self._compute(model, self._slot(width, height), 1)
         return model
 

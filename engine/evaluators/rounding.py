@@ -7,11 +7,9 @@ with g170-b6c96, keima-b6c96 and zero9 on boards from 7x7 to 19x19.
 """
 
 import hashlib
-import io
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluators.calibration import calibration_inputs
+from engine.evaluators.kept_ranges import WORTH_KEEPING, file_of_ranges, read_ranges, write_ranges
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES
 from engine.nets.openvino_graph.quantization import channels_to_round, measured
 from engine.nets.rounding import Range, combined
 from engine.nets.spec import Array, NetSpec, WeightsError
-from engine.support.files import write_atomically
-from engine.support.installation import user_cache
-from weights.keras import DAMAGED_NPZ
 
 _LOG = logging.getLogger(__name__)
 _POLICY, _RESULT = OUTPUTS[:2]
@@ -33,12 +29,6 @@ _COMPARED = slice(None, None, 4)
 """The compared positions: every fourth, because each may take a call, and consecutive ones are from the same game."""
 MOST_LOST = 0.02
 """Largest accepted mean loss of winrate and of policy: several times the loss of known networks."""
-WORTH_KEEPING = 1.0
-"""Minimum seconds of a measurement for its result to be stored."""
-MOST_FILES = 32
-"""Number of files to keep."""
-_LOSS = "loss"
-"""Name of the loss in a file; the names of ranges are their numbers."""
 _VERSION = b"1"
 """To be changed when the measurement changes, so that old files are not used."""
 
@@ -74,12 +64,13 @@ class Rounding:
         self._file = _file_of(model, self._inputs)
         self._exact: dict[str, Array] = {}
         self._seconds = 0.0
-        known = _read(self._file, channels_to_round(model))
+        known = read_ranges(self._file, channels_to_round(model))
         if known is None or (compares and known[1] is None):
             known = self._measure(model, compile_exact), None
             if not compares:
                 self._keep(*known)
-        self.ranges, self.loss = known
+        self.ranges, lost = known
+        self.loss = None if lost is None else Loss(*lost)
 
     def _measure(self, model: Any, compile_exact: Callable[[Any], Any]) -> list[Range]:
         """Compute all positions in fp32; return the ranges and store the outputs."""
@@ -118,7 +109,7 @@ class Rounding:
     def _keep(self, ranges: list[Range], loss: Loss | None) -> None:
         """Store the results for later runs if they took long."""
         if self._file is not None and self._seconds >= WORTH_KEEPING:
-            _write(self._file, ranges, loss)
+            write_ranges(self._file, ranges, loss)
 
 
 def loss_between(exact: Mapping[str, Array], rounded: Mapping[str, Array]) -> Loss:
@@ -163,9 +154,6 @@ def _by_name(model: Any, calls: list[list[Array]]) -> dict[str, Array]:
 
 def _file_of(model: Any, inputs: Mapping[str, Array]) -> Path | None:
     """Return the path of the file for a model and its calibration inputs, or None if the user has no cache."""
-    folder = user_cache()
-    if folder is None:
-        return None
     digest = hashlib.sha256(_VERSION)
     for node in model.get_ordered_ops():
         digest.update(f"{node.get_type_name()} {node.get_output_partial_shape(0)}".encode())
@@ -173,42 +161,4 @@ def _file_of(model: Any, inputs: Mapping[str, Array]) -> Path | None:
             digest.update(np.ascontiguousarray(node.data).data)
     for array in inputs.values():
         digest.update(array.data)
-    return folder / "ranges" / f"{digest.hexdigest()[:32]}.npz"
-
-
-def _write(file: Path, ranges: list[Range], loss: Loss | None) -> None:
-    """Write a file and remove the oldest ones; errors are ignored."""
-    arrays = {str(index): np.stack([each.lowest, each.largest, each.mean]) for index, each in enumerate(ranges)}
-    if loss is not None:
-        arrays[_LOSS] = np.array(loss)
-    content = io.BytesIO()
-    np.savez(content, **arrays)  # type: ignore[arg-type]  # no array has the name of an option
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, content.getvalue())
-        files = sorted(file.parent.glob("*.npz"), key=lambda path: path.stat().st_mtime)
-        for path in files[:-MOST_FILES]:
-            path.unlink(missing_ok=True)
-
-
-def _read(file: Path | None, channels: Sequence[int]) -> tuple[list[Range], Loss | None] | None:
-    """Read ranges and loss from a file; return None if there is no file, or it was damaged and removed.
-
-    channels: number of channels of each range, for checking.
-    """
-    if file is None:
-        return None
-    try:
-        with file.open("rb") as stream, np.load(stream) as arrays:
-            loss = Loss(*arrays[_LOSS].tolist()) if _LOSS in arrays else None
-            found = [arrays[name] for name in arrays if name != _LOSS]
-        if [array.shape for array in found] != [(3, count) for count in channels]:
-            raise ValueError("the ranges are not of the network's inputs")
-        return [Range(*array) for array in found], loss
-    except FileNotFoundError:
-        return None
-    except DAMAGED_NPZ as error:
-        _LOG.warning("%s is damaged, the network is measured again: %s", file, error)
-        with suppress(OSError):
-            file.unlink()
-        return None
+    return file_of_ranges(digest.hexdigest())

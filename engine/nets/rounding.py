@@ -24,10 +24,14 @@ class Range:
     mean: Array
 
 
-def combined(batches: Sequence[Sequence[Array]]) -> list[Range]:
-    """Combine the outputs of `measured` for several batches of the same size into ranges."""
-    together = [np.stack(each) for each in zip(*batches, strict=True)]
-    return [Range(each[:, 0].min(axis=0), each[:, 1].max(axis=0), each[:, 2].mean(axis=0)) for each in together]
+def combined(batches: Sequence[Sequence[Array]], sizes: Sequence[int] | None = None) -> list[Range]:
+    """Combine ranges of several batches, [3, channels] each: lowest, largest and mean. sizes: None if all are equal."""
+    ranges = []
+    for each in zip(*batches, strict=True):
+        lowest, largest, mean = np.stack(each, axis=1)
+        average = np.average(mean, axis=0, weights=sizes).astype(np.float32)
+        ranges.append(Range(lowest.min(axis=0), largest.max(axis=0), average))
+    return ranges
 
 
 def channel_scale(seen: Range, weights: Sequence[Array]) -> Array:

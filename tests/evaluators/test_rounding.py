@@ -22,6 +22,7 @@ pytest.importorskip("openvino", reason="openvino is not installed")
 
 import engine.evaluators.openvino_backend as backend_module
 import engine.evaluators.rounding as rounding_module
+from engine.evaluators import kept_ranges
 from engine.evaluators.openvino_backend import OpenVinoBackend
 from engine.evaluators.rounding import Loss, Rounding, loss_between
 from engine.nets.openvino_graph.model import build_model
@@ -214,7 +215,7 @@ def test_numbers_that_are_not_finite_are_the_networks_fault(folder: Path) -> Non
 
 
 def test_only_the_newest_files_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding_module, "MOST_FILES", 2)
+    monkeypatch.setattr(kept_ranges, "MOST_FILES", 2)
     found = []
     for side in (7, 8, 9):
         Rounding(SPEC, build_model(SPEC, 8, side, side), side, side, compile_exact, compares=False)

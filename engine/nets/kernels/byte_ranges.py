@@ -21,14 +21,14 @@ def measured_ranges(spec: NetSpec, planes: Array, globals_: Array) -> list[Range
     """
     height, width = planes.shape[2:]
     model = build_model(spec, width, height, TILE_ROWS, _TOGETHER, rounded=True)
-    memory, batches = model.new_memory(), []
+    memory, batches, sizes = model.new_memory(), list[list[Array]](), list[int]()
     plan, ends = model.plan, [site.step + 1 for site in model.sites]
     for first in range(0, len(planes), _TOGETHER):
         given = [np.ascontiguousarray(each[first : first + _TOGETHER]) for each in (planes, globals_)]
         count = len(given[0])
-        # What the steps after the last site would write.
-        outputs = tuple(np.zeros((count, 0), dtype=np.float32) for _ in range(4))
-        rows = Rows(given[0].reshape(count, -1), given[1], outputs)  # type: ignore[arg-type]
+        # The steps up to the last site write no outputs.
+        nothing = np.zeros((count, 0), dtype=np.float32)
+        rows = Rows(given[0].reshape(count, -1), given[1], (nothing, nothing, nothing, nothing))
         ranges = []
         for start, end, site in zip([0, *ends], ends, model.sites, strict=False):
             infer_rows(Plan(plan.layout, plan.steps[start:end], plan.weights), memory, rows, _TOGETHER, count)
@@ -36,7 +36,8 @@ def measured_ranges(spec: NetSpec, planes: Array, globals_: Array) -> list[Range
             numbers = numbers[:, : site.channels]
             ranges.append(np.stack([numbers.min(axis=0), numbers.max(axis=0), numbers.mean(axis=0)]))
         batches.append(ranges)
-    return combined(batches)
+        sizes.append(count)
+    return combined(batches, sizes)
 
 
 def _numbers(memory: Array, points: Points, shape: tuple[int, int, int]) -> Array:

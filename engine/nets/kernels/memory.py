@@ -72,7 +72,8 @@ class Memory:
     ) -> Points:
         """Allocate points with zeros around every board; kernels never write there.
 
-        form: their format, see `tiles.FLOATS`. besides: a first index that must not be used. Reuses memory that was released.
+        form: their format, see `tiles.FLOATS`. besides: a first index that must not be used. Reuses memory that was
+        released.
         """
         # Reused memory keeps its zeros only with the same stride and grid, because its borders are the same then.
         stride = channels // IN_A_FLOAT[form]

@@ -63,8 +63,8 @@ def build_model(
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. ranges: of the
-    sites of that model (see `byte_ranges.measured_ranges`), to compute the convolutions of the blocks in int8. in_integers:
+    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. ranges: those
+    of `byte_ranges.measured_ranges`, to compute the convolutions of the blocks in int8, with `rounded`. in_integers:
     compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
     by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """

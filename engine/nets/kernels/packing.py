@@ -5,7 +5,7 @@ after the other, each [k, width of the panel], and the inner loop reads consecut
 rows of the matrix are one row of pairs.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,14 @@ def in_pairs(matrix: Array) -> Array:
     filled = np.zeros((k + k % 2, out), dtype=np.uint16)
     filled[:k] = bits_of_bf16(matrix)
     return np.ascontiguousarray(filled.reshape(-1, 2, out).transpose(0, 2, 1)).view(np.float32)[:, :, 0]
+
+
+def in_rows(weight: NDArray[Any], read: int, channels: int) -> NDArray[Any]:
+    """Return weights [out, in, ky, kx] as [ky, kx * read, channels], padded with zeros."""
+    outputs, inputs, height, width = weight.shape
+    spaced = np.zeros((height, width, read, channels), dtype=weight.dtype)
+    spaced[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
+    return spaced.reshape(height, width * read, channels)
 
 
 LARGEST_INTEGER, LARGEST_SUM = 2**15 - 1, 2**31 - 1

@@ -3,8 +3,8 @@
 Indices and strides are in floats. Points are stored as [position, row, column, channel] with a border of zeros around
 every board, so that convolutions need no conditions at the edge; vectors as [position, number]. The product of vectors
 and a matrix is computed as the convolution of one row of points. Points that are multiplied by tiles are bf16 or
-bytes, two or four numbers in the place of a float; everything else is float32. In the blocks of transformers points have no border: all
-points of all positions are rows that follow each other.
+bytes, two or four numbers in the place of a float; everything else is float32. In the blocks of transformers points
+have no border: all points of all positions are rows that follow each other.
 """
 
 from typing import Any, NamedTuple, TypeAlias

@@ -6,7 +6,6 @@ with the convolution before them. `engine.nets.kernels.memory` allocates the mem
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from engine.nets.kernels.byte_rounding import ByteRounding, Site
 from engine.nets.kernels.code import ACTIVATIONS, TILED
 from engine.nets.kernels.integer_rows import PANEL
 from engine.nets.kernels.memory import Grid, Memory, Points, Vectors, Weights, aligned, whole
-from engine.nets.kernels.packing import in_integers, in_panels, in_two_parts, panels_of
+from engine.nets.kernels.packing import in_integers, in_panels, in_rows, in_two_parts, panels_of
 from engine.nets.kernels.plan import (
     ATTEND,
     CONVOLVE,
@@ -51,7 +50,7 @@ _CONVOLUTIONS = CONVOLVE, CONVOLVE_BY_WINOGRAD, CONVOLVE_BY_INTEGERS, CONVOLVE_B
 class Model:
     """A network that is ready to compute.
 
-    memory: size of its working memory in floats. positions: most at a time. sites: what is rounded in int8.
+    memory: size of its working memory in floats. positions: most at a time. sites: what int8 rounds.
     """
 
     plan: Plan
@@ -145,7 +144,7 @@ class Steps:
 
     def convolved(self, source: Points, conv: Conv, *, vector: Vectors | None = None) -> Points:
         """Add a convolution; return new points. vector: added to all points of its position."""
-        raw = self._memory.points(self._filled(conv.outputs))
+        raw = self._memory.points(self._written(source, conv))
         self._convolve(source, conv, vector=vector, raw=raw)
         return raw
 
@@ -162,9 +161,10 @@ class Steps:
     ) -> Points:
         """Add a convolution with norm and activation; return new points.
 
-        exact: write float32 in any case, for a next step that is not a convolution by tiles. readers: see `_points_for`.
+        exact: write float32 in any case, for a next step that is not a convolution by tiles. readers: see
+        `_points_for`.
         """
-        channels = self._filled(conv.outputs)
+        channels = self._written(source, conv)
         post = self._memory.points(channels) if exact else self._points_for(readers, channels, activation)
         self._convolve(source, conv, vector=vector, post=post, norm=norm, activation=activation)
         return post
@@ -294,7 +294,7 @@ class Steps:
     ) -> None:
         """Add the step of a convolution; places: `vector`, `old`, `raw` and `post`, see `vectors.FinishedRow`."""
         outputs, inputs, height, width = conv.weight.shape
-        channels = self._filled(outputs)
+        channels = self._written(source, conv)
         side = self._stem_side if source == self._planes else self._side(height, width)
         factors = _factors(channels, conv.bias, norm)
         if source.format != FLOATS:
@@ -306,7 +306,7 @@ class Steps:
             matrix = transformed(conv.weight, side)
             self._reserve_for_winograd(len(matrix), side, source.stride, channels)
         else:
-            kind, matrix = CONVOLVE, self._in_rows(conv.weight, inputs if width == 1 else source.stride, outputs)
+            kind, matrix = CONVOLVE, in_rows(conv.weight, inputs if width == 1 else source.stride, outputs)
             self._row = max(self._row, self.width * channels)
         step = self._add(kind, inner=inputs, channels=channels, source=source, **places)
         step["activation"] = ACTIVATIONS.index(activation)
@@ -321,23 +321,15 @@ class Steps:
             step["rows"], step["columns"] = source.grid[:2]
             step["places"] = self._places(source.grid)
 
-    @staticmethod
-    def _in_rows(weight: NDArray[Any], read: int, channels: int) -> NDArray[Any]:
-        """Return the weights of a convolution as [rows, columns * read, channels], padded with zeros."""
-        outputs, inputs, height, width = weight.shape
-        spaced = np.zeros((height, width, read, channels), dtype=weight.dtype)
-        spaced[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
-        return spaced.reshape(height, width * read, channels)
-
     def _in_tiles(self, source: Points, conv: Conv, channels: int, factors: Array) -> Array:
         """Return the weights of a convolution in the order of tiles; complete the factors of one in int8."""
         read = self._filled(conv.weight.shape[1])
         if source.format == BF16:
-            return in_tiles(self._in_rows(conv.weight, read, channels))
+            return in_tiles(in_rows(conv.weight, read, channels))
         rounded = self._roundings[source.site].weights(conv.weight)
         factors[STEP_OF_SUMS, : conv.outputs] = rounded.steps
         factors[0, : conv.outputs] += rounded.lost
-        matrix = self._in_rows(rounded.numbers, read, channels)
+        matrix = in_rows(rounded.numbers, read, channels)
         # Half a tile more than a row of the kernel has: the points after it, by zeros.
         return in_order_of_tiles(np.pad(matrix, ((0, 0), (0, -matrix.shape[1] % (2 * DEPTH)), (0, 0))))
 
@@ -389,8 +381,7 @@ class Steps:
         for name, place in places.items():
             if place is not None:
                 step[name] = place[:2]
-        post = places.get("post")
-        step["format"] = post.format if isinstance(post, Points) else FLOATS
+        step["format"] = getattr(places.get("post"), "format", FLOATS)
         self._most_channels = max(self._most_channels, channels)
         self._steps.append(step)
         return step
@@ -422,6 +413,11 @@ class Steps:
         """Round a number of channels up to whole vectors or, for tiles, to a multiple of DEPTH."""
         return whole(channels, self._unit)
 
+    def _written(self, source: Points, conv: Conv) -> int:
+        """Return the channels that a convolution writes; beside tiles, one in fp32 needs whole vectors only."""
+        is_beside = self._rounded and source.format == FLOATS
+        return whole(conv.outputs, self._lanes) if is_beside else self._filled(conv.outputs)
+
     def _tight_grid(self, border: int) -> Grid:
         """Return a grid in which the right border of a row is the left border of the next one."""
         return Grid(self.height + 2 * border, self.width + border, border)
@@ -437,7 +433,7 @@ class Steps:
 
 
 def _factors(channels: int, bias: Array | None, norm: Norm | None) -> Array:
-    """Return the factors [FACTORS, channels] of a `tiled_convolutions.TiledConvolution`; others use the first three."""
+    """Return the factors [FACTORS, channels] of a `TiledConvolution`; other kinds of steps use the first three."""
     factors = np.zeros((FACTORS, channels), dtype=np.float32)
     factors[1] = 1.0
     if bias is not None:

@@ -121,7 +121,8 @@ class _ConvolutionWriter:
             """Finish points of the last product."""
             self._finish.call(start, end, *map(builder.load, (first, channel, there)))
 
-        with code.loop(given.groups) as group, code.loop(given.pairs) as pair:
+        # The weights of a pair are read again for each group: in int8 those of 96 channels stay in the first cache.
+        with code.loop(given.pairs) as pair, code.loop(given.groups) as group:
             for tile in range(TOGETHER * TOGETHER):
                 self.tiles.zero(tile)
             builder.store(INTEGER(0), done)
@@ -194,11 +195,12 @@ class _Finish:
 
     def __init__(self, code: Code, given: TiledConvolution) -> None:
         self._code, self._given = code, given
-        self._fields = cgutils.alloca_once(code.builder, ir.LiteralStructType([each.type for each in given]))
-        for number, each in enumerate(given):
+        values: tuple[Value, ...] = given
+        self._fields = cgutils.alloca_once(code.builder, ir.LiteralStructType([each.type for each in values]))
+        for number, each in enumerate(values):
             code.builder.store(each, cgutils.gep_inbounds(code.builder, self._fields, 0, number))
         kind = ir.FunctionType(ir.VoidType(), [self._fields.type, *[INTEGER] * 5])
-        self._kind, self._chosen = kind, cgutils.alloca_once(code.builder, kind.as_pointer())
+        self._type, self._chosen = kind, cgutils.alloca_once(code.builder, kind.as_pointer())
 
     def choose(self, *, are_integers: bool) -> None:
         """Choose the function for a convolution. are_integers: whether its sums are."""
@@ -222,7 +224,7 @@ class _Finish:
         found = module.globals.get(name)
         if found is not None:
             return found
-        function = ir.Function(module, self._kind, name)
+        function = ir.Function(module, self._type, name)
         function.linkage = "internal"
         compile_for(function, FEATURES_OF_TILES)
         function.attributes.add("noinline")

@@ -4,7 +4,7 @@ import pytest
 
 from engine.native.processor import IS_X86
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
-from engine.nets.kernels.tiles import tiles_here
+from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.kernels.vectors import WIDEST_PANEL
 
 LANES = [lanes for lanes in WIDEST_PANEL if lanes <= lanes_here()]
@@ -16,3 +16,4 @@ needs_lanes = pytest.mark.skipif(not LANES, reason="kernels are not compiled her
 needs_rounding = pytest.mark.skipif(not rounds_here(), reason="kernels are not compiled here, or the CPU has no bf16")
 needs_integers = pytest.mark.skipif(INTEGERS not in OF_TRANSFORMERS, reason="kernels are not compiled here, or not x86")
 needs_tiles = pytest.mark.skipif(not tiles_here(), reason="kernels are not compiled here, or the CPU has no AMX")
+needs_byte_tiles = pytest.mark.skipif(not multiplies_bytes(), reason="kernels are not compiled here, or no AMX of int8")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine.encoders import ENCODERS
+from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.kernels import infer
 from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
@@ -14,7 +15,7 @@ from engine.nets.kernels.steps import Model
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
-from tests.nets.kernels.lanes import LANES, needs_integers, needs_lanes, needs_tiles
+from tests.nets.kernels.lanes import LANES, needs_byte_tiles, needs_integers, needs_lanes, needs_tiles
 from tests.oracle import naive_net
 
 pytestmark = needs_lanes
@@ -22,8 +23,14 @@ pytestmark = needs_lanes
 FIELDS = ("policy", "result", "score", "ownership")
 TRANSFORMERS = {name: spec for name, spec in EXAMPLES.items() if is_transformer(spec)}
 BY_TILES = {name: spec for name, spec in EXAMPLES.items() if rounds_convolutions(spec)}
-ALL_LANES = [*LANES, pytest.param(0, marks=needs_tiles), pytest.param(INTEGERS, marks=needs_integers)]
-"""0 stands for tiles of bf16."""
+BYTES = -8
+"""Stands for tiles of bytes, and 0 for those of bf16."""
+ALL_LANES = [
+    *LANES,
+    pytest.param(0, marks=needs_tiles),
+    pytest.param(BYTES, marks=needs_byte_tiles),
+    pytest.param(INTEGERS, marks=needs_integers),
+]
 SIZES = [(1, 1), (3, 5), (9, 9), (MAX_SIDE, MAX_SIDE)]
 """Height and width."""
 
@@ -47,17 +54,19 @@ CASES_BY_TILES = [(name, size) for name, spec in BY_TILES.items() for size in bo
 class Computer:
     """A model with its memory, as a thread has it; by tiles of bf16 if it has no lanes.
 
-    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, or INTEGERS for int16.
+    lanes: floats in a vector, ROUNDED or TILED for the blocks of a transformer in bf16, INTEGERS for int16, or BYTES
+    for int8, with ranges of random positions.
     """
 
     def __init__(self, spec: NetSpec, height: int, width: int, lanes: int, positions: int = 4) -> None:
-        self.spec, self.area, self.rounded = spec, width * height, lanes in (0, ROUNDED, TILED)
-        by_tiles, in_integers = lanes in (0, TILED), lanes == INTEGERS
-        self.tolerance = 0.02 if self.rounded else 0.005 if in_integers else 0.0
+        self.spec, self.area, in_bytes = spec, width * height, lanes == BYTES
+        self.rounded, in_integers, by_tiles = lanes in (0, BYTES, ROUNDED, TILED), lanes == INTEGERS, lanes != ROUNDED
+        self.tolerance = 0.1 if in_bytes else 0.02 if self.rounded else 0.005 if in_integers else 0.0
         """Share of the largest number by which the outputs may be wrong."""
         floats = 16 if self.rounded else 8 if in_integers else lanes
         kind = {"rounded": self.rounded, "in_integers": in_integers, "by_tiles": by_tiles}
-        self.model: Model = build_model(spec, width, height, floats, positions, **kind)
+        ranges = measured_ranges(spec, *random_inputs(spec, height, width, 16)) if in_bytes else None
+        self.model: Model = build_model(spec, width, height, floats, positions, ranges=ranges, **kind)
         self._memory = self.model.new_memory()
 
     def __call__(self, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
@@ -103,6 +112,13 @@ def test_in_int16_the_network_is_close_to_the_naive_network(name: str, size: tup
 def test_in_bf16_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
     planes, globals_ = random_inputs(BY_TILES[name], *size, 3)
     assert_equals_naive(Computer(BY_TILES[name], *size, 0), planes, globals_, rows_of(size))
+
+
+@needs_byte_tiles
+@pytest.mark.parametrize(("name", "size"), [case for case in CASES_BY_TILES if case[0] not in TRANSFORMERS])
+def test_in_int8_the_network_is_close_to_the_naive_network(name: str, size: tuple[int, int]) -> None:
+    planes, globals_ = random_inputs(BY_TILES[name], *size, 3)
+    assert_equals_naive(Computer(BY_TILES[name], *size, BYTES), planes, globals_, rows_of(size))
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -151,7 +167,7 @@ def test_kernels_of_every_shape_are_computed(shape: tuple[int, int], lanes: int)
 def test_nested_blocks_are_computed(lanes: int) -> None:
     draw, spec = Draw(22), EXAMPLES["plain tanh"]
     inner = draw.nested(4, 3, draw.residual(3))
-    last = draw.post_activation(4) if lanes else draw.residual(4)
+    last = draw.post_activation(4) if lanes not in (0, BYTES) else draw.residual(4)
     spec = replace(spec, blocks=(draw.nested(6, 4, draw.pooling(4), inner, last), draw.nested(6, 4), draw.pooling(6)))
     planes, globals_ = random_inputs(spec, 5, 6, 2)
     assert_equals_naive(Computer(spec, 5, 6, lanes), planes, globals_, [0, 1])
