@@ -29,6 +29,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
         lanes: int = 8,
         tiles: bool = False,
         rounds: bool = False,
+        byte_tiles: bool = False,
     ) -> None:
         monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: object() if name in installed else None)
         monkeypatch.setattr(backends, "has_gpu", lambda: gpu)
@@ -37,6 +38,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
             (kernels, "lanes_here", lanes),
             (integer_rows, "lanes_here", lanes),
             (kernels, "tiles_here", tiles),
+            (kernels, "multiplies_bytes", byte_tiles),
         ):
             monkeypatch.setattr(module, name, lambda value=value: value)
         monkeypatch.setattr(kernels, "rounds_here", lambda: rounds)
@@ -114,6 +116,17 @@ def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
     assert choose(EXAMPLES["leela"]) == "openvino"
     machine("openvino", "torch", instructions="amx-bf16", tiles=True, gpu=True)
     assert choose(SPEC) == "torch"
+
+
+def test_the_kernels_compute_in_int8_only_where_there_are_tiles_of_bytes_and_it_is_asked_for(machine) -> None:
+    machine("openvino", "torch", instructions="amx-bf16", lanes=16, tiles=True, rounds=True, byte_tiles=True)
+    assert kernels.precisions(SPEC) == ("fp32", "bf16", "int8")
+    assert kernels.automatic_precisions(SPEC) == ("fp32", "bf16")
+    assert choose(SPEC, precision="int8") == "numba"
+    assert ("numba", "int8") not in backends.cpu_candidates(SPEC)
+    for name in ("transformer", "leela"):
+        assert "int8" not in kernels.precisions(EXAMPLES[name])
+        assert choose(EXAMPLES[name], precision="int8") == "openvino"
 
 
 def test_the_kernels_compute_where_fp32_is_asked_for(machine) -> None:
