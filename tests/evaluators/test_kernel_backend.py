@@ -16,7 +16,7 @@ from engine.nets.kernels.integer_rows import multiplies_integers
 from engine.nets.spec import DensePolicyHead, NetSpec
 from tests.evaluators.naive_backend import assert_close, evaluated, naive_evaluator
 from tests.nets.examples import EXAMPLES
-from tests.nets.kernels.lanes import needs_lanes, needs_rounding, needs_tiles
+from tests.nets.kernels.lanes import needs_byte_tiles, needs_lanes, needs_rounding, needs_tiles
 from tests.nets.kernels.test_model import BY_TILES, TRANSFORMERS
 from tests.positions import batch_of, random_game
 from tests.waiting import wait_until
@@ -29,6 +29,7 @@ PRECISIONS = [
     "fp32",
     pytest.param("bf16", marks=needs_tiles),
     pytest.param("int16", marks=needs_fast_integers),
+    pytest.param("int8", marks=needs_byte_tiles),
 ]
 
 
@@ -152,6 +153,7 @@ def test_the_fastest_precision_is_taken_where_none_is_asked_for() -> None:
 
 
 def test_a_precision_that_the_kernels_do_not_compute_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "multiplies_bytes", lambda: False)
     with pytest.raises(GoError, match=r"numba does not compute .* in int8 here: choose fp32"):
         NumbaBackend(SPEC, "int8")
     monkeypatch.setattr(backend_module, "tiles_here", lambda: False)

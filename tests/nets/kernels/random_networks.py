@@ -17,11 +17,12 @@ import torch
 
 from engine.encoders import ENCODERS
 from engine.native.processor import IS_X86
+from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
 from engine.nets.kernels.model import build_model, is_transformer
 from engine.nets.kernels.plan import Rows
-from engine.nets.kernels.tiles import tiles_here
+from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.random import Layers, random_spec
 from engine.nets.spec import Activation, NestedBottleneckBlock, NetSpec, Score, ValueKind, tensors
 from engine.nets.torch_modules.model import TorchModel
@@ -33,8 +34,8 @@ GUARD = 64
 CANARY = np.float32(12345.0)
 LANES = (8, 16)
 _ACTIVATIONS = (Activation.RELU, Activation.MISH, Activation.SILU)
-_EXACT, _INTEGERS, _ROUNDED, _TIMES_TORCH = 1e-4, 0.01, 0.03, 3.0
-"""Largest errors in fp32, int16 and bf16; the latter may be three times torch's (0.15 with 4 channels)."""
+_EXACT, _INTEGERS, _BYTES, _ROUNDED, _TIMES_TORCH = 1e-4, 0.01, 0.2, 0.03, 3.0
+"""Largest errors in fp32, int16, int8 and bf16; the last may be three times torch's (0.15 with 4 channels)."""
 _MOST_WORK = 40_000_000
 """Products of a case, which bound the number of positions."""
 
@@ -106,15 +107,17 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     width, height = (int(each) for each in generator.integers(2, 26, 2))
     usable = [lanes for lanes in LANES if lanes <= lanes_here()]
     rounds = is_transformer(spec) and rounds_here() and generator.random() < 0.3
-    lanes = 16 if rounds else usable[generator.integers(len(usable))]
+    in_bytes = multiplies_bytes() and not is_transformer(spec) and generator.random() < 0.4
+    lanes = 16 if rounds or in_bytes else usable[generator.integers(len(usable))]
     integers = IS_X86 and lanes == 8 and generator.random() < 0.5
     work = width * height * sum(each.size for _, each in tensors(spec))
     count = min(int(generator.integers(1, 65)), max(1, _MOST_WORK // work))
     together = int(generator.integers(1, 6))
     by_tiles = tiles_here() and generator.random() < 0.7
-    kind = {"rounded": rounds, "in_integers": integers, "by_tiles": by_tiles}
-    model = build_model(spec, width, height, lanes, together, **kind)
+    kind = {"rounded": rounds or in_bytes, "in_integers": integers, "by_tiles": by_tiles}
     planes, globals_ = random_inputs(spec, height, width, count)
+    ranges = measured_ranges(spec, planes, globals_) if in_bytes else None
+    model = build_model(spec, width, height, lanes, together, ranges=ranges, **kind)
     area = width * height
     widths = (spec.policy.policies * (area + 1), spec.value.result.outputs, len(spec.scores), area * spec.has_ownership)
     weights, memory = Guarded.holding(model.plan.weights), Guarded(model.memory)
@@ -128,14 +131,15 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     infer_rows(model.plan._replace(weights=weights.buffer), memory.buffer, data, model.positions, count)
     expected = _by_torch(spec, planes, globals_, torch.float32)
     error = _distance(shaped, expected)
-    bound = _INTEGERS if integers else _EXACT
+    bound = _BYTES if in_bytes else _INTEGERS if integers else _EXACT
     if rounds:
         bound = max(_ROUNDED, _TIMES_TORCH * _distance(_by_torch(spec, planes, globals_, torch.bfloat16), expected))
     is_intact = all(each.is_intact() for each in (weights, memory, *inputs, *outputs))
     # As bytes: pairs of int16 may look like NaN.
     is_intact &= weights.buffer.tobytes() == model.plan.weights.tobytes()
     numbers = (TILED if by_tiles else ROUNDED) if rounds else INTEGERS if integers else lanes
-    what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {numbers} numbers in a vector"
+    form = "int8" if in_bytes else f"{numbers} numbers in a vector"
+    what = f"{spec.name}, {len(spec.blocks)} blocks, {width}x{height}, {count} positions, {form}"
     return what, error, bound, is_intact
 
 
