@@ -49,6 +49,7 @@ def rounds_convolutions(spec: NetSpec) -> bool:
     return not any(isinstance(block, PostActivationBlock) for block in all_blocks(spec.blocks))
 
 
+# Nine parameters: a network, a board, the memory, and four ways to compute, which tests combine freely.
 def build_model(
     spec: NetSpec,
     width: int,

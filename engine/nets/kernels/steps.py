@@ -73,6 +73,7 @@ class Steps:
     numbers: operands in a vector in the blocks of transformers, see `code.Code`; None for a network without.
     """
 
+    # Eight parameters and self: a board, the memory, the kernels of convolution, and the ways to compute.
     def __init__(
         self,
         width: int,
