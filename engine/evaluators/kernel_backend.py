@@ -24,7 +24,7 @@ from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.code import lanes_here, rounds_here
 from engine.nets.kernels.integer_rows import multiplies_integers
 from engine.nets.kernels.kernels import infer_rows
-from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
+from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.steps import Model
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
@@ -141,12 +141,14 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
-        in_bytes = self._precision == "int8"
-        kind = {"rounded": in_bytes or self._precision == "bf16", "in_integers": self._precision == "int16"}
         if self._compiling is not None:
             self._compiling.wait()
-        ranges = calibrated_ranges(self._spec, width, height) if in_bytes else None
-        model = build_model(self._spec, width, height, self._lanes, _TOGETHER, ranges=ranges, **kind)
+        if self._precision == "int8":
+            ranges = calibrated_ranges(self._spec, width, height)
+            model = build_byte_model(self._spec, width, height, _TOGETHER, ranges)
+        else:
+            kind = {"rounded": self._precision == "bf16", "in_integers": self._precision == "int16"}
+            model = build_model(self._spec, width, height, self._lanes, _TOGETHER, **kind)
         self._compute(model, self._slot(width, height), 1)
         return model
 

@@ -9,7 +9,7 @@ from engine.nets.folding import folded, global_pooled, value_pooled
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.memory import Points, Vectors
 from engine.nets.kernels.steps import Model, Steps
-from engine.nets.kernels.tiles import tiles_here
+from engine.nets.kernels.tiles import TILE_ROWS, tiles_here
 from engine.nets.rounding import Range
 from engine.nets.spec import (
     AttentionBlock,
@@ -49,7 +49,6 @@ def rounds_convolutions(spec: NetSpec) -> bool:
     return not any(isinstance(block, PostActivationBlock) for block in all_blocks(spec.blocks))
 
 
-# Nine parameters: a network, a board, the memory, and four ways to compute, which tests combine freely.
 def build_model(
     spec: NetSpec,
     width: int,
@@ -58,26 +57,43 @@ def build_model(
     positions: int,
     *,
     rounded: bool = False,
-    ranges: Sequence[Range] | None = None,
     in_integers: bool = False,
     by_tiles: bool | None = None,
 ) -> Model:
     """Build a network for boards of width x height and at most `positions` positions at a time.
 
-    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. ranges: those
-    of `byte_ranges.measured_ranges`, to compute the convolutions of the blocks in int8, with `rounded`. in_integers:
+    lanes: see `Steps`. rounded: compute in bf16 the blocks of a transformer, and by AMX all convolutions. in_integers:
     compute in int16, which needs 8 lanes, of a transformer its blocks, of others the convolutions of the blocks.
     by_tiles: whether AMX multiplies the bf16 of a transformer, or vectors do; None for AMX where there is one.
     """
-    stem = spec.stem.conv.weight
-    kernels = [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
-    sizes, by_blocks = (width, height, lanes, positions, stem.shape[2:], kernels), is_transformer(spec)
+    by_blocks = is_transformer(spec)
     pairs = TILED if (tiles_here() if by_tiles is None else by_tiles) else ROUNDED
     numbers = (pairs if rounded else INTEGERS if in_integers else lanes) if by_blocks else None
     rounds = rounded and rounds_convolutions(spec) and numbers in (None, TILED)
-    steps = Steps(*sizes, rounded=rounds, ranges=ranges, numbers=numbers)
+    steps = Steps(width, height, lanes, positions, *_kernels(spec), rounded=rounds, numbers=numbers)
+    return _model(steps, spec, in_integers=in_integers and not by_blocks)
+
+
+def build_byte_model(spec: NetSpec, width: int, height: int, positions: int, ranges: Sequence[Range]) -> Model:
+    """Build a network, not a transformer, that computes the convolutions of its blocks in int8, all others in bf16.
+
+    ranges: those of `byte_ranges.measured_ranges`.
+    """
+    steps = Steps(width, height, TILE_ROWS, positions, *_kernels(spec), rounded=True)
+    steps.ranges = ranges
+    return _model(steps, spec)
+
+
+def _kernels(spec: NetSpec) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return height and width of the stem's convolution kernel, and of all others."""
+    stem = spec.stem.conv.weight
+    return stem.shape[2:], [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
+
+
+def _model(steps: Steps, spec: NetSpec, *, in_integers: bool = False) -> Model:
+    """Add all steps of a network, and return its model."""
     trunk = _Trunk(steps, _stem(steps, spec))
-    steps.in_integers = in_integers and not by_blocks
+    steps.in_integers = in_integers
     for block in spec.blocks:
         _add_block(steps, trunk, block)
     steps.in_integers = False

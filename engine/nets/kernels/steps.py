@@ -69,11 +69,9 @@ class Steps:
     lanes: floats in a vector, a key of `vectors.WIDEST_PANEL`. positions: most at a time.
     stem, kernels: height and width of the stem's convolution kernel, and of all others; they determine the border.
     rounded: compute convolutions in bf16 by AMX tiles, which needs 16 lanes; otherwise in fp32.
-    ranges: of the points of each site, to compute the convolutions that read them in int8; None for bf16.
     numbers: operands in a vector in the blocks of transformers, see `code.Code`; None for a network without.
     """
 
-    # Eight parameters and self: a board, the memory, the kernels of convolution, and the ways to compute.
     def __init__(
         self,
         width: int,
@@ -84,7 +82,6 @@ class Steps:
         kernels: Iterable[tuple[int, int]],
         *,
         rounded: bool = False,
-        ranges: Sequence[Range] | None = None,
         numbers: int | None = None,
     ) -> None:
         self.width, self.height, self.area = width, height, width * height
@@ -92,7 +89,9 @@ class Steps:
         # Norms of transformers enlarge small numbers of the stem, and with them Winograd's errors: to 1e-4 of logits.
         self._stem_side = 0 if numbers else self._side(*stem)
         self._planes: Points | None = None
-        self._ranges, self._sites, self._roundings = ranges, list[Site](), list[ByteRounding]()
+        self._sites, self._roundings = list[Site](), list[ByteRounding]()
+        self.ranges: Sequence[Range] | None = None
+        """Of the points of each site, to compute what reads them in int8; None for bf16."""
         self.in_integers = False
         """Whether the next convolutions are computed in int16 where Winograd's algorithm computes them."""
         border, columns, rows = 0, width, height
@@ -346,9 +345,9 @@ class Steps:
         if not self._rounded or not readers:
             return self._memory.points(channels, form=form, besides=besides)
         site = len(self._sites)
-        if self._ranges is not None:
+        if self.ranges is not None:
             form = UNSIGNED if activation is Activation.RELU else SIGNED
-            self._roundings.append(ByteRounding.of(self._ranges[site], readers, form))
+            self._roundings.append(ByteRounding.of(self.ranges[site], readers, form))
         points = self._memory.points(channels, form=form, besides=besides)._replace(site=site)
         self._sites.append(Site(-1, points, readers[0].weight.shape[1]))
         return points

@@ -20,7 +20,7 @@ from engine.native.processor import IS_X86
 from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED, lanes_here, rounds_here
 from engine.nets.kernels.kernels import infer_rows
-from engine.nets.kernels.model import build_model, is_transformer
+from engine.nets.kernels.model import build_byte_model, build_model, is_transformer
 from engine.nets.kernels.plan import Rows
 from engine.nets.kernels.tiles import multiplies_bytes, tiles_here
 from engine.nets.random import Layers, random_spec
@@ -114,10 +114,12 @@ def differences(generator: np.random.Generator) -> tuple[str, float, float, bool
     count = min(int(generator.integers(1, 65)), max(1, _MOST_WORK // work))
     together = int(generator.integers(1, 6))
     by_tiles = tiles_here() and generator.random() < 0.7
-    kind = {"rounded": rounds or in_bytes, "in_integers": integers, "by_tiles": by_tiles}
+    kind = {"rounded": rounds, "in_integers": integers, "by_tiles": by_tiles}
     planes, globals_ = random_inputs(spec, height, width, count)
-    ranges = measured_ranges(spec, planes, globals_) if in_bytes else None
-    model = build_model(spec, width, height, lanes, together, ranges=ranges, **kind)
+    if in_bytes:
+        model = build_byte_model(spec, width, height, together, measured_ranges(spec, planes, globals_))
+    else:
+        model = build_model(spec, width, height, lanes, together, **kind)
     area = width * height
     widths = (spec.policy.policies * (area + 1), spec.value.result.outputs, len(spec.scores), area * spec.has_ownership)
     weights, memory = Guarded.holding(model.plan.weights), Guarded(model.memory)

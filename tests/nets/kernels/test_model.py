@@ -9,9 +9,8 @@ from engine.encoders import ENCODERS
 from engine.nets.kernels.byte_ranges import measured_ranges
 from engine.nets.kernels.code import INTEGERS, ROUNDED, TILED
 from engine.nets.kernels.kernels import infer
-from engine.nets.kernels.model import build_model, is_transformer, rounds_convolutions
+from engine.nets.kernels.model import build_byte_model, build_model, is_transformer, rounds_convolutions
 from engine.nets.kernels.plan import Rows
-from engine.nets.kernels.steps import Model
 from engine.nets.random import random_spec
 from engine.nets.spec import MAX_SIDE, Conv, NetSpec, ResidualBlock
 from tests.nets.examples import EXAMPLES, Draw, random_inputs
@@ -65,8 +64,11 @@ class Computer:
         """Share of the largest number by which the outputs may be wrong."""
         floats = 16 if self.rounded else 8 if in_integers else lanes
         kind = {"rounded": self.rounded, "in_integers": in_integers, "by_tiles": by_tiles}
-        ranges = measured_ranges(spec, *random_inputs(spec, height, width, 16)) if in_bytes else None
-        self.model: Model = build_model(spec, width, height, floats, positions, ranges=ranges, **kind)
+        if in_bytes:
+            ranges = measured_ranges(spec, *random_inputs(spec, height, width, 16))
+            self.model = build_byte_model(spec, width, height, positions, ranges)
+        else:
+            self.model = build_model(spec, width, height, floats, positions, **kind)
         self._memory = self.model.new_memory()
 
     def __call__(self, planes: np.ndarray, globals_: np.ndarray) -> dict[str, np.ndarray]:
