@@ -84,10 +84,12 @@ def build_byte_model(spec: NetSpec, width: int, height: int, positions: int, ran
     return _model(steps, spec)
 
 
-def _kernels(spec: NetSpec) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+def _kernels(spec: NetSpec) -> tuple[tuple[int, int], list[tuple[int, int]]]:
     """Return height and width of the stem's convolution kernel, and of all others."""
     stem = spec.stem.conv.weight
-    return stem.shape[2:], [array.shape[2:] for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
+    others = [array for _, array in tensors(spec) if array.ndim == 4 and array is not stem]
+    height, width = stem.shape[2:]
+    return (height, width), [(each.shape[2], each.shape[3]) for each in others]
 
 
 def _model(steps: Steps, spec: NetSpec, *, in_integers: bool = False) -> Model:
