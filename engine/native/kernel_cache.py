@@ -16,6 +16,7 @@ from typing import Any
 
 import numba
 
+from engine.native.bitcode import rebuilt
 from engine.native.cache_directory import KEY, cache_directory, note_use
 from engine.native.frozen import is_frozen
 from engine.native.numba_internals import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
@@ -64,12 +65,19 @@ class _KernelCacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_KernelLocator,)
 
 
+class _BitcodeCacheImpl(_KernelCacheImpl):
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
+        return rebuilt(target_context, payload)
+
+
 class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
     """One file for each overload of a kernel, named by a hash of its signature and target.
 
     Numba numbers the files and keeps an index of them. Two processes that compile at the same time can use the same
     number, and then load each other's machine code in every later run; a damaged index makes every start fail.
     """
+
+    suffix = "nbc"
 
     def save(self, key: object, data: Any) -> None:
         self._save_data(self._name(key), data)
@@ -99,7 +107,11 @@ class _KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         return pickle.loads(content)
 
     def _name(self, key: object) -> str:
-        return f"{Path(self._index_name).stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        return f"{Path(self._index_name).stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.{self.suffix}"
+
+
+class _BitcodeFiles(_KernelFiles):
+    suffix = "bc"
 
 
 def _checksum(name: str, content: bytes) -> bytes:
@@ -109,13 +121,13 @@ def _checksum(name: str, content: bytes) -> bytes:
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one kernel."""
+    """The cache of one kernel's machine code."""
 
-    _impl_class = _KernelCacheImpl
+    _impl_class, _files_class = _KernelCacheImpl, _KernelFiles
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
-        self._cache_file = _KernelFiles(self._cache_path, self._impl.filename_base, KEY)
+        self._cache_file = self._files_class(self._cache_path, self._impl.filename_base, KEY)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -134,3 +146,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         except OSError as error:
             _warn("compiled kernels cannot be written to %s: %s", self.cache_path, error.strerror)
             self.disable()
+
+
+class BitcodeCache(KernelCache):
+    """The cache of one kernel's LLVM code, as other kernels call it."""
+
+    _impl_class, _files_class = _BitcodeCacheImpl, _BitcodeFiles

@@ -1,8 +1,9 @@
 """The kernels of the frozen program: linked into shared libraries, where it then needs no numba and no LLVM.
 
-Run at build time. Kernels are linked on Linux with x86-64. A cached kernel holds its LLVM code besides the machine
-code. The LLVM code is compiled again as position-independent code for each of `LEVELS` (numba's own machine code has
-absolute addresses), and the system's C compiler links all kernels of a level. `engine.native.linked` loads them.
+Run at build time. Kernels are linked on Linux with x86-64. A file of machine code in the cache also holds the LLVM code
+of its kernel and of all kernels that it calls. The LLVM code is compiled again as position-independent code for each of
+`LEVELS` (numba's own machine code has absolute addresses), and the system's C compiler links all kernels of a level.
+`engine.native.linked` loads them.
 """
 
 import pickle
@@ -85,11 +86,11 @@ def link(cache: Path, folder: Path) -> list[Path]:
 def _module(file: Path) -> Any:
     """Return the LLVM module of a cached kernel, with one visible function and the environment that this one tests.
 
-    None for a kernel that only kernels call: their modules contain its code.
+    None for an entry that the self-check calls by its address.
     """
     library, descriptor, _, signature, *_ = pickle.loads(file.read_bytes()[CHECKSUM_BYTES:])
     is_closure = CLOSURE in descriptor.qualname
-    if not is_closure and (descriptor.qualname.startswith("_") or "<locals>" in descriptor.qualname):
+    if not is_closure and descriptor.qualname.startswith("_"):
         return None
     module = binding.parse_bitcode(library[2][1])
     defined = {each.name: each for each in (*module.functions, *module.global_variables) if not each.is_declaration}

@@ -6,6 +6,9 @@ plain compilation, not to a failure. docs/kernels.md lists the use of each name.
 
 from numba import _helperlib
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import compile_result
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 from numba.np.numpy_support import as_dtype
 
@@ -20,8 +23,11 @@ __all__ = [
     "CompileResultCacheImpl",
     "FunctionCache",
     "IndexDataCacheFile",
+    "JITCodeLibrary",
     "_CacheLocator",
+    "_FunctionCompiler",
     "as_dtype",
+    "compile_result",
     "helper_library",
 ]
 

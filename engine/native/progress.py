@@ -39,8 +39,13 @@ class _Progress(event.Listener):  # type: ignore[misc]
     def __init__(self) -> None:
         self.compilations = 0
         self._began = 0.0
+        self._starting: Any = None
 
     def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"].py_func
+        if function is self._starting:
+            return  # the entry for Python of a kernel is compiled, and now the kernel itself
+        self._starting = function
         if self.compilations == 0:
             self._began = time.monotonic()
             directory = cache_directory()
@@ -49,12 +54,15 @@ class _Progress(event.Listener):  # type: ignore[misc]
             if not _is_terminal():
                 say("keima: compiling kernels, once after each update; this takes about a minute ...\n")
         self.compilations += 1
-        name = event.data["dispatcher"].py_func.__qualname__
-        _log.info("compiling %s", name)
-        _log.debug("argument types of %s: %s", name, event.data["args"])
-        self.on_end(event)
+        _log.info("compiling %s", function.__qualname__)
+        _log.debug("argument types of %s: %s", function.__qualname__, event.data["args"])
+        self._show()
 
     def on_end(self, event: Any) -> None:
+        self._starting = None
+        self._show()
+
+    def _show(self) -> None:
         if _is_terminal():
             # The carriage return lets the next text on stderr overwrite this line.
             say(f"keima: compiling kernels, {time.monotonic() - self._began:.0f} s ...\r")

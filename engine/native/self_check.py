@@ -4,6 +4,8 @@ The kernels below are compiled and cached like all others, so a warm start only 
 (docs/kernels.md). A crash of the process cannot be caught.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from engine.native.calls import arguments_of, call_address, cells
 from engine.native.dispatcher import code_address, compile_kernel
 from engine.native.frozen import is_frozen
 from engine.native.instructions import Bfloat16, compile_for, ir, typeof, types
-from engine.native.kernel_cache import KernelCache
+from engine.native.kernel_cache import BitcodeCache, KernelCache
 from engine.native.progress import compilations
 
 
@@ -65,13 +67,15 @@ def check() -> None:
         _check_cache(checked)
 
 
-def _check_cache(checked: object) -> None:
-    """Load the kernel that was just written to the cache."""
+def _check_cache(checked: Any) -> None:
+    """Load what was just written to the cache: machine code, and the LLVM code of a callee."""
     directory = cache_directory()
     if directory is None or is_frozen() or not any(directory.glob("self_check.used_means*")):
         return  # there is no cache, which is reported elsewhere
-    loaded = KernelCache(used_means).load_overload(checked.signatures[0], checked.targetctx)  # type: ignore[attr-defined]
-    _require(loaded is not None, "a cached kernel cannot be loaded")
+    for new_cache, function, compiled in ((KernelCache, used_means, checked), (BitcodeCache, _sum, _inner_sum)):
+        for signature in compiled.signatures:
+            loaded = new_cache(function).load_overload(signature, compiled.targetctx)
+            _require(loaded is not None, "a cached kernel cannot be loaded")
 
 
 def _check_llvmlite() -> None:

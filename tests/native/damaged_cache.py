@@ -68,12 +68,12 @@ def main(count: int, seed: int) -> None:
     assert results() == EXPECTED
     directory, chance, done = cache_directory(), random.Random(seed), dict[str, int]()
     assert directory is not None
-    files = sorted(directory.glob("damaged_cache.*"))
+    files = sorted(directory.glob("damaged_cache.*.nbc"))
     for _ in range(count):
         kind, before = damage(files, chance), compilations()
         assert results() == EXPECTED, kind
         assert compilations() - before == (2 if kind == "exchanged" else 1), kind
-        assert sorted(directory.glob("damaged_cache.*")) == files, kind
+        assert sorted(directory.glob("damaged_cache.*.nbc")) == files, kind
         done[kind] = done.get(kind, 0) + 1
     before = compilations()
     assert results() == EXPECTED

@@ -58,12 +58,16 @@ def test_kernels_that_check_indices_are_kept_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:10], lambda data: b"", lambda data: data.replace(b"o", b":")])
-def test_a_damaged_cache_file_is_compiled_again(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize("damaged", [["nbc"], ["nbc", "bc"]], ids=["machine code", "machine code and bitcode"])
+def test_a_damaged_cache_file_is_compiled_again(
+    tmp_path: Path, damage: Callable[[bytes], bytes], damaged: list[str]
+) -> None:
     cache = tmp_path / "cache"
     run_one_kernel(tmp_path, KEIMA_CACHE=str(cache))
     [directory] = cache.iterdir()
-    [data] = directory.glob("one_kernel.add*")
-    data.write_bytes(damage(data.read_bytes()))
+    for suffix in damaged:
+        [data] = directory.glob(f"one_kernel.add*.{suffix}")
+        data.write_bytes(damage(data.read_bytes()))
     assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 1 ")
     assert run_one_kernel(tmp_path, KEIMA_CACHE=str(cache)).stdout.startswith("3 0 ")
 
@@ -135,10 +139,11 @@ def test_every_overload_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytes
     for number in (1, 2.5):  # as two processes do that know nothing of each other
         assert kernel(add)(number, number) == 2 * number
     [directory] = tmp_path.iterdir()
-    assert len(list(directory.glob("*.nbc"))) == 2
+    files = sorted(each.suffix for each in directory.iterdir())
+    assert files == [".bc", ".bc", ".nbc", ".nbc"]
     again = kernel(add)
     assert (again(1.5, 2.25), again(1, 2)) == (3.75, 3)
-    assert len(list(directory.iterdir())) == 2
+    assert sorted(each.suffix for each in directory.iterdir()) == files
 
 
 def add(a: float, b: float) -> float:

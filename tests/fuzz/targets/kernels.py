@@ -45,7 +45,7 @@ def make(generator: random.Random) -> bytes:
 def check(data: bytes) -> int:
     """Damage the files of four compiled kernels once or several times, then use all four."""
     chance, sound = random.Random(data), _sound_files()
-    assert len(sound) == len(EXPECTED)
+    assert len(sound) == 2 * len(EXPECTED), "machine code and LLVM code of each"
     with _own_cache() as directory:
         directory.parent.mkdir(mode=0o700)
         directory.mkdir(mode=0o700)
