@@ -10,6 +10,7 @@ import pickle
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from engine.native.instructions import types
 from engine.native.kernel_cache import CHECKSUM_BYTES
 from engine.native.kinds import array_name, dtype_name, symbol, tuple_name
 from engine.native.linked import ENVIRONMENT, HELPER_MODULE, HELPERS, POINTER, UNPICKLE
-from engine.native.numba_internals import as_dtype, helper_library
+from engine.native.numba_internals import CPUDispatcher, as_dtype, helper_library
 
 
 def name_of_type(kind: Any) -> str:
@@ -43,10 +44,22 @@ def frozen_files(build: Path) -> list[tuple[str, str]]:
     directory = cache_directory()
     if directory is None or not directory.is_dir():
         raise FileNotFoundError(f"there are no compiled kernels of these sources in {directory}")
+    _compile_entries(directory)
     key_file = build / KEY_FILE
     key_file.write_text(KEY)
     kernels = link(directory, build / "linked") if LINKS_KERNELS else [directory]
     return [(str(path), FOLDER) for path in (*kernels, key_file)]
+
+
+def _compile_entries(cache: Path) -> None:
+    """Compile an entry for Python of each kernel that only kernels have called yet: the program may call it."""
+    for file in sorted(cache.glob("*.bc")):
+        _, descriptor, _, signature, *_ = pickle.loads(file.read_bytes()[CHECKSUM_BYTES:])
+        if not descriptor.qualname.startswith("_") and not file.with_suffix(".nbc").exists():
+            found = getattr(import_module(descriptor.modname), descriptor.qualname, None)
+            # Otherwise the name stands for the Python function of a kernel, and Python calls that.
+            if isinstance(found, CPUDispatcher):
+                found.compile(signature.args)
 
 
 def link(cache: Path, folder: Path) -> list[Path]:

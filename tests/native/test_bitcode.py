@@ -118,3 +118,32 @@ def test_files_of_the_cache_that_are_lost_or_damaged(
 
 def test_a_callee_of_any_size_can_be_optimized_with_its_callers_alone(tmp_path: Path) -> None:
     assert run(tmp_path, large=0).startswith(RESULTS)
+
+
+def test_the_binary_has_an_entry_for_python_of_what_only_kernels_have_called(tmp_path: Path) -> None:
+    (tmp_path / "kernels_of_binary.py").write_text("""
+from engine.native.jit import kernel
+
+@kernel
+def thrice(number):
+    return 3 * number
+
+@kernel
+def thrice_more(number):
+    return thrice(number) + 1
+""")
+    program = """
+import engine.native
+from engine.native.cache_directory import cache_directory
+from engine.native.linking import _compile_entries
+import kernels_of_binary
+
+kernels_of_binary.thrice_more(2)
+before = {file.name for file in cache_directory().glob("*.nbc")}
+_compile_entries(cache_directory())
+print(*(file.name.split("-")[0] for file in cache_directory().glob("*.nbc") if file.name not in before))
+"""
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    given = {**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "0", "KEIMA_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", program], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == "kernels_of_binary.thrice\n"
