@@ -233,8 +233,9 @@ def test_threads_without_python_are_measured_with_the_batch_that_the_search_used
     assert set(told["evaluations_per_s"]) == {"1", "4", "8"}
     over = told["visits_over_evaluations"]
     assert 1 <= over["batch"] <= 8
-    # What is evaluated in a search cannot be more than without one; other visits need no evaluation.
-    assert 0.1 < over["ratio"] < 3
+    # What is evaluated in a search cannot be more than without one; other visits need no evaluation. There is no lower
+    # bound: where other processes have the cores, a search of two threads waits far longer than an evaluator alone.
+    assert 0 < over["ratio"] < 3
     shares = told["search_share"]
     assert list(shares) == ["select", "encode", "evaluate", "backup"]
     assert 0.3 < sum(shares.values()) <= 1.02
