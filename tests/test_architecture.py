@@ -11,7 +11,8 @@ LAYERS = [
     {"engine.errors"},
     {"engine.support", "weights.shipped"},
     {"engine.native"},
-    {"engine.color", "engine.vertex", "engine.rules", "engine.clock", "engine.board.facts", "engine.human_profiles"},
+    {"engine.color", "engine.vertex", "engine.rules", "engine.clock", "engine.board.facts"}
+    | {"engine.records.human_profiles"},
     {"engine.settings.levels", "engine.settings.setting"},
     {"engine.board", "engine.symmetry", "engine.handicap"},
     {"engine.nets.spec", "engine.nets.layers", "engine.nets.blocks", "engine.nets.heads"},
@@ -107,6 +108,11 @@ def layer(name: str) -> int:
 def test_imports_point_down(name: str) -> None:
     internal = {each for each in imports(name) if each in TREES and each != "engine"}
     assert [each for each in internal if layer(each) > layer(name)] == []
+
+
+def test_loose_files_of_the_engine_are_the_vocabulary_of_go() -> None:
+    vocabulary = {"vertex", "color", "rules", "game", "history", "scoring", "handicap", "symmetry", "clock", "errors"}
+    assert {path.stem for path in (ROOT / "engine").glob("*.py")} - {"__init__"} == vocabulary
 
 
 def test_no_import_cycle() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from engine.color import BLACK, WHITE
 from engine.evaluation.positions import METADATA
-from engine.human_profiles import parse_profile
+from engine.records.human_profiles import parse_profile
 
 _OWN_RANK, _ENEMY_RANK, _RATED, _CLOCK, _MAIN_TIME = 6, 40, 74, 75, 82
 _DATE, _SOURCE = 87, 151
@@ -20,7 +20,7 @@ _SHORTEST_WAVE, _WAVE_RANGE = 7.0, 80_000.0
 def human_metadata(profile: str, width: int, height: int) -> NDArray[np.float32]:
     """Return the inputs [2, METADATA] of a profile, row 0 for Black to move, row 1 for White.
 
-    profile: see `engine.human_profiles`. Raises GoError for an unknown one.
+    profile: see `engine.records.human_profiles`. Raises GoError for an unknown one.
     """
     parsed = parse_profile(profile)
     rows = np.zeros((2, METADATA), dtype=np.float32)

@@ -108,7 +108,7 @@ def open_network(
 ) -> RawNetwork:
     """Load the network of a file, of the newest file of a directory, or a shipped one by name.
 
-    profile: the players that a human network imitates, see `engine.human_profiles`; an error for any other network.
+    profile: the players that a human network imitates, see `engine.records.human_profiles`; an error for others.
     default: the same, but other networks ignore it.
     Raises GoError or WeightsError; the message is one line and names the file.
     """

@@ -13,9 +13,9 @@ from engine.evaluation.positions import PositionBatch
 
 
 class HumanProfileEvaluator:
-    """Evaluates positions that have no metadata as played by the people of a profile, see `engine.human_profiles`.
+    """Evaluates positions that have no metadata as played by the people of a profile.
 
-    Raises GoError on an unknown profile.
+    Profiles are those of `engine.records.human_profiles`. Raises GoError on an unknown profile.
     """
 
     def __init__(self, inner: Evaluator, profile: str) -> None:

@@ -1,1 +1,1 @@
-"""Reads and writes game records in SGF, and positions as text diagrams."""
+"""Reads and writes game records in SGF, positions as text diagrams, and the names of players that networks imitate."""

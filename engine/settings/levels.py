@@ -67,7 +67,7 @@ def rank_on(rank: str, width: int, height: int) -> str:
 
 
 def profile_of(rank: str) -> str:
-    """Return the people of a rank as human networks know them, see `engine.human_profiles`: 20k is their weakest."""
+    """Return the profile of the people of a rank (`engine.records.human_profiles`): 20k is the weakest."""
     return "rank_20k" if rank == "21k" else f"rank_{rank}"
 
 

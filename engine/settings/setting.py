@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from engine.errors import GoError
-from engine.human_profiles import NO_PROFILE, parse_profile
+from engine.records.human_profiles import NO_PROFILE, parse_profile
 from engine.rules import parse_rules
 from engine.vertex import MAX_SIZE
 

@@ -1,7 +1,7 @@
 """The players of a sample as three numbers, and the inputs of a human network that they stand for.
 
-Samples have the profile that fits a game (`engine.human_profiles.profile_of_game`), not all that KataGo's inputs could
-say of it: what a network learns from is what people ask it for by --human-profile.
+Samples have the profile that fits a game (`engine.records.human_profiles.profile_of_game`), not all that KataGo's
+inputs could say of it: what a network learns from is what people ask it for by --human-profile.
 """
 
 from functools import lru_cache
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from engine.color import BLACK
 from engine.encoders.human import human_metadata
 from engine.evaluation.positions import METADATA
-from engine.human_profiles import RANKS, parse_profile
+from engine.records.human_profiles import RANKS, parse_profile
 
 NUMBERS = 3
 """Of a sample: the rank of the side to move and of the other, from 1 for 9 dan, and a kind; zeros if unknown."""

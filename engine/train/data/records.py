@@ -22,7 +22,7 @@ import numpy as np
 from engine.color import opponent
 from engine.errors import BadSgf, GoError, IllegalMove
 from engine.game import Game, Move
-from engine.human_profiles import profile_of_game
+from engine.records.human_profiles import profile_of_game
 from engine.records.sgf import Record, load_sgf
 from engine.records.sgf_source import iterate_records
 from engine.rules import CHINESE, JAPANESE, Rules

@@ -5,7 +5,7 @@ import pytest
 
 from engine.color import BLACK, WHITE
 from engine.encoders.human import human_metadata
-from engine.human_profiles import RANKS, parse_profile
+from engine.records.human_profiles import RANKS, parse_profile
 from engine.train.data.players import PROFESSIONAL, UNKNOWN, group_of, metadata_of, players_of
 
 

@@ -11,9 +11,9 @@ from engine.color import BLACK
 from engine.encoders import ENCODERS
 from engine.evaluation.positions import METADATA
 from engine.evaluators.human_profile import HumanProfileEvaluator
-from engine.human_profiles import RANKS
 from engine.nets.random import random_spec
 from engine.nets.spec import NetSpec, PolicyHead, Score, ValueKind, tensors
+from engine.records.human_profiles import RANKS
 from engine.records.sgf_writer import write_game
 from engine.train.cli import train as command
 from engine.train.data.held_out import game_hash, is_held_out

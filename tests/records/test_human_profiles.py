@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.human_profiles import RANKS, parse_profile, profile_of_game
+from engine.records.human_profiles import RANKS, parse_profile, profile_of_game
 
 
 @pytest.mark.parametrize(
