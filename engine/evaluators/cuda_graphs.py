@@ -1,8 +1,7 @@
 """Records what a network does on an NVIDIA or AMD GPU, and repeats it by one call: a CUDA graph.
 
-A network is some hundred kernels. To start them one by one from Python takes longer than a GPU needs for a small batch,
-and holds Python's global lock meanwhile: b18c384nbt on an H200, batches of one, 513 evaluations/s without recordings
-and 1,169 with two of them at a time.
+A network is some hundred kernels. Starting them one by one from Python holds the global lock, which the threads of the
+search need as well; a recording is started by one call.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """Replaces the parts of a model that PyTorch computes in many passes over memory, for inference on a GPU.
 
-Products are fast there, and what lies between them takes most of the time unless numbers are read and written once: a
-norm and the activation after it, the rotation of queries and keys, the product with a gate. Projections of the same
-points become one product. `engine.nets.torch_modules.pointwise` has the functions.
+Products are fast there, so it counts how often the numbers between them are read and written: once for a norm and the
+activation after it, the rotation of queries and keys, the product with a gate. Projections of the same points become
+one product. `engine.nets.torch_modules.pointwise` has the functions. docs/performance.md has what that gains.
 """
 
 from types import ModuleType

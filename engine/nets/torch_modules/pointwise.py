@@ -4,6 +4,7 @@ Here in PyTorch's operations, each of which is a pass; `triton_kernels` has the 
 """
 
 import importlib.util
+import logging
 from types import ModuleType
 
 import torch
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from engine.nets.layers import Activation
 
+_LOG = logging.getLogger(__name__)
 _ACTIVATIONS = {
     Activation.RELU: functional.relu,
     Activation.MISH: functional.mish,
@@ -20,12 +22,27 @@ _ACTIVATIONS = {
 
 
 def kernels(device: torch.device) -> ModuleType | None:
-    """Return the module with kernels of these functions for a device, None if there is none."""
+    """Return the module with kernels of these functions for a device, None if there is none that works."""
     if device.type != "cuda" or importlib.util.find_spec("triton") is None:
         return None
-    from engine.nets.torch_modules import triton_kernels
+    try:
+        from engine.nets.torch_modules import triton_kernels
+    except ImportError as error:
+        _LOG.warning("Triton cannot be loaded (%s): PyTorch's own operations compute, more slowly", error)
+        return None
+    return triton_kernels if compiles(triton_kernels, device) else None
 
-    return triton_kernels
+
+def compiles(functions: ModuleType, device: torch.device) -> bool:
+    """Return whether kernels can be compiled for a device: Triton needs the system's C compiler."""
+    norm = torch.ones((2, 1), device=device)
+    try:
+        functions.scaled(norm, norm, Activation.RELU)
+    except Exception as error:  # noqa: BLE001 - whatever is missing, PyTorch's own operations are there
+        line = str(error).strip().partition("\n")[0]
+        _LOG.warning("Triton cannot compile (%s): PyTorch's own operations compute, more slowly", line)
+        return False
+    return True
 
 
 def scaled(points: Tensor, norm: Tensor, kind: Activation) -> Tensor:
