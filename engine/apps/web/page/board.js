@@ -4,7 +4,7 @@ import {drawBook} from "/book.js";
 import {preference} from "/preferences.js";
 import {drawMarkup, markAt, markTool} from "/record.js";
 import {lesson} from "/review.js";
-import {announce, at, element, other, page, seenLead, seenWinrate, send, signed, visitsText} from "/shared.js";
+import {announce, at, element, go, other, page, seenLead, seenWinrate, send, signed, visitsText} from "/shared.js";
 import {t} from "/texts.js";
 
 const UNIT = 40;
@@ -256,7 +256,7 @@ export function listenToBoard() {
     const notches = Math.trunc(turned / 60);
     if (!notches) return;
     turned = 0;
-    send("go", {by: notches > 0 ? 1 : -1});
+    go({by: notches > 0 ? 1 : -1});
   }, {passive: false});
   new ResizeObserver(() => page.state && drawMarks()).observe(board);
 }

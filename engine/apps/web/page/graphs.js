@@ -1,7 +1,7 @@
 // Win rate and score lead over the moves.
 
 import {filteredMistakes} from "/review.js";
-import {at, element, estimateText, moveNumber, page, send, setText} from "/shared.js";
+import {at, element, estimateText, go, moveNumber, page, setText} from "/shared.js";
 import {t} from "/texts.js";
 
 const WIDTH = 400;
@@ -56,7 +56,7 @@ function numberUnder(event) {
 
 export function listenToGraphs() {
   for (const graph of [at("graph"), at("score-graph")]) {
-    graph.addEventListener("click", (event) => send("go", {to: numberUnder(event)}));
+    graph.addEventListener("click", (event) => go({to: numberUnder(event)}));
     graph.addEventListener("pointermove", (event) => {
       if (!page.state) return;
       hovered = numberUnder(event);

@@ -12,8 +12,8 @@ import {listenToRecord, showRecord} from "/record.js";
 import {goToMistake, listenToReview, reviewText, showReview} from "/review.js";
 import {listenToSharing, openLink, showShare} from "/share.js";
 import {
-  COLORS, announce, at, fillRows, moveNumber, moveText, other, page, percent, pointText, seenLead, seenWinrate, send, setText, showError,
-  signed, stepText, viewColor,
+  COLORS, announce, arrive, at, fillRows, go, moveNumber, moveText, other, page, percent, pointText, seenLead, seenWinrate, send, setText,
+  showError, signed, stepText, viewColor,
 } from "/shared.js";
 import {soundOfMove} from "/sounds.js";
 import {listenToTabs} from "/tabs.js";
@@ -28,6 +28,7 @@ function show(state, isNew = true) {
   const before = page.state;
   const isNewPosition = !before || before.shown !== state.shown || before.stones !== state.stones;
   page.state = state;
+  arrive();
   if (isNewPosition) forgetPoint();
   showBoard();
   for (const color of COLORS) showPlayer(color);
@@ -185,7 +186,7 @@ const steps = {start: {to: 0}, back: {by: -1}, on: {by: 1}, end: {by: Number.MAX
 
 function listenToButtons() {
   for (const button of document.querySelectorAll("[data-to]")) {
-    button.addEventListener("click", () => send("go", steps[button.dataset.to]));
+    button.addEventListener("click", () => go(steps[button.dataset.to]));
   }
   at("pass").addEventListener("click", () => send("play", {move: "pass"}));
   at("undo").addEventListener("click", () => send("undo"));
@@ -222,9 +223,9 @@ function listenToCandidates() {
 
 const toggle = (name) => send("switch", {[name]: !page.state.switches[name]});
 const KEYS = {
-  ArrowLeft: () => send("go", steps.back), ArrowRight: () => send("go", steps.on),
+  ArrowLeft: () => go(steps.back), ArrowRight: () => go(steps.on),
   ArrowUp: () => send("variation", {by: -1}), ArrowDown: () => send("variation", {by: 1}),
-  Home: () => send("go", steps.start), End: () => send("go", steps.end),
+  Home: () => go(steps.start), End: () => go(steps.end),
   a: () => toggle("analysis"), t: () => toggle("territory"), r: () => toggle("review"), o: () => page.state.book && toggle("book"),
   n: () => goToMistake(1), N: () => goToMistake(-1),
   b: () => page.state.variation !== 0 && send("variation", {to: 0}),

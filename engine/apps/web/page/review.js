@@ -1,10 +1,9 @@
 // The review: mistakes by color and size, walking from one to the next, and what was better.
 
 import {prefer, preference} from "/preferences.js";
-import {announce, at, fillRows, moveNumber, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
+import {aim, announce, at, fillRows, go, moveNumber, moveText, page, percent, pointText, send, setText, setValue} from "/shared.js";
 import {t} from "/texts.js";
 
-const AIM_MILLISECONDS = 500;
 const SIZES = ["", "inaccuracy", "mistake", "blunder"];
 
 export function filteredMistakes() {
@@ -39,7 +38,6 @@ export function reviewText() {
 
 export function showReview() {
   const {state} = page;
-  if (state.shown === aimed) aimed = null;
   at("review-panel").hidden = !state.switches.review;
   for (const id of ["previous-mistake", "next-mistake"]) at(id).hidden = !state.switches.review;
   setValue(at("review-seconds"), state.review_seconds);
@@ -55,18 +53,12 @@ export function showReview() {
   setText(at("taught"), lessonText(lesson()));
 }
 
-// Where the last key goes while its position has not come back: two quick presses are two mistakes.
-let aimed = null;
-
 // direction: 1 for the next mistake, -1 for the previous one.
-export async function goToMistake(direction) {
-  const from = aimed ?? page.state.shown;
+export function goToMistake(direction) {
+  const from = aim();
   const numbers = filteredMistakes().map(({number}) => number - 1).sort((a, b) => direction * (a - b));
   const to = numbers.find((number) => direction * (number - from) > 0);
-  if (to === undefined) return announce(t(direction > 0 ? "no_later" : "no_earlier"));
-  aimed = to;
-  if (!(await send("go", {to}))) aimed = null;
-  return setTimeout(() => { if (aimed === to) aimed = null; }, AIM_MILLISECONDS);
+  return to === undefined ? announce(t(direction > 0 ? "no_later" : "no_earlier")) : go({to});
 }
 
 export function listenToReview(redraw) {
@@ -82,7 +74,7 @@ export function listenToReview(redraw) {
   at("next-mistake").addEventListener("click", () => goToMistake(1));
   const choose = (event) => {
     const row = event.target.closest("tr");
-    if (row) send("go", {to: Number(row.dataset.number) - 1});
+    if (row) go({to: Number(row.dataset.number) - 1});
   };
   at("mistakes").tBodies[0].addEventListener("click", choose);
   at("mistakes").tBodies[0].addEventListener("keydown", (event) => event.key === "Enter" && choose(event));

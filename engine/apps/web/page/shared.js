@@ -37,6 +37,26 @@ export function send(name, fields = {}) {
   return post(`/do/${name}`, JSON.stringify(fields));
 }
 
+// Where the steps on their way lead, until their position comes back: the next key counts from there.
+const AIM_MILLISECONDS = 500;
+let aimed = null;
+
+export const aim = () => aimed ?? page.state.shown;
+
+// fields: the number of a move in `to`, or of moves in `by`: two quick presses are then two steps.
+export async function go(fields) {
+  const to = Math.min(Math.max(fields.to ?? aim() + fields.by, 0), page.state.moves);
+  aimed = to;
+  const went = await send("go", fields);
+  const forget = () => { if (aimed === to) aimed = null; };
+  if (went) setTimeout(forget, AIM_MILLISECONDS);
+  else forget();
+}
+
+export function arrive() {
+  if (page.state.shown === aimed) aimed = null;
+}
+
 // One after the other, so that a comment is written before the step that follows it.
 let last = Promise.resolve();
 
