@@ -1,5 +1,6 @@
 """Ladders of a position: which chains they capture, by which move, and which distant stones break them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +9,8 @@ from numpy.typing import NDArray
 from engine.board.kernels import add_stone
 from engine.board.ladders import find_ladders, new_ladder_scratch
 from engine.board.layout import Board, new_board
-from engine.color import EMPTY
 from engine.explain.stones import Stones
-from engine.vertex import points, row_column
+from engine.vertex import row_column
 
 _MOST_LIBERTIES = 2
 _NEAR = 3
@@ -60,28 +60,29 @@ def _read(board: Board) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
 
 def _breakers(position: Stones, chain: tuple[int, ...]) -> tuple[int, ...]:
     """Return the stones of the chain's color, far from it, without any one of which a ladder would capture it."""
+    stones = position.stones()
+    places, own = [row_column(vertex, position.width) for vertex in chain], position.color(chain[0])
     far = [
-        stone
-        for other in position.chains()
-        if position.color(other[0]) == position.color(chain[0])
-        for stone in other
-        if _distance(position, chain, stone) > _NEAR
+        vertex
+        for vertex, color in stones
+        if color == own and _distance(row_column(vertex, position.width), places) > _NEAR
     ]
-    if not far or not _is_laddered_without(position, chain, set(far)):
+    if not far or not _is_laddered_without(position, chain, stones, set(far)):
         return ()
-    return tuple(stone for stone in far if _is_laddered_without(position, chain, {stone}))
+    return tuple(vertex for vertex in far if _is_laddered_without(position, chain, stones, {vertex}))
 
 
-def _is_laddered_without(position: Stones, chain: tuple[int, ...], removed: set[int]) -> bool:
+def _is_laddered_without(
+    position: Stones, chain: tuple[int, ...], stones: Sequence[tuple[int, int]], removed: set[int]
+) -> bool:
     board = new_board(position.width, position.height)
-    for vertex in points(position.width, position.height):
-        if position.color(vertex) != EMPTY and vertex not in removed:
-            add_stone(board, vertex, position.color(vertex))
+    for vertex, color in stones:
+        if vertex not in removed:
+            add_stone(board, vertex, color)
     return bool(_read(board)[0][chain[0]])
 
 
-def _distance(position: Stones, chain: tuple[int, ...], stone: int) -> int:
-    """Return the number of lines between a stone and the nearest stone of a chain, in the larger direction."""
-    row, column = row_column(stone, position.width)
-    places = (row_column(each, position.width) for each in chain)
-    return min(max(abs(row - r), abs(column - c)) for r, c in places)
+def _distance(place: tuple[int, int], others: Sequence[tuple[int, int]]) -> int:
+    """Return the number of lines between a place and the nearest of others, in the larger direction."""
+    row, column = place
+    return min(max(abs(row - r), abs(column - c)) for r, c in others)

@@ -24,6 +24,11 @@ class Stones:
             return self._colors[point_at(row, column, self.width)]
         return WALL
 
+    def stones(self) -> list[tuple[int, int]]:
+        """Return the point and the color of every stone, in policy order."""
+        colors = self._colors
+        return [(each, colors[each]) for each in points(self.width, self.height) if colors[each] != EMPTY]
+
     def beside(self, vertex: int, color: int) -> list[int]:
         """Return the neighbors of a point that have a color."""
         return [near for near in neighbors(vertex, self.width) if self._colors[near] == color]
@@ -50,9 +55,8 @@ class Stones:
     def chains(self) -> list[tuple[int, ...]]:
         """Return every chain, in policy order of the first stones."""
         found: dict[int, list[int]] = {}
-        for vertex in points(self.width, self.height):
-            if self._colors[vertex] != EMPTY:
-                found.setdefault(self._heads[vertex], []).append(vertex)
+        for vertex, _ in self.stones():
+            found.setdefault(self._heads[vertex], []).append(vertex)
         return [tuple(chain) for chain in found.values()]
 
     def liberties(self, stones: tuple[int, ...]) -> set[int]:

@@ -122,6 +122,7 @@ class Analyzer:
 
     pool: its evaluator is used by nobody else. on_progress: called after each position. on_game: called with each game
     once all its positions are analyzed.
+    visits: of the roots that were searched.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Analyzer:
         self._on_progress, self._on_game = on_progress, on_game
         self._results: queue.SimpleQueue[tuple[Task, Report]] = queue.SimpleQueue()
         self._left: dict[str, int] = {}
+        self.visits = 0
 
     def run(self, games: Sequence[ReviewGame]) -> None:
         """Analyze the positions that the store does not have.
@@ -219,6 +221,7 @@ class Analyzer:
         if report.analysis is None or task.cancelled.is_set():
             return
         self._store.add(answer_to(asked, report, BLACK))
+        self.visits += report.analysis.root.visits
         self._left[asked.id] -= 1
         self._on_progress()
         if self._left[asked.id] == 0:

@@ -173,11 +173,11 @@ class _Run:
                 text = f"{len(self.reviews)} of {len(games)} games, {done}/{total} positions"
                 bar.update(f"{text}, {speed.per_second:,.0f} evaluations/s", done)
 
-            Analyzer(pool, params, effort, store, show, finish).run(games)
+            analyzer = Analyzer(pool, params, effort, store, show, finish)
+            analyzer.run(games)
         if missing:
-            self._errors.write(
-                f"{_PROGRAM}: {missing} positions in {duration(speed.seconds)}, {speed.per_second:,.0f} evaluations/s\n"
-            )
+            speeds = f"{speed.per_second:,.0f} evaluations/s, {analyzer.visits / speed.seconds:,.0f} visits/s"
+            self._errors.write(f"{_PROGRAM}: {missing} positions in {duration(speed.seconds)}, {speeds}\n")
 
 
 def _effort_text(effort: Effort) -> str:
