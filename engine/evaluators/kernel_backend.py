@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.errors import GoError
+from engine.evaluation.evaluation import Evaluation
+from engine.evaluation.positions import PositionBatch
 from engine.evaluators.byte_calibration import calibrated_ranges
 from engine.evaluators.memory import boards_kept
-from engine.evaluators.network import Precision, Slot, slot_memory
+from engine.evaluators.network import NetworkEvaluator, Precision, Slot, slot_memory
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.code import lanes_here, rounds_here
@@ -39,6 +41,8 @@ _PREFERRED = 2
 """Positions of a slot from which on larger batches hardly raise the speed of the kernels."""
 _SLOTS = 2
 """Slots for each thread: while one is computed, another is encoded or read."""
+_KERNELS = ("infer_rows", "encode_katago", "write_evaluation")
+"""Those that evaluate positions for Python, in the order in which they are first called."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16, "int8": 4}
 """Most bytes of a model for each weight of the network: Winograd's algorithm takes four times the weights."""
 
@@ -110,7 +114,7 @@ class NumbaBackend:
         board_bytes = _BYTES[precision] * parameters(spec)
         self._boards_kept = boards_kept(board_bytes)
         self.model_bytes = self._boards_kept * board_bytes
-        self._compiling = CompilingBeside(infer_rows.__name__, __name__, compile_kernels.__name__) if beside else None
+        self._compiling = CompilingBeside(_KERNELS, __name__, compile_kernels.__name__) if beside else None
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="network-builder")
         self._models: OrderedDict[tuple[int, int], Future[Model]] = OrderedDict()
         self._lock = threading.Lock()
@@ -141,8 +145,7 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
-        if self._compiling is not None:
-            self._compiling.wait()
+        self._wait_for_kernels()
         if self._precision == "int8":
             ranges = calibrated_ranges(self._spec, width, height)
             model = build_byte_model(self._spec, width, height, _TOGETHER, ranges)
@@ -152,9 +155,15 @@ class NumbaBackend:
         self._compute(model, self._slot(width, height), 1)
         return model
 
+    def _wait_for_kernels(self) -> None:
+        if self._compiling is not None:
+            self._compiling.wait(_KERNELS)
+
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return the slots of a board size. `infer` waits for the model if it is not built yet."""
         model = self._model(width, height)
+        # Or this thread would compile what encodes, too.
+        self._wait_for_kernels()
         if (width, height) != self._size:
             self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
             self._size = (width, height)
@@ -193,6 +202,8 @@ class NumbaBackend:
 
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
         """Return a new slot and a closure that computes its first rows in the caller's thread. Waits for the model."""
+        if self._compiling is not None:
+            self._compiling.wait()
         model, slot = self._model(width, height).result(), self._slot(width, height)
         return slot, Closure(infer_rows, model.plan, model.new_memory(), slot.rows, model.positions)
 
@@ -207,10 +218,13 @@ class NumbaBackend:
 
 
 def compile_kernels() -> None:
-    """Compile the kernels that every network is computed with, or load them from the cache."""
+    """Compile what evaluates positions with a network of KataGo, encoding included, or load it from the cache."""
     from engine.encoders import ENCODERS
     from engine.nets.random import random_spec
 
-    backend = NumbaBackend(random_spec(1, 8, next(iter(ENCODERS.values())), 1), threads=1, beside=False)
-    backend.program(2, 2)
-    backend.close()
+    spec = random_spec(1, 8, ENCODERS["katago-v7"], 1)
+    evaluator = NetworkEvaluator(spec, NumbaBackend(spec, threads=1, beside=False))
+    positions, out = PositionBatch(1, 2, 2), Evaluation(1, 2, 2)
+    evaluator.evaluate(positions, 1, out)
+    evaluator.program(positions, out)
+    evaluator.close()

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 from engine.native.cache_directory import cache_directory
@@ -10,19 +12,22 @@ from engine.native.frozen import is_frozen
 
 _LONGEST = 300.0
 """Seconds to wait for the other process; what it has not compiled by then is compiled here."""
+_LOOK_SECONDS = 0.05
 
 
 class CompilingBeside:
     """Calls a function of a module in another process, where a kernel is not in the cache yet; ignores its failure.
 
-    name: of the kernel, the last that the function compiles.
+    names: of kernels that the function compiles.
     """
 
-    def __init__(self, name: str, module: str, function: str) -> None:
+    def __init__(self, names: Sequence[str], module: str, function: str) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         directory = cache_directory()
-        is_cold = directory is not None and not any(directory.glob(f"*{name}-*.nbc"))
-        if is_frozen() or not is_cold or (os.cpu_count() or 1) < 2:
+        if is_frozen() or directory is None or (os.cpu_count() or 1) < 2:
+            return
+        self._directory = directory
+        if all(map(self._is_compiled, names)):
             return
         code = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {function}; {function}()"
         nothing = subprocess.DEVNULL
@@ -31,11 +36,18 @@ class CompilingBeside:
                 [sys.executable, "-c", code], stdin=nothing, stdout=nothing, stderr=nothing
             )
 
-    def wait(self) -> None:
-        """Wait until the other process has ended."""
-        if self._process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_LONGEST)
+    def _is_compiled(self, name: str) -> bool:
+        return any(self._directory.glob(f"*{name}-*.nbc"))
+
+    def wait(self, names: Sequence[str] = ()) -> None:
+        """Wait until the other process has ended, or until it has compiled kernels, if there are names of any."""
+        if self._process is None:
+            return
+        end = time.monotonic() + _LONGEST
+        while self._process.poll() is None and time.monotonic() < end:
+            if names and all(map(self._is_compiled, names)):
+                return
+            time.sleep(_LOOK_SECONDS)
 
     def close(self) -> None:
         """End the other process."""

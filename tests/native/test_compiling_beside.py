@@ -9,6 +9,8 @@ import pytest
 from engine.native import compiling_beside
 from engine.native.compiling_beside import CompilingBeside
 
+NAMES = ("infer_rows", "write_evaluation")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -19,22 +21,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     code = (
         f"def compile_all():\n    open({str(tmp_path / 'compiled')!r}, 'w').close()\n\ndef fail():\n    raise OSError\n"
+        f"def go_on():\n    import time\n    for name in {NAMES}:\n"
+        f"        open({str(tmp_path / 'cache')!r} + f'/kernels.{{name}}-12.py311.0.nbc', 'w').close()\n"
+        f"    time.sleep(600)\n    compile_all()\n"
     )
     (tmp_path / "module_beside.py").write_text(code)
     return tmp_path
 
 
 def test_what_is_not_cached_is_compiled_in_another_process(folder: Path) -> None:
-    (folder / "cache" / "kernels.infer_rows_too-12.py311.0.nbc").touch()
-    beside = CompilingBeside("infer_rows", "module_beside", "compile_all")
+    for name in ("infer_rows", "write_evaluation_too"):
+        (folder / "cache" / f"kernels.{name}-12.py311.0.nbc").touch()
+    beside = CompilingBeside(NAMES, "module_beside", "compile_all")
     beside.wait()
     assert (folder / "compiled").exists()
     beside.close()
 
 
-def test_nothing_is_started_where_the_kernel_is_cached(folder: Path) -> None:
-    (folder / "cache" / "kernels.infer_rows-12.py311.0.nbc").touch()
-    beside = CompilingBeside("infer_rows", "module_beside", "compile_all")
+def test_nothing_is_started_where_the_kernels_are_cached(folder: Path) -> None:
+    for name in NAMES:
+        (folder / "cache" / f"kernels.{name}-12.py311.0.nbc").touch()
+    beside = CompilingBeside(NAMES, "module_beside", "compile_all")
     beside.wait()
     beside.close()
     assert not (folder / "compiled").exists()
@@ -42,15 +49,23 @@ def test_nothing_is_started_where_the_kernel_is_cached(folder: Path) -> None:
 
 def test_nothing_is_started_on_one_core_and_without_a_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    CompilingBeside("infer_rows", "module_beside", "compile_all").wait()
+    CompilingBeside(NAMES, "module_beside", "compile_all").wait()
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(compiling_beside, "cache_directory", lambda: None)
-    CompilingBeside("infer_rows", "module_beside", "compile_all").wait()
+    CompilingBeside(NAMES, "module_beside", "compile_all").wait()
+    assert not (folder / "compiled").exists()
+
+
+def test_a_wait_for_named_kernels_ends_before_the_other_process_does(folder: Path) -> None:
+    beside = CompilingBeside(NAMES, "module_beside", "go_on")
+    beside.wait(NAMES)
+    beside.close()
+    assert {path.name.split("-")[0] for path in (folder / "cache").iterdir()} == {f"kernels.{name}" for name in NAMES}
     assert not (folder / "compiled").exists()
 
 
 @pytest.mark.parametrize("function", ["fail", "no_such_function"])
 def test_the_failure_of_the_other_process_is_ignored(folder: Path, function: str) -> None:
-    beside = CompilingBeside("infer_rows", "module_beside", function)
+    beside = CompilingBeside(NAMES, "module_beside", function)
     beside.wait()
     beside.close()
