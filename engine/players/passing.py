@@ -80,6 +80,13 @@ def is_settled(game: Game, judgement: Judgement) -> bool:
     return True
 
 
+def wins_by_counting(game: Game, color: int, judgement: Judgement) -> bool:
+    """True if a pass would end the game with a win for `color`, or if every point is settled and the count is a win."""
+    if game.pass_ends_phase(color) and wins_as_it_stands(game, color, judgement):
+        return True
+    return is_settled(game, judgement) and for_color(agreed_score(game, judgement), color) > 0
+
+
 def gains(game: Game, color: int, judgement: Judgement) -> list[int]:
     """Return the moves without which a color gives something away by passing.
 

@@ -28,11 +28,12 @@ from engine.players.passing import (
     is_settled,
     nothing_is_left,
     wins_as_it_stands,
+    wins_by_counting,
 )
 from engine.players.resignation import Resigner
 from engine.players.sharing import RunningSearches
 from engine.players.timer import Timer
-from engine.players.weaker_play import draw_vertex, params_at_level
+from engine.players.weaker_play import draw_vertex, params_at_level, resigning_at_level
 from engine.rules import CHINESE_KGS
 from engine.scoring import final_score
 from engine.search.analysis import Wanted, snapshot
@@ -146,7 +147,8 @@ class SearchPlayer:
             judgement = self.judge.judge(game, timer.rest(0.5))
         if judgement is not None:
             decision = self._consider_passing(game, color, decision, judgement, timer, watch)
-        if self._gives_up(game, color, decision, judgement):
+        gives_up = self._resigner.gives_up(game, color, decision, resigning_at_level(self.params, limits.level))
+        if gives_up and not (judgement and wins_by_counting(game, color, judgement)):
             return replace(decision, resign=True)
         return decision
 
@@ -287,16 +289,6 @@ class SearchPlayer:
             return False
         ownership, _ = tree_ownership(self.search.tree, ROOT)
         return bool(np.abs(ownership).min() > _SEEMS_SHARE * self.judge.sure)
-
-    def _gives_up(self, game: Game, color: int, decision: Decision, judgement: Judgement | None) -> bool:
-        """True if it is time to resign and neither a pass nor counting would win."""
-        if not self._resigner.gives_up(game, color, decision, self.params):
-            return False
-        if judgement is None:
-            return True
-        if game.pass_ends_phase(color) and wins_as_it_stands(game, color, judgement):
-            return False
-        return not (is_settled(game, judgement) and for_color(agreed_score(game, judgement), color) > 0)
 
     def analyze(self, game: Game, color: int, request: AnalysisRequest, watch: Watch) -> None:
         """Search for `color` until `stop` or the request's limits and keep the tree; plays nothing."""

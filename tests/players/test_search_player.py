@@ -10,8 +10,9 @@ from engine.clock import Allotment
 from engine.color import BLACK, WHITE, opponent
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.players import AnalysisRequest, Decision, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
+from engine.players import AnalysisRequest, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
 from engine.players.base import all_but
+from engine.players.passing import wins_by_counting
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR
 from engine.scoring import ownership_map
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -116,14 +117,11 @@ def test_a_hopeless_game_is_resigned_after_the_given_turns_and_not_at_once() -> 
     assert not any(player(resign_threshold=0).genmove(game, WHITE, Limits(visits=300)).resign for _ in range(3))
 
 
-def test_a_settled_game_that_the_count_wins_is_not_resigned_whatever_the_search_says() -> None:
-    thinker = player(resign_turns=1)
-    lost = Decision(PASS, winrate=0.01, score_lead=-9.0)
+def test_a_settled_game_that_the_count_wins_is_won_whatever_the_search_says() -> None:
     won, behind = (game_from_diagram(DEAD_STONE, rules=JAPANESE, komi=komi) for komi in (0.5, 40.5))
-    judgement = thinker.judge.judge(won, Limits())
-    assert not thinker._gives_up(won, BLACK, lost, judgement)
-    assert thinker._gives_up(behind, BLACK, lost, judgement)
-    assert thinker._gives_up(won, BLACK, lost, None)
+    judgement = player(resign_turns=1).judge.judge(won, Limits())
+    assert wins_by_counting(won, BLACK, judgement)
+    assert not wins_by_counting(behind, BLACK, judgement)
 
 
 def test_an_analysis_by_territory_rules_knows_the_dead_stones_before_anybody_passed() -> None:

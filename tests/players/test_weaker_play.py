@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine.color import BLACK, opponent
+from engine.color import BLACK, WHITE, opponent
 from engine.encoders.human import human_metadata
 from engine.evaluators.cache import CachedEvaluator
 from engine.evaluators.factory import Computing, open_network
@@ -24,7 +24,7 @@ from engine.search.stoppers import SearchStats
 from engine.search.tree import ROOT
 from engine.settings.levels import FULL, LEVELS, RANKS, Level, level_at, rank_on, ranks_on
 from engine.vertex import PASS, points, policy_index
-from tests.search.fakes import FakeEvaluator
+from tests.search.fakes import FakeEvaluator, LeadEvaluator
 from tests.search.test_human import HumanEvaluator
 from weights.shipped import DEFAULT_NETWORK
 
@@ -161,6 +161,16 @@ def test_a_rank_moves_by_reflex_where_the_player_does() -> None:
     mover = ReflexPlayer(FakeEvaluator(), SearchParams())
     moves = {mover.genmove(Game(9, rules=CHINESE), BLACK, at_rank(Limits(), "15k", 9, 9)).vertex for _ in range(12)}
     assert len(moves) > 4
+
+
+@pytest.mark.parametrize(("rank", "resigns"), [("21k", False), ("9k", False), ("3k", True), (FULL, True)])
+def test_a_rank_plays_on_while_two_of_its_mistakes_would_turn_the_game(rank: str, resigns: bool) -> None:
+    game = Game(9, rules=CHINESE, komi=7.0)
+    for number, point in enumerate(points(9, 9)[:10]):
+        game.play(BLACK, point)
+        game.play(WHITE, PASS if number else points(9, 9)[-1])  # passes from the start would be a handicap
+    player = SearchPlayer(LeadEvaluator(20.0 if rank != "9k" else 15.0), SearchParams(resign_turns=1))
+    assert player.genmove(game, WHITE, at_rank(Limits(visits=8), rank, 9, 9)).resign is resigns
 
 
 @pytest.mark.slow
