@@ -26,8 +26,8 @@ _BREADTH = 20.0
 
 _MISTAKES = 2
 """Largest mistakes of a level that make up a lead. Without this, in 24 games on 9x9 of a rank against itself, the first
-side that would have resigned won 10 after all at 21k, 5 at 15k, 5 at 9k and none at 3k. With it, nobody would have
-resigned at 21k, 8 at 15k and 13 at 9k, of whom one each won."""
+side that would have resigned won 10 after all at 21k, 5 at 15k, 5 at 9k and none at 3k. With it, nobody
+would have resigned at 21k, 8 at 15k, 13 at 9k and 20 at 3k, of whom 1, 1 and 4 won."""
 
 
 def resigning_at_level(params: SearchParams, level: Level | None) -> SearchParams:
