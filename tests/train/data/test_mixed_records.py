@@ -54,6 +54,11 @@ def test_sources_last_about_equally_long(tmp_path: Path) -> None:
     assert abs(long / 2000 - 0.75) < 0.05
 
 
+def test_the_first_records_of_a_short_source_are_from_all_of_it(tmp_path: Path) -> None:
+    first = [name for name in order(sources(tmp_path), 5, 2000) if name.startswith("short")][:100]
+    assert 400 < np.mean([int(name.partition(":")[2]) for name in first]) < 600
+
+
 def test_files_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"no archive")
     (tmp_path / "b.sgf").write_bytes(b"(;B[aa])")
