@@ -15,12 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from engine.encoders.katago_kernels import encode_katago
 from engine.errors import GoError
 from engine.evaluation.evaluation import Evaluation
 from engine.evaluation.positions import PositionBatch
 from engine.evaluators.byte_calibration import calibrated_ranges
 from engine.evaluators.memory import boards_kept
 from engine.evaluators.network import NetworkEvaluator, Precision, Slot, slot_memory
+from engine.evaluators.postprocess import write_evaluation
 from engine.native.closures import Closure
 from engine.native.compiling_beside import CompilingBeside
 from engine.nets.kernels.code import lanes_here, rounds_here
@@ -41,7 +43,7 @@ _PREFERRED = 2
 """Positions of a slot from which on larger batches hardly raise the speed of the kernels."""
 _SLOTS = 2
 """Slots for each thread: while one is computed, another is encoded or read."""
-_KERNELS = ("infer_rows", "encode_katago", "write_evaluation")
+_KERNELS = tuple(each.__name__ for each in (infer_rows, encode_katago, write_evaluation))
 """Those that evaluate positions for Python, in the order in which they are first called."""
 _BYTES: dict[Precision, int] = {"fp32": 16, "bf16": 4, "int16": 16, "int8": 4}
 """Most bytes of a model for each weight of the network: Winograd's algorithm takes four times the weights."""

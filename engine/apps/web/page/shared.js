@@ -53,6 +53,7 @@ export async function go(fields) {
   else forget();
 }
 
+// To be called with each new state.
 export function arrive() {
   if (page.state.shown === aimed) aimed = null;
 }
