@@ -147,7 +147,7 @@ class NumbaBackend:
 
     def _build(self, width: int, height: int) -> Model:
         """Build the model of a board size, and compute it once, so that its kernels are loaded."""
-        self._wait_for_kernels()
+        self._wait_for_kernels(_KERNELS)
         if self._precision == "int8":
             ranges = calibrated_ranges(self._spec, width, height)
             model = build_byte_model(self._spec, width, height, _TOGETHER, ranges)
@@ -157,15 +157,16 @@ class NumbaBackend:
         self._compute(model, self._slot(width, height), 1)
         return model
 
-    def _wait_for_kernels(self) -> None:
+    def _wait_for_kernels(self, names: Sequence[str] = ()) -> None:
+        """Wait for the other process, or for the kernels with these names alone."""
         if self._compiling is not None:
-            self._compiling.wait(_KERNELS)
+            self._compiling.wait(names)
 
     def slots(self, width: int, height: int) -> Sequence[Slot]:
         """Return the slots of a board size. `infer` waits for the model if it is not built yet."""
         model = self._model(width, height)
         # Or this thread would compile what encodes, too.
-        self._wait_for_kernels()
+        self._wait_for_kernels(_KERNELS)
         if (width, height) != self._size:
             self._slots = [self._slot(width, height) for _ in range(_SLOTS * self.parallel)]
             self._size = (width, height)
@@ -204,8 +205,7 @@ class NumbaBackend:
 
     def program(self, width: int, height: int) -> tuple[Slot, Closure]:
         """Return a new slot and a closure that computes its first rows in the caller's thread. Waits for the model."""
-        if self._compiling is not None:
-            self._compiling.wait()
+        self._wait_for_kernels()
         model, slot = self._model(width, height).result(), self._slot(width, height)
         return slot, Closure(infer_rows, model.plan, model.new_memory(), slot.rows, model.positions)
 

@@ -3,7 +3,9 @@
 from engine.color import BLACK, WHITE
 from engine.game import Game
 from engine.players.base import Decision
+from engine.players.judge import Judgement
 from engine.players.moves import moves_made
+from engine.players.passing import wins_by_counting
 from engine.search.params import SearchParams
 
 # Nobody resigns before a fifth of the board's points is played (1 / 5), twice that in handicap games.
@@ -27,14 +29,18 @@ class Resigner:
         """Forget the turns."""
         self._turns: dict[int, set[int]] = {BLACK: set(), WHITE: set()}
 
-    def gives_up(self, game: Game, color: int, decision: Decision, params: SearchParams) -> bool:
-        """Record this turn of a color and return True if it is time to resign.
+    def gives_up(
+        self, game: Game, color: int, decision: Decision, params: SearchParams, judgement: Judgement | None = None
+    ) -> bool:
+        """Record this turn of a color and return True if it is time to resign, and counting would not win.
 
         Repeated searches of one turn count once, and undone turns do not count.
         """
         before = {turn for turn in self._turns[color] if turn < game.move_number}
         self._turns[color] = {*before, game.move_number} if is_hopeless(game, color, decision, params) else set()
-        return params.allow_resignation and len(self._turns[color]) >= params.resign_turns
+        if not params.allow_resignation or len(self._turns[color]) < params.resign_turns:
+            return False
+        return judgement is None or not wins_by_counting(game, color, judgement)
 
 
 def is_hopeless(game: Game, color: int, decision: Decision, params: SearchParams) -> bool:

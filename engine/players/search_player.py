@@ -28,7 +28,6 @@ from engine.players.passing import (
     is_settled,
     nothing_is_left,
     wins_as_it_stands,
-    wins_by_counting,
 )
 from engine.players.resignation import Resigner
 from engine.players.sharing import RunningSearches
@@ -147,8 +146,8 @@ class SearchPlayer:
             judgement = self.judge.judge(game, timer.rest(0.5))
         if judgement is not None:
             decision = self._consider_passing(game, color, decision, judgement, timer, watch)
-        gives_up = self._resigner.gives_up(game, color, decision, resigning_at_level(self.params, limits.level))
-        if gives_up and not (judgement and wins_by_counting(game, color, judgement)):
+        params = resigning_at_level(self.params, limits.level)
+        if self._resigner.gives_up(game, color, decision, params, judgement):
             return replace(decision, resign=True)
         return decision
 

@@ -8,13 +8,11 @@ import pytest
 
 from engine.clock import Allotment
 from engine.color import BLACK, WHITE, opponent
-from engine.evaluation.evaluation import Evaluation
-from engine.evaluation.positions import PositionBatch
 from engine.evaluators.rollout import RolloutEvaluator
 from engine.game import Game
-from engine.players import AnalysisRequest, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
+from engine.players import AnalysisRequest, Decision, Limits, RandomPlayer, SearchPlayer, limits_within, safe_vertices
 from engine.players.base import all_but
-from engine.players.passing import wins_by_counting
+from engine.players.resignation import Resigner
 from engine.rules import CHINESE, CHINESE_KGS, JAPANESE, TROMP_TAYLOR
 from engine.scoring import ownership_map
 from engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -119,24 +117,13 @@ def test_a_hopeless_game_is_resigned_after_the_given_turns_and_not_at_once() -> 
     assert not any(player(resign_threshold=0).genmove(game, WHITE, Limits(visits=300)).resign for _ in range(3))
 
 
-class GloomyEvaluator(RolloutEvaluator):
-    """Playouts that find the right owners, beside a value that says that Black has lost."""
-
-    def evaluate(self, positions: PositionBatch, count: int, out: Evaluation) -> None:
-        """Evaluate, and change value and score."""
-        super().evaluate(positions, count, out)
-        sign = np.where(positions.to_play[:count] == BLACK, -1.0, 1.0)
-        out.value[:count], out.score[:count] = 0.99 * sign, 9.0 * sign
-
-
-@pytest.mark.parametrize(("komi", "resigns"), [(0.5, False), (40.5, True)])
-def test_a_settled_game_that_the_count_wins_is_not_resigned_whatever_the_search_says(
-    komi: float, resigns: bool
-) -> None:
-    game = game_from_diagram(DEAD_STONE, rules=JAPANESE, komi=komi)
-    thinker = SearchPlayer(GloomyEvaluator(1), replace(ROLLOUT_PARAMS, resign_turns=1))
-    assert thinker.genmove(game, BLACK, Limits(visits=300)).resign is resigns
-    assert wins_by_counting(game, BLACK, thinker.judge.judge(game, Limits())) is not resigns
+def test_a_settled_game_that_the_count_wins_is_not_resigned_whatever_the_search_says() -> None:
+    lost, params = Decision(PASS, winrate=0.01, score_lead=-9.0), SearchParams(resign_turns=1)
+    won, behind = (game_from_diagram(DEAD_STONE, rules=JAPANESE, komi=komi) for komi in (0.5, 40.5))
+    judgement = player().judge.judge(won, Limits())
+    assert not Resigner().gives_up(won, BLACK, lost, params, judgement)
+    assert Resigner().gives_up(behind, BLACK, lost, params, judgement)
+    assert Resigner().gives_up(won, BLACK, lost, params)
 
 
 def test_an_analysis_by_territory_rules_knows_the_dead_stones_before_anybody_passed() -> None:

@@ -169,7 +169,7 @@ def test_a_rank_plays_on_while_two_of_its_mistakes_would_turn_the_game(rank: str
     for number, point in enumerate(points(9, 9)[:10]):
         game.play(BLACK, point)
         game.play(WHITE, PASS if number else points(9, 9)[-1])  # passes from the start would be a handicap
-    player = SearchPlayer(LeadEvaluator(20.0 if rank != "9k" else 15.0), SearchParams(resign_turns=1))
+    player = SearchPlayer(LeadEvaluator(15.0), SearchParams(resign_turns=1))
     assert player.genmove(game, WHITE, at_rank(Limits(visits=8), rank, 9, 9)).resign is resigns
 
 
