@@ -60,12 +60,17 @@ def child_by(search: Search, vertex: int) -> int:
     return children[search.tree.edge_vertex[ROOT, : len(children)].tolist().index(vertex)]
 
 
-def subtree(tree: Tree, node: int = ROOT) -> tuple:  # type: ignore[type-arg]
-    """Return everything a node holds, and its links and children, as nested tuples."""
+def subtree(tree: Tree, node: int = ROOT, *, with_pending: bool = True) -> tuple:  # type: ignore[type-arg]
+    """Return everything a node holds, and its links and children, as nested tuples.
+
+    with_pending: with the moves of leaves that are not expanded, which workers write without the lock.
+    """
     each = tree.nodes[node]
-    count = int(each["edges"])
+    has_moves = with_pending or each["stage"] == EXPANDED
+    count = int(each["edges"]) if has_moves else 0
+    left_out = ("first_link", "last_link", "bias_slot", *(() if has_moves else ("edges",)))
     own = (
-        [each[name].item() for name in tree.nodes.dtype.names if name not in ("first_link", "last_link", "bias_slot")],
+        [each[name].item() for name in tree.nodes.dtype.names if name not in left_out],
         tree.edge_vertex[node, :count].tolist(),
         tree.edge_prior[node, :count].tolist(),
         tree.ownership[node].tolist() if each["stage"] == EXPANDED else [],  # others have none
@@ -73,7 +78,10 @@ def subtree(tree: Tree, node: int = ROOT) -> tuple:  # type: ignore[type-arg]
     links = links_of(tree, node)
     return (
         *own,
-        tuple((int(tree.links[link]["visits"]), subtree(tree, int(tree.links[link]["child"]))) for link in links),
+        tuple(
+            (int(tree.links[link]["visits"]), subtree(tree, int(tree.links[link]["child"]), with_pending=with_pending))
+            for link in links
+        ),
     )
 
 
