@@ -47,7 +47,16 @@ NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"
 DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "overload", "typeof", "types"}
 """What other files than `NUMBA_INTERNALS` import from numba; numba's documentation has all of it."""
-TORCH_MODULES = ("blocks", "layers", "model", "one_pass", "onnx_export", "pointwise", "triton_kernels")
+TORCH_MODULES = (
+    "blocks",
+    "layers",
+    "model",
+    "one_pass",
+    "onnx_export",
+    "pointwise",
+    "triton_kernels",
+    "triton_products",
+)
 ONLY_IMPORTER = {
     "matplotlib": {"engine.support.plots"},
     "numba": NATIVE_ROOM,
@@ -58,7 +67,7 @@ ONLY_IMPORTER = {
     "optuna": {"engine.apps.tune.optimizer"},
     "onnx": {"engine.nets.torch_modules.onnx_export"},
     "onnxruntime": {"engine.nets.torch_modules.onnx_export"},
-    "triton": {"engine.nets.torch_modules.triton_kernels"},
+    "triton": {"engine.nets.torch_modules.triton_kernels", "engine.nets.torch_modules.triton_products"},
     "torch": {f"engine.nets.torch_modules.{name}" for name in TORCH_MODULES}
     | {"engine.evaluators.torch_backend", "engine.evaluators.cuda_graphs"}
     | {"engine.train.study.dqn", *(f"engine.train.learning.{name}" for name in TRAINS_WITH_TORCH)},

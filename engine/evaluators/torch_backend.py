@@ -170,4 +170,5 @@ def _prepared(model: TorchModel, kind: torch.dtype, device: torch.device) -> Tor
     functions = pointwise.kernels(device)
     if functions is None:
         return model.fused(kind).to(device)
-    return in_one_pass(model, functions).computing(kind).to(device)
+    products = None if kind is torch.float32 else pointwise.products(device)
+    return in_one_pass(model, functions, products).computing(kind).to(device)

@@ -37,7 +37,7 @@ def torch_block(block: Block) -> Fusible:
         case GlobalPoolBlock():
             return _GlobalPool(block)
         case NestedBottleneckBlock():
-            return _NestedBottleneck(block)
+            return TorchNestedBottleneck(block)
         case AttentionBlock():
             return TorchAttention(block)
         case FeedForwardBlock():
@@ -85,7 +85,9 @@ class _GlobalPool(Fusible):
         self.conv1, self.norm2 = fused(self.conv1, self.norm2)
 
 
-class _NestedBottleneck(Fusible):
+class TorchNestedBottleneck(Fusible):
+    """A `NestedBottleneckBlock`."""
+
     NORMS = (("norm1", "activation1"), ("norm2", "activation2"))
 
     def __init__(self, block: NestedBottleneckBlock) -> None:

@@ -33,6 +33,22 @@ def kernels(device: torch.device) -> ModuleType | None:
     return triton_kernels if compiles(triton_kernels, device) else None
 
 
+def products(device: torch.device) -> ModuleType | None:
+    """Return the module with kernels of whole blocks for numbers of 16 bits, None if there is none that works.
+
+    device: one that has `kernels`.
+    """
+    from engine.nets.torch_modules import triton_products
+
+    try:
+        triton_products.check(device)
+    except Exception as error:  # noqa: BLE001 - whatever is missing, products by PyTorch's operations are there
+        line = str(error).strip().partition("\n")[0]
+        _LOG.warning("Triton's products do not work here (%s): PyTorch's own compute, more slowly", line)
+        return None
+    return triton_products
+
+
 def compiles(functions: ModuleType, device: torch.device) -> bool:
     """Return whether kernels can be compiled for a device: Triton needs the system's C compiler."""
     norm = torch.ones((2, 1), device=device)

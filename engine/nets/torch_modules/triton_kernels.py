@@ -11,7 +11,7 @@ from torch import Tensor
 
 from engine.nets.spec import Activation
 
-_KINDS = {Activation.IDENTITY: 0, Activation.RELU: 1, Activation.MISH: 2, Activation.SILU: 3}
+KINDS = {Activation.IDENTITY: 0, Activation.RELU: 1, Activation.MISH: 2, Activation.SILU: 3}
 _BLOCK = 2048
 """Numbers of one program of a kernel; with `_WARPS` that is 8 for each thread, 16 bytes in fp16."""
 _WARPS = 8
@@ -22,7 +22,7 @@ _LARGEST_POWER = tl.constexpr(20.0)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _activated(x, kind: tl.constexpr):  # type: ignore[no-untyped-def]
+def activated(x, kind: tl.constexpr):  # type: ignore[no-untyped-def]
     if kind == 1:
         x = tl.maximum(x, 0.0)
     elif kind == 2:
@@ -42,7 +42,7 @@ def _scale(points, out, norm, count, channels, kind: tl.constexpr, block: tl.con
     channel = (at % channels).to(tl.int32)
     x = tl.load(points + at, mask=here, other=0.0).to(tl.float32)
     x = x * tl.load(norm + channel) + tl.load(norm + channels + channel)
-    tl.store(out + at, _activated(x, kind).to(out.dtype.element_ty), mask=here)
+    tl.store(out + at, activated(x, kind).to(out.dtype.element_ty), mask=here)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -58,7 +58,7 @@ def _normalize(points, out, norm, epsilon, length, channels, kind: tl.constexpr,
         at = start + tl.arange(0, block)
         x = tl.load(points + first + at, mask=at < length, other=0.0).to(tl.float32)
         x = x * factor * tl.load(norm + at % channels) + tl.load(norm + channels + at % channels)
-        tl.store(out + first + at, _activated(x, kind).to(out.dtype.element_ty), mask=at < length)
+        tl.store(out + first + at, activated(x, kind).to(out.dtype.element_ty), mask=at < length)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -81,14 +81,14 @@ def _gate(rows, out, count, width, kind: tl.constexpr, block: tl.constexpr):  # 
     address = rows + (at // width) * (2 * width) + at % width
     x = tl.load(address, mask=here, other=0.0).to(tl.float32)
     gate = tl.load(address + width, mask=here, other=0.0).to(tl.float32)
-    tl.store(out + at, (_activated(x, kind) * gate).to(out.dtype.element_ty), mask=here)
+    tl.store(out + at, (activated(x, kind) * gate).to(out.dtype.element_ty), mask=here)
 
 
 def scaled(points: Tensor, norm: Tensor, kind: Activation) -> Tensor:
     """See `pointwise.scaled`."""
     out, count = torch.empty_like(points), points.numel()
     _scale[(triton.cdiv(count, _BLOCK),)](
-        points, out, norm, count, points.shape[-1], _KINDS[kind], _BLOCK, num_warps=_WARPS
+        points, out, norm, count, points.shape[-1], KINDS[kind], _BLOCK, num_warps=_WARPS
     )
     return out
 
@@ -100,7 +100,7 @@ def normalized(points: Tensor, norm: Tensor, epsilon: float, kind: Activation, *
     block = min(_ROW_BLOCK, triton.next_power_of_2(length))
     warps = max(1, block // 256)
     _normalize[(points.numel() // length,)](
-        points, out, norm, epsilon, length, channels, _KINDS[kind], block, num_warps=warps
+        points, out, norm, epsilon, length, channels, KINDS[kind], block, num_warps=warps
     )
     return out
 
@@ -119,5 +119,5 @@ def gated(rows: Tensor, kind: Activation) -> Tensor:
     width = rows.shape[1] // 2
     out = rows.new_empty((len(rows), width))
     count = out.numel()
-    _gate[(triton.cdiv(count, _BLOCK),)](rows, out, count, width, _KINDS[kind], _BLOCK, num_warps=_WARPS)
+    _gate[(triton.cdiv(count, _BLOCK),)](rows, out, count, width, KINDS[kind], _BLOCK, num_warps=_WARPS)
     return out
