@@ -41,8 +41,6 @@ _SIDE = 8192
 _PRODUCTS = 10
 _NUMBERS = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 _DEFAULT_SHAPES = ("b18c384nbt", "b10c384h6nbttflrs", "b28c512nbt")
-_TREES = 64
-"""Trees of each worker of a search of many trees, each with one leaf in a batch."""
 _NODES = 1024
 """Nodes of such a tree, more than it gets visits."""
 _WARM_UP_SECONDS = 1.0
@@ -97,10 +95,10 @@ def one_tree(evaluator: NetworkEvaluator, side: int, batch: int, seconds: float)
         measured.close()
 
 
-def many_trees(evaluator: NetworkEvaluator, side: int, workers: int, seconds: float) -> dict[str, Any]:
-    """Return visits/s of `workers` workers, each with trees of its own, which begin anew when they are full."""
+def many_trees(evaluator: NetworkEvaluator, side: int, workers: int, trees: int, seconds: float) -> dict[str, Any]:
+    """Return visits/s of `workers` workers, each with `trees` trees of its own, which begin anew when they are full."""
     games = [each.game for each in searched_positions(side, side)]
-    joined, count = JoinedEvaluator(evaluator), workers * _TREES
+    joined, count = JoinedEvaluator(evaluator), workers * trees
     search = BatchedSearch(joined, games[0], count, _NODES, most_moves=2 * side * side)
     ended = [0]
 
@@ -125,7 +123,7 @@ def many_trees(evaluator: NetworkEvaluator, side: int, workers: int, seconds: fl
 
     for tree in range(count):
         start(tree)
-    groups = [Group(search, range(first, first + _TREES), restart) for first in range(0, count, _TREES)]
+    groups = [Group(search, range(first, first + trees), restart) for first in range(0, count, trees)]
     run(_WARM_UP_SECONDS)
     rate = run(seconds)
     batch = round(joined.rows / max(1, joined.calls))
@@ -151,7 +149,7 @@ def _results(asked: argparse.Namespace, device: torch.device) -> Iterator[dict[s
                 for measure in (
                     partial(one_tree, batch=0),
                     partial(one_tree, batch=asked.search_batch),
-                    partial(many_trees, workers=asked.workers),
+                    *(partial(many_trees, workers=asked.workers, trees=each) for each in asked.trees),
                 ):
                     yield of | measure(with_search, asked.size, seconds=asked.search_seconds)
                 with_search.close()
@@ -170,7 +168,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement of evaluations")
     parser.add_argument("--search-seconds", type=float, default=5.0, help="of each search; 0 for none")
     parser.add_argument("--search-batch", type=int, default=256, help="of one tree")
-    parser.add_argument("--workers", type=int, default=16, help=f"of many trees, {_TREES} each")
+    parser.add_argument("--workers", type=int, default=16, help="of many trees")
+    parser.add_argument("--trees", nargs="+", type=int, default=(64,), help="of each worker, a leaf of each in a batch")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try this program")
     asked = parser.parse_args()
     if asked.device == "cuda" and not torch.cuda.is_available():

@@ -164,8 +164,7 @@ class _FusedFeedForward(nn.Module):
         super().__init__()
         self._products, self._kind = products, kind_of(block.activation)
         norm = cast(TorchRmsNorm, block.norm)
-        joined = _joined(block.expand) if block.gate is None else _joined(block.expand, block.gate)
-        self.expand, self.offsets = _with_norm(joined, norm)
+        self.expand, self.offsets = _with_norm(_in_turn(block.expand, block.gate), norm)
         self._epsilon, self.contract = norm.epsilon, cast(nn.Linear, block.contract)
 
     def forward(self, trunk: Tensor) -> Tensor:
@@ -221,6 +220,16 @@ class _NestedBottleneck(nn.Module):
 
     def forward(self, trunk: Tensor) -> Tensor:
         return _added(trunk, _rows(self.after(self.before(trunk))), self.output)
+
+
+def _in_turn(expand: nn.Module, gate: nn.Module | None) -> nn.Linear:
+    """Return one layer with each hidden channel and its gate next to each other."""
+    joined = _joined(expand) if gate is None else _joined(expand, gate)
+    if gate is not None:
+        with torch.no_grad():
+            for each in joined.parameters():
+                each.copy_(torch.stack(each.chunk(2), dim=1).flatten(0, 1))
+    return joined
 
 
 def _with_norm(layer: nn.Linear, norm: TorchRmsNorm) -> tuple[nn.Linear, Tensor | None]:

@@ -4,6 +4,8 @@ Functions are those of `engine.nets.torch_modules.pointwise`, which are also wha
 computed in float32 whatever their type in memory.
 """
 
+import math
+
 import torch
 import triton
 import triton.language as tl
@@ -17,6 +19,7 @@ _BLOCK = 2048
 _WARPS = 8
 _ROW_BLOCK = 4096
 """Most numbers of a normalized row that are computed at a time."""
+_LOG2_E = tl.constexpr(1.0 / math.log(2.0))
 _LARGEST_POWER = tl.constexpr(20.0)
 """From here on mish(x) is x in float32, and exp(x)^2 is finite."""
 
@@ -27,11 +30,11 @@ def activated(x, kind: tl.constexpr):  # type: ignore[no-untyped-def]
         x = tl.maximum(x, 0.0)
     elif kind == 2:
         # tanh(log(1 + e^x)) as a fraction: (e^2x + 2 e^x) / (e^2x + 2 e^x + 2).
-        power = tl.exp(tl.minimum(x, _LARGEST_POWER))
+        power = tl.exp2(tl.minimum(x, _LARGEST_POWER) * _LOG2_E)
         fraction = power * (power + 2.0)
         x = x * (fraction / (fraction + 2.0))
     elif kind == 3:
-        x = x / (1.0 + tl.exp(-x))
+        x = x / (1.0 + tl.exp2(x * -_LOG2_E))
     return x
 
 

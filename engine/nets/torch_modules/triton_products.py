@@ -23,7 +23,7 @@ from torch import Tensor
 from engine.nets.spec import Activation
 from engine.nets.torch_modules.triton_kernels import KINDS, activated
 
-_LOG2_E = tl.constexpr(1.0 / math.log(2.0))
+_LOG2_E = 1.0 / math.log(2.0)
 _LEAST = 16
 """Least side of a block that the units for matrix products take."""
 _MOST_CHANNELS = 256
@@ -45,7 +45,7 @@ class Tuning(NamedTuple):
 
 # The fastest of those that were tried on an H200 with 192 channels, then smaller ones for less shared memory.
 _PROJECT = (Tuning(64, 64, 4, 3), Tuning(64, 32, 4, 3), Tuning(32, 32, 4, 2), Tuning(16, 16, 2, 2))
-_FEED = (Tuning(128, 64, 8, 2), Tuning(64, 32, 4, 2), Tuning(32, 32, 4, 2), Tuning(16, 16, 2, 2))
+_FEED = (Tuning(128, 32, 8, 3), Tuning(64, 32, 4, 2), Tuning(32, 16, 4, 2), Tuning(16, 16, 2, 2))
 _ATTEND = (Tuning(64, 64, 4, 3), Tuning(64, 32, 4, 2), Tuning(16, 16, 2, 2))
 
 
@@ -56,6 +56,7 @@ def _factors(x1, x2, width: tl.constexpr, epsilon):  # type: ignore[no-untyped-d
     return tl.rsqrt((tl.sum(one * one, 1) + tl.sum(two * two, 1)) / width + epsilon)[:, None]
 
 
+# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _project(  # type: ignore[no-untyped-def]
     rows,
@@ -106,6 +107,7 @@ def _project(  # type: ignore[no-untyped-def]
         tl.store(to + column[None, :], sums.to(out.dtype.element_ty), mask=here)
 
 
+# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _feed(  # type: ignore[no-untyped-def]
     trunk,
@@ -132,28 +134,27 @@ def _feed(  # type: ignore[no-untyped-def]
     x2 = tl.load(address + two[None, :], mask=here, other=0.0)
     factors = _factors(x1, x2, width, epsilon)
     y1, y2 = tl.zeros([block_rows, most], tl.float32), tl.zeros([block_rows, rest], tl.float32)
+    each: tl.constexpr = 2 if is_gated else 1
     for start in range(0, hidden, block_hidden):
         unit = start + tl.arange(0, block_hidden)
-        from_expand = expand + unit[None, :] * width
-        inner = tl.dot(x1, tl.load(from_expand + one[:, None]))
-        inner = tl.dot(x2, tl.load(from_expand + two[:, None]), inner) * factors
+        column = each * start + tl.arange(0, each * block_hidden)
+        from_expand = expand + column[None, :] * width
+        sums = tl.dot(x1, tl.load(from_expand + one[:, None]))
+        sums = tl.dot(x2, tl.load(from_expand + two[:, None]), sums) * factors
         if has_offsets:
-            inner += tl.load(offsets + unit)[None, :]
-        inner = activated(inner, kind)
+            sums += tl.load(offsets + column)[None, :]
         if is_gated:
-            from_gate = from_expand + hidden * width
-            gate = tl.dot(x1, tl.load(from_gate + one[:, None]))
-            gate = tl.dot(x2, tl.load(from_gate + two[:, None]), gate) * factors
-            if has_offsets:
-                gate += tl.load(offsets + hidden + unit)[None, :]
-            inner = inner * gate
-        within = inner.to(x1.dtype)
+            inner, gate = tl.split(tl.reshape(sums, [block_rows, block_hidden, 2]))
+            within = (activated(inner, kind) * gate).to(x1.dtype)
+        else:
+            within = activated(sums, kind).to(x1.dtype)
         y1 = tl.dot(within, tl.load(contract + one[None, :] * hidden + unit[:, None]), y1)
         y2 = tl.dot(within, tl.load(contract + two[None, :] * hidden + unit[:, None]), y2)
     tl.store(address + one[None, :], (x1.to(tl.float32) + y1).to(x1.dtype), mask=here)
     tl.store(address + two[None, :], (x2.to(tl.float32) + y2).to(x1.dtype), mask=here)
 
 
+# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _with_keys(  # type: ignore[no-untyped-def]
     query, keys, values, largest, total, mixed, left, scale, is_last: tl.constexpr, block_keys: tl.constexpr
@@ -172,6 +173,7 @@ def _with_keys(  # type: ignore[no-untyped-def]
     return now, total * shrunk + tl.sum(weights, 1), mixed
 
 
+# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _attend(  # type: ignore[no-untyped-def]
     joint,
@@ -263,8 +265,9 @@ def feed(
 ) -> None:
     """Add to each row what a feed-forward block computes of it, divided by its root mean square, in place.
 
-    trunk: [R, channels]. expand: [hidden, channels], or [2 * hidden, channels] with a gate. contract: [channels,
-    hidden]. offsets: float32, of the outputs of `expand`.
+    trunk: [R, channels]. expand: [hidden, channels], or [2 * hidden, channels] with a gate, whose rows are those of
+    the hidden channels and of their gates in turn. contract: [channels, hidden]. offsets: float32, of the outputs of
+    `expand`.
     """
     (channels, hidden), parts = contract.shape, _parts(contract.shape[0])
     tuning = _feed_tuning(channels, hidden)
@@ -288,7 +291,7 @@ def attended(joint: Tensor, area: int, heads: int, kv_heads: int) -> Tensor:
     assert tuning is not None
     out = joint.new_empty((len(joint), heads * width))
     _attend[(triton.cdiv(area, tuning.rows), len(joint) // area * heads)](
-        *(joint, out, _LOG2_E.value / math.sqrt(width), area, heads, kv_heads, width, tuning.rows, tuning.columns),
+        *(joint, out, _LOG2_E / math.sqrt(width), area, heads, kv_heads, width, tuning.rows, tuning.columns),
         num_warps=tuning.warps,
         num_stages=tuning.stages,
     )
