@@ -98,7 +98,7 @@ class _Attention(nn.Module):
         self.project = _joined(block.query, block.key, block.value)
         self._widths = [cast(nn.Linear, each).out_features for each in (block.query, block.key, block.value)]
         self.output, self.rope = block.output, block.rope
-        self._turns: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
+        self._turns: dict[tuple[int, int], Tensor] = {}
 
     def forward(self, trunk: Tensor) -> Tensor:
         height, width = trunk.shape[2:]
@@ -113,14 +113,14 @@ class _Attention(nn.Module):
         mixed = functional.scaled_dot_product_attention(query, key, value, enable_gqa=grouped)
         return _added(trunk, mixed.transpose(1, 2).reshape(len(joint), -1), self.output)
 
-    def _angles(self, height: int, width: int) -> tuple[Tensor, Tensor]:
-        """Return the cosines and sines of the rotations of queries, then keys, at each point: [area, pairs]."""
+    def _angles(self, height: int, width: int) -> Tensor:
+        """Return the cosines and sines of the rotations of queries, then keys, at each point: [2, area, pairs]."""
         found = self._turns.get((height, width))
         if found is None:
             turned = angles(cast(Tensor, self.rope), height, width)
             queries = turned.repeat_interleave(self.heads // self.kv_heads, dim=1)
             joint = torch.cat([queries, turned], dim=1).flatten(1)
-            found = self._turns[height, width] = joint.cos(), joint.sin()
+            found = self._turns[height, width] = torch.stack([joint.cos(), joint.sin()])
         return found
 
 

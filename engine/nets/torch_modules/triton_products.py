@@ -56,15 +56,13 @@ def _factors(x1, x2, width: tl.constexpr, epsilon):  # type: ignore[no-untyped-d
     return tl.rsqrt((tl.sum(one * one, 1) + tl.sum(two * two, 1)) / width + epsilon)[:, None]
 
 
-# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _project(  # type: ignore[no-untyped-def]
     rows,
     weight,
     out,
     offsets,
-    cosines,
-    sines,
+    turns,
     count,
     epsilon,
     area,
@@ -97,17 +95,14 @@ def _project(  # type: ignore[no-untyped-def]
             pair = start // 2 + tl.arange(0, half)
             place = (row % area)[:, None] * pairs + pair[None, :]
             is_turned = pair[None, :] < pairs
-            cosine, sine = (
-                tl.load(cosines + place, mask=is_turned, other=1.0),
-                tl.load(sines + place, mask=is_turned, other=0.0),
-            )
+            cosine = tl.load(turns + place, mask=is_turned, other=1.0)
+            sine = tl.load(turns + area * pairs + place, mask=is_turned, other=0.0)
             first, second = tl.split(tl.reshape(sums, [block_rows, half, 2]))
             turned = tl.join(first * cosine - second * sine, first * sine + second * cosine)
             sums = tl.reshape(turned, [block_rows, block_outputs])
         tl.store(to + column[None, :], sums.to(out.dtype.element_ty), mask=here)
 
 
-# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _feed(  # type: ignore[no-untyped-def]
     trunk,
@@ -154,7 +149,6 @@ def _feed(  # type: ignore[no-untyped-def]
     tl.store(address + two[None, :], (x2.to(tl.float32) + y2).to(x1.dtype), mask=here)
 
 
-# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _with_keys(  # type: ignore[no-untyped-def]
     query, keys, values, largest, total, mixed, left, scale, is_last: tl.constexpr, block_keys: tl.constexpr
@@ -173,7 +167,6 @@ def _with_keys(  # type: ignore[no-untyped-def]
     return now, total * shrunk + tl.sum(weights, 1), mixed
 
 
-# More than 8 parameters: a kernel of Triton takes numbers and single arrays only.
 @triton.jit  # type: ignore[untyped-decorator]
 def _attend(  # type: ignore[no-untyped-def]
     joint,
@@ -217,8 +210,8 @@ def _attend(  # type: ignore[no-untyped-def]
 def check(device: torch.device) -> None:
     """Use each kernel once; raise whatever keeps it from working."""
     rows = torch.zeros((_LEAST, 2 * _LEAST), dtype=torch.float16, device=device)
-    turns = torch.ones((_LEAST, _LEAST), device=device)
-    joint = projected(rows, rows.repeat(3, 1), 1.0, None, (turns, turns))
+    turns = torch.ones((2, _LEAST, _LEAST), device=device)
+    joint = projected(rows, rows.repeat(3, 1), 1.0, None, turns)
     feed(attended(joint, _LEAST, 1, 1), rows.repeat(4, 1), rows.repeat(2, 1), 1.0, Activation.SILU, None)
 
 
@@ -237,22 +230,20 @@ def can_attend(width: int) -> bool:
     return _is_power(width) and _LEAST <= width <= 128 and _attend_tuning(width) is not None
 
 
-def projected(
-    rows: Tensor, weight: Tensor, epsilon: float, offsets: Tensor | None, turns: tuple[Tensor, Tensor] | None
-) -> Tensor:
+def projected(rows: Tensor, weight: Tensor, epsilon: float, offsets: Tensor | None, turns: Tensor | None) -> Tensor:
     """Return the outputs of a linear layer, of rows divided by their root mean square: [R, outputs].
 
-    rows: [R, channels]. weight: [outputs, channels]. offsets: float32 [outputs]. turns: cosines and sines, as of
+    rows: [R, channels]. weight: [outputs, channels]. offsets: float32 [outputs]. turns: cosines, then sines, as of
     `pointwise.turn`, of the pairs of outputs that are rotated.
     """
     (outputs, channels), parts = weight.shape, _parts(weight.shape[1])
     tuning = _project_tuning(channels, outputs)
     assert parts is not None and tuning is not None
     out = rows.new_empty((len(rows), outputs))
-    area, pairs = (1, 0) if turns is None else turns[0].shape
+    area, pairs = (1, 0) if turns is None else turns.shape[1:]
     _project[(triton.cdiv(len(rows), tuning.rows),)](
         *(rows, weight, out, weight if offsets is None else offsets),
-        *((weight, weight) if turns is None else turns),
+        weight if turns is None else turns,
         *(len(rows), epsilon, area, *parts, outputs, pairs, offsets is not None, tuning.rows, tuning.columns),
         num_warps=tuning.warps,
         num_stages=tuning.stages,
