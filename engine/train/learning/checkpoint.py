@@ -1,8 +1,8 @@
 """Checkpoints of a training run, written atomically and without pickle.
 
-checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, priorities of samples if losses decide what
-is drawn, and state.json with the format version and everything that is not a tensor. A folder is written under a
-temporary name, synced, and renamed.
+checkpoints/step-NNNNNNNN/ contains model, ema and optimizer as safetensors, sizes (statistics of norms by board size)
+if there are any, priorities of samples if losses decide what is drawn, and state.json with the format version and
+everything that is not a tensor. A folder is written under a temporary name, synced, and renamed.
 """
 
 import json
@@ -49,9 +49,13 @@ class Checkpoint:
         except (OSError, safetensors.SafetensorError) as error:
             raise CheckpointError(f"{path}: {error}") from error
 
+    def has(self, part: str) -> bool:
+        """Return whether there are tensors of a part that not every run has."""
+        return (self.folder / f"{part}.safetensors").exists()
+
     def priorities(self, rank: int) -> Priorities:
         """Return the sampling weights of a process; empty if it had none. Raises CheckpointError."""
-        if not (self.folder / f"{_PRIORITIES}.safetensors").exists():
+        if not self.has(_PRIORITIES):
             return {}
         stored = {name: tensor.numpy() for name, tensor in self.tensors(_PRIORITIES).items()}
         return below(stored, f"{rank}/")

@@ -13,8 +13,10 @@ from engine.train.learning.checkpoint import Checkpoint, restore, restore_module
 from engine.train.learning.devices import Devices
 from engine.train.learning.network import Predictions, TrainableNet
 from engine.train.learning.schedule import Schedule
+from engine.train.learning.size_statistics import SizeStatistics
 from engine.train.learning.train_config import TrainConfig
 
+_SIZES = "sizes"
 _ENTRIES = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), torch.optim.SGD: ("momentum_buffer",)}
 
 
@@ -30,6 +32,7 @@ class Learner:
         )
         self.net: TrainableNet = net.to(device, memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.average = Average(self.net, config.ema_decay)
+        self.sizes = SizeStatistics(self.net, config.ema_decay)
         self.optimizer = make_optimizer(config, self.net)
         self.schedule = Schedule(config)
         self.parameters = [each for each in self.net.parameters() if each.requires_grad]
@@ -42,13 +45,16 @@ class Learner:
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """Return all tensors, grouped by the files of a checkpoint. The only other state is `schedule.factor`."""
         optimizer = optimizer_tensors(self.optimizer, self.net)
-        return {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
+        found = {"model": self.net.state_dict(), "ema": self.average.net.state_dict(), "optimizer": optimizer}
+        return found | ({_SIZES: self.sizes.tensors()} if self.sizes.tensors() else {})
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state from a checkpoint. Raises CheckpointError if a tensor does not fit."""
         restore_module(self.net, checkpoint, "model")
         restore_module(self.average.net, checkpoint, "ema")
         restore_optimizer(self.optimizer, self.net, checkpoint)
+        if checkpoint.has(_SIZES):
+            self.sizes.restore(checkpoint.tensors(_SIZES))
         self.schedule.restore(checkpoint.state["rate_factor"])
 
 

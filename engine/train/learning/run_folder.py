@@ -1,6 +1,7 @@
 """The folder of a training run: how a run starts and resumes, and its files other than checkpoints."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ from engine.train.toml_settings import ConfigError, differences, to_toml
 from weights import native
 
 START_FILE, NET_FILE = "start.safetensors", "net.safetensors"
+
+
+def sized_files(run: Path) -> list[Path]:
+    """Return the networks with the statistics of one board size, from the smallest size to the largest."""
+    return sorted(run.glob("net-*x*.safetensors"), key=lambda path: (len(path.name), path.name))
 
 
 def new_spec(config: TrainConfig) -> NetSpec:
@@ -97,8 +103,9 @@ def save_run(
 ) -> NetSpec:
     """Write the averaged weights as a network, which is returned, and a checkpoint.
 
-    The network is written first, so that no checkpoint is newer than it. state: JSON values with "step" and "samples".
-    priorities: the sampling weights of each process.
+    If the run has seen boards of several sizes, there is also a network with the statistics of each. Networks are
+    written first, so that no checkpoint is newer than them. state: JSON values with "step" and "samples". priorities:
+    the sampling weights of each process.
     Raises TrainingError, and writes nothing, if a weight is not finite.
     """
     step, began = int(state["step"]), learner.net.spec.name
@@ -111,6 +118,10 @@ def save_run(
     except WeightsError as error:
         raise TrainingError(f"{run}: step {step}: {error}; the last checkpoint is kept") from error
     native.write(spec, run / NET_FILE)
+    for size in learner.sizes.sizes():
+        with learner.sizes.used(learner.average.net, size):
+            of_size = learner.average.net.to_spec(f"{spec.name}-{size}", provenance | {"statistics of": str(size)})
+        native.write(replace(of_size, board_sizes=(min(size), max(size))), run / f"net-{size}.safetensors")
     kept = {**state, "rate_factor": learner.schedule.factor, "config": to_toml(config)}
     save_checkpoint(run, step, learner.tensors() | priority_tensors(priorities), kept, config.keep)
     return spec

@@ -1,7 +1,8 @@
 """The training loop: reads batches, writes a run folder.
 
 A run folder contains config.toml, start.safetensors (the initial network), metrics.jsonl, tensorboard/, checkpoints/
-(see `engine.train.learning.checkpoint`) and net.safetensors, the newest averaged weights in Keima's format.
+(see `engine.train.learning.checkpoint`) and net.safetensors, the newest averaged weights in Keima's format. With boards
+of several sizes there are also net-9x9.safetensors and so on, the same with the statistics of one size.
 An interrupted run is resumed from its last checkpoint. Under torchrun every process draws its own batches and
 gradients are averaged (DistributedDataParallel); only the first process writes.
 """
@@ -124,7 +125,7 @@ def train(
 
                 # Forward and backward pass. Without a bound on the norm, clipping by infinity still measures it.
                 inputs, targets = batch.to_device()
-                with devices.autocast():
+                with devices.autocast(), learner.sizes.noting(batch.width, batch.height):
                     predictions = computed(*inputs)
                 result = loss(predictions, targets, spec, config)
                 optimizer.zero_grad(set_to_none=True)

@@ -1,0 +1,110 @@
+"""The statistics of batch norms for each board size, beside those of all batches that the norms themselves keep.
+
+A batch has boards of one size, with which its norms learn. On another size the same channels have other means and
+variances, so that a network computes best with those of the size that it plays on (docs/training.md has the figures).
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from engine.train.learning.network import TrainableNet
+
+_LEAST_SHARE = 0.01
+"""Of the steps: a size with fewer has no statistics to rely on."""
+_STEPS = "steps"
+
+
+class BoardSize(NamedTuple):
+    """Columns and rows of a board."""
+
+    width: int
+    height: int
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
+
+
+class SizeStatistics:
+    """Averages of the means and variances that the norms of a network saw, by board size; for a net in training mode.
+
+    decay: of the moving averages, which follow faster in the first batches of a size.
+    """
+
+    def __init__(self, net: TrainableNet, decay: float) -> None:
+        self._norms = {
+            name: each
+            for name, each in net.named_modules()
+            if isinstance(each, nn.BatchNorm2d) and each.training and name.startswith("model.")
+        }
+        self._decay = decay
+        self._averages: dict[BoardSize, list[Tensor]] = {}
+        self._steps: dict[BoardSize, int] = {}
+
+    @contextmanager
+    def noting(self, width: int, height: int) -> Iterator[None]:
+        """Take the statistics of a batch of boards that is computed within."""
+        if not self._norms:
+            yield
+            return
+        running, momentum = _numbers(self._norms), next(iter(self._norms.values())).momentum
+        assert momentum is not None
+        before = [each.clone() for each in running]
+        yield
+        # A norm moves by `momentum` of the way to the batch's.
+        found, size = torch._foreach_lerp(before, running, 1.0 / momentum), BoardSize(width, height)
+        steps = self._steps.get(size, 0)
+        if steps == 0:
+            self._averages[size] = list(found)
+        else:
+            share = 1.0 - min(self._decay, (1.0 + steps) / (10.0 + steps))
+            torch._foreach_lerp_(self._averages[size], list(found), share)
+        self._steps[size] = steps + 1
+
+    def sizes(self) -> list[BoardSize]:
+        """Return the sizes with enough steps for statistics of their own; none if all batches had the same size."""
+        enough = _LEAST_SHARE * sum(self._steps.values())
+        return sorted(size for size, steps in self._steps.items() if steps >= enough) if len(self._steps) > 1 else []
+
+    @contextmanager
+    def used(self, net: TrainableNet, size: BoardSize) -> Iterator[None]:
+        """Let a network with the same norms have the statistics of a size within."""
+        mine = _numbers({name: cast(nn.BatchNorm2d, net.get_submodule(name)) for name in self._norms})
+        kept = [each.clone() for each in mine]
+        torch._foreach_copy_(mine, self._averages[size])
+        try:
+            yield
+        finally:
+            torch._foreach_copy_(mine, kept)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all statistics by "size/norm.mean", "size/norm.variance" and "size/steps"."""
+        found = {}
+        for size, averages in self._averages.items():
+            found[f"{size}/{_STEPS}"] = torch.tensor(self._steps[size])
+            found |= {f"{size}/{name}": each for name, each in zip(self._names(), averages, strict=True)}
+        return found
+
+    def restore(self, stored: Mapping[str, Tensor]) -> None:
+        """Take what `tensors` returned. Raises KeyError if something is missing."""
+        for size in {name.partition("/")[0] for name in stored}:
+            width, _, height = size.partition("x")
+            key = BoardSize(int(width), int(height))
+            self._steps[key] = int(stored[f"{size}/{_STEPS}"])
+            self._averages[key] = [
+                stored[f"{size}/{name}"].to(like.device, copy=True)
+                for name, like in zip(self._names(), _numbers(self._norms), strict=True)
+            ]
+
+    def _names(self) -> list[str]:
+        return [f"{name}.{entry}" for entry in ("mean", "variance") for name in self._norms]
+
+
+def _numbers(norms: Mapping[str, nn.BatchNorm2d]) -> list[Tensor]:
+    """Return the running means, then the running variances."""
+    return [cast(Tensor, each.running_mean) for each in norms.values()] + [
+        cast(Tensor, each.running_var) for each in norms.values()
+    ]
