@@ -20,7 +20,8 @@ from weakref import WeakSet, ref
 from engine.errors import GoError
 from engine.evaluators.memory import boards_kept, openvino_model_bytes
 from engine.evaluators.network import Precision, Slot, slot_memory
-from engine.evaluators.rounding import Loss, Rounding
+from engine.evaluators.rounding import Rounding
+from engine.evaluators.rounding_loss import Loss
 from engine.native.closures import Closure, runs_closures
 from engine.native.processor import BYTE_PRODUCTS, TILES, instruction_sets
 from engine.nets.blocks import AttentionBlock, all_blocks

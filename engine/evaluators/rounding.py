@@ -11,13 +11,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.evaluators.calibration import calibration_inputs
 from engine.evaluators.kept_ranges import WORTH_KEEPING, file_of_ranges, read_ranges, write_ranges
+from engine.evaluators.rounding_loss import COMPARED, Answers, Loss, loss_between
 from engine.nets.openvino_graph.model import GLOBALS, OUTPUTS, PLANES
 from engine.nets.openvino_graph.quantization import channels_to_round, measured
 from engine.nets.rounding import Range, combined
@@ -25,24 +25,8 @@ from engine.nets.spec import Array, NetSpec, WeightsError
 
 _LOG = logging.getLogger(__name__)
 _POLICY, _RESULT = OUTPUTS[:2]
-_COMPARED = slice(None, None, 4)
-"""The compared positions: every fourth, because each may take a call, and consecutive ones are from the same game."""
-MOST_LOST = 0.02
-"""Largest accepted mean loss of winrate and of policy: several times the loss of known networks."""
 _VERSION = b"1"
 """To be changed when the measurement changes, so that old files are not used."""
-
-
-class Loss(NamedTuple):
-    """Mean change by rounding: of winrates (0 to 1), and of the policy (Kullback-Leibler divergence)."""
-
-    winrate: float
-    policy: float
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the loss is acceptable; NaN is not."""
-        return self.winrate <= MOST_LOST and self.policy <= MOST_LOST
 
 
 class Rounding:
@@ -80,7 +64,7 @@ class Rounding:
             raise WeightsError(f"network {self._name} computes numbers that are not finite")
         own = len(model.outputs)
         answers = _by_name(model, [call[-own:] for call in calls])
-        self._exact = {name: array[_COMPARED] for name, array in answers.items()}
+        self._exact = {name: array[COMPARED] for name, array in answers.items()}
         self._seconds += time.perf_counter() - start
         _LOG.info("network %s measured in %.2f s", self._name, self._seconds)
         return combined([call[:-own] for call in calls])
@@ -93,7 +77,7 @@ class Rounding:
         start = time.perf_counter()
         calls: list[list[Array]] = []
         names = [name for name in arrays if name not in self._inputs]
-        compared = {name: array[_COMPARED] for name, array in self._inputs.items() if name in arrays}
+        compared = {name: array[COMPARED] for name, array in self._inputs.items() if name in arrays}
         for first in range(0, len(compared[PLANES]), len(arrays[PLANES])):
             for name, array in compared.items():
                 rows = array[first : first + len(arrays[name])]
@@ -101,7 +85,7 @@ class Rounding:
             infer()
             calls.append([arrays[name][: len(rows)].copy() for name in names])
         rounded = dict(zip(names, map(np.concatenate, zip(*calls, strict=True)), strict=True))
-        self.loss = loss_between(self._exact, rounded)
+        self.loss = loss_between(*(Answers(each[_POLICY], each[_RESULT]) for each in (self._exact, rounded)))
         self._seconds += time.perf_counter() - start
         self._keep(self.ranges, self.loss)
         return self.loss
@@ -110,31 +94,6 @@ class Rounding:
         """Store the results for later runs if they took long."""
         if self._file is not None and self._seconds >= WORTH_KEEPING:
             write_ranges(self._file, ranges, loss)
-
-
-def loss_between(exact: Mapping[str, Array], rounded: Mapping[str, Array]) -> Loss:
-    """Return the loss of a rounded network's outputs, each policy [rows, policies, moves] and result [rows, 1..3]."""
-    winrates = _winrates(exact[_RESULT]) - _winrates(rounded[_RESULT])
-    before, after = (_log_softmax(answers[_POLICY][:, 0]) for answers in (exact, rounded))
-    return Loss(float(np.abs(winrates).mean()), float((np.exp(before) * (before - after)).sum(axis=1).mean()))
-
-
-def _winrates(result: Array) -> NDArray[np.float64]:
-    """Return the winrates of the side to move, a draw as half a win."""
-    value: NDArray[np.float64]
-    if result.shape[1] == 1:
-        value = np.tanh(result[:, 0].astype(np.float64))
-    else:
-        chances = np.exp(_log_softmax(result))
-        value = chances[:, 0] - chances[:, 1]
-    return 0.5 + value / 2
-
-
-def _log_softmax(logits: Array) -> NDArray[np.float64]:
-    """Return the logarithms of the softmax of logits [rows, n]."""
-    shifted = logits - logits.max(axis=1, keepdims=True).astype(np.float64)
-    chances: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return chances
 
 
 def _calls(compiled: Any, inputs: Mapping[str, Array]) -> Iterator[list[Array]]:

@@ -118,12 +118,15 @@ def test_the_kernels_compute_in_bf16_where_there_are_tiles(machine) -> None:
     assert choose(SPEC) == "torch"
 
 
-def test_the_kernels_compute_in_int8_only_where_there_are_tiles_of_bytes_and_it_is_asked_for(machine) -> None:
+def test_the_kernels_compute_in_int8_only_where_there_are_tiles_of_bytes_and_it_was_measured_or_asked_for(
+    machine,
+) -> None:
     machine("openvino", "torch", instructions="amx-bf16", lanes=16, tiles=True, rounds=True, byte_tiles=True)
     assert kernels.precisions(SPEC) == ("fp32", "bf16", "int8")
-    assert kernels.automatic_precisions(SPEC) == ("fp32", "bf16")
+    assert kernels.automatic_precisions(SPEC) == ("int8", "fp32", "bf16")
     assert choose(SPEC, precision="int8") == "numba"
-    assert ("numba", "int8") not in backends.cpu_candidates(SPEC)
+    assert backends.cpu_candidates(SPEC)[0] == ("numba", "bf16")
+    assert ("numba", "int8") in backends.cpu_candidates(SPEC)
     for name in ("transformer", "leela"):
         assert "int8" not in kernels.precisions(EXAMPLES[name])
         assert choose(EXAMPLES[name], precision="int8") == "openvino"

@@ -22,9 +22,11 @@ pytest.importorskip("openvino", reason="openvino is not installed")
 
 import engine.evaluators.openvino_backend as backend_module
 import engine.evaluators.rounding as rounding_module
+import engine.evaluators.rounding_loss as loss_module
 from engine.evaluators import kept_ranges
 from engine.evaluators.openvino_backend import OpenVinoBackend
-from engine.evaluators.rounding import Loss, Rounding, loss_between
+from engine.evaluators.rounding import Rounding
+from engine.evaluators.rounding_loss import Answers, Loss, loss_between
 from engine.nets.openvino_graph.model import build_model
 from engine.nets.openvino_graph.runtime import openvino
 
@@ -74,15 +76,14 @@ def measure() -> None:
 
 def test_loss_is_the_mean_of_what_changes_in_winrates_and_policy() -> None:
     even, sure = np.log([[0.5, 0.5]]), np.log([[0.9, 0.1]])
-    exact = {"result": even.astype(np.float32), "policy": even[:, None].astype(np.float32)}
-    rounded = {"result": sure.astype(np.float32), "policy": sure[:, None].astype(np.float32)}
+    exact, rounded = (Answers(each[:, None].astype(np.float32), each.astype(np.float32)) for each in (even, sure))
     assert loss_between(exact, exact) == (0.0, 0.0)
     assert loss_between(exact, rounded) == pytest.approx((0.4, 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)))
 
 
 def test_a_network_with_tanh_is_compared_by_its_winrate() -> None:
     policy = np.zeros((2, 1, 5), np.float32)
-    exact, rounded = ({"result": np.array([[0.0], [value]], np.float32), "policy": policy} for value in (0.0, 20.0))
+    exact, rounded = (Answers(policy, np.array([[0.0], [value]], np.float32)) for value in (0.0, 20.0))
     assert loss_between(exact, rounded) == pytest.approx((0.25, 0.0))
 
 
@@ -101,7 +102,7 @@ def test_a_network_that_loses_little_is_computed_in_int8(compiled: list[str], fo
 def test_a_network_that_loses_much_is_computed_in_the_next_precision(
     compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(rounding_module, "MOST_LOST", 1e-9)
+    monkeypatch.setattr(loss_module, "MOST_LOST", 1e-9)
     with caplog.at_level(logging.WARNING):
         first = evaluations()
     assert "is computed in fp32 on 9x9: int8 would change winrates by 0.0" in caplog.text
@@ -117,7 +118,7 @@ def test_int8_is_taken_as_it_is_where_somebody_wants_it(
     compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = evaluations("int8")
-    monkeypatch.setattr(rounding_module, "MOST_LOST", 1e-9)
+    monkeypatch.setattr(loss_module, "MOST_LOST", 1e-9)
     evaluations()
     assert np.array_equal(evaluations("int8"), usual)
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,12 @@ from engine.apps.bench.effort import Size, name_of
 from engine.evaluators.backends import backend_of, cpu_candidates
 from engine.evaluators.finding import find_network
 from engine.evaluators.measured_choice import Measurement, is_measurable, measure, remember
+from engine.evaluators.rounding_loss import MOST_LOST, loss_of
+from engine.nets.spec import NetSpec
 from engine.support.json_text import json_text
 from weights.registry import load
 
+_BYTES = ("numba", "int8")
 _NICENESS = 10
 """Added to the priority's number: a search must not wait for the measurement."""
 
@@ -26,6 +29,8 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
     if not pairs or not is_measurable(spec, *size):
         print(f"{spec.name} is not measured on {name_of(size)}: an evaluation takes too long, or nothing computes it")
         return 0
+    if _BYTES in pairs and not _loses_little(spec, size, pairs[0], threads):
+        pairs.remove(_BYTES)
     found = measure(spec, *size, pairs, lambda pair: backend_of(spec, pair, threads))
     if found is None:
         print("other programs kept the machine busy: nothing is kept")
@@ -33,6 +38,22 @@ def cli_choose(net: str | Path, size: Size, threads: int, *, as_json: bool) -> i
     remember(spec, threads, found)
     _print(found, pairs, as_json=as_json)
     return 0
+
+
+def _loses_little(spec: NetSpec, size: Size, rule: tuple[str, str], threads: int) -> bool:
+    """Return whether the kernels lose little in int8: on a board and on 9x9, where networks lose most."""
+    smallest, largest = spec.board_sizes
+    boards = {size, (9, 9)} if smallest <= 9 <= largest else {size}
+    with ExitStack() as stack:
+        backends = [stack.enter_context(closing(backend_of(spec, each, threads))) for each in (rule, _BYTES)]
+        losses = {board: loss_of(spec, *board, backends) for board in boards}
+    for board, loss in losses.items():
+        if not loss.is_small:
+            print(
+                f"not int8: on {name_of(board)} it would change winrates by {loss.winrate:.3f} and the policy by "
+                f"{loss.policy:.3f} (at most {MOST_LOST})"
+            )
+    return all(loss.is_small for loss in losses.values())
 
 
 def _print(found: Measurement, pairs: Sequence[tuple[str, str]], *, as_json: bool) -> None:

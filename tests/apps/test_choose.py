@@ -1,0 +1,79 @@
+"""`keima bench --choose` takes int8 by the kernels only where it is faster and changes the answers little."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.apps.bench import choose
+from engine.apps.bench.choose import cli_choose
+from engine.evaluators.kernel_backend import NumbaBackend
+from engine.evaluators.measured_choice import Measurement, remembered
+from engine.evaluators.network import Backend
+from engine.evaluators.rounding_loss import loss_of
+from engine.nets.spec import NetSpec, PolicyHead
+from tests.nets.examples import EXAMPLES
+
+SPEC = EXAMPLES["softmax silu"]
+assert isinstance(SPEC.policy, PolicyHead)
+ROUGH = replace(
+    SPEC, policy=replace(SPEC.policy, conv2=replace(SPEC.policy.conv2, weight=50 * SPEC.policy.conv2.weight))
+)
+"""The same network with a policy that is sure of its moves."""
+
+
+@pytest.fixture
+def rounded(monkeypatch: pytest.MonkeyPatch) -> dict[str, NetSpec]:
+    """Pretend a machine where the kernels compute in int8, four times as fast; return what they compute then."""
+    computed = {"int8": SPEC}
+    pairs = [("numba", "fp32"), ("numba", "int8")]
+
+    def create(spec: NetSpec, pair: tuple[str, str], threads: int) -> Backend:
+        return NumbaBackend(computed.get(pair[1], spec), "fp32", threads=1)
+
+    def measured(spec: NetSpec, width: int, height: int, given: list[tuple[str, str]], make: object) -> Measurement:
+        return Measurement("9x9", {pair: 400.0 if pair[1] == "int8" else 100.0 for pair in given})
+
+    monkeypatch.setattr(choose, "load", lambda path: SPEC)
+    monkeypatch.setattr(choose, "find_network", lambda name: name)
+    monkeypatch.setattr(choose, "cpu_candidates", lambda spec: list(pairs))
+    monkeypatch.setattr(choose, "backend_of", create)
+    monkeypatch.setattr(choose, "measure", measured)
+    monkeypatch.setattr(choose.os, "nice", lambda more: 0)
+    return computed
+
+
+def test_int8_is_chosen_where_it_is_faster_and_loses_little(rounded, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_choose("net", (7, 7), 1, as_json=False) == 0
+    assert "auto takes numba int8" in capsys.readouterr().out
+    kept = remembered(SPEC, 1)
+    assert kept is not None
+    assert kept.best == ("numba", "int8")
+
+
+def test_int8_that_changes_the_answers_is_not_measured_and_the_reason_is_said(
+    rounded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounded["int8"] = ROUGH
+    assert cli_choose("net", (7, 7), 1, as_json=False) == 0
+    said = capsys.readouterr().out
+    assert "not int8: on 7x7 it would change winrates by 0.000 and the policy by " in said
+    assert "not int8: on 9x9 " in said
+    assert "auto takes numba fp32" in said
+    assert "numba int8" not in said
+    kept = remembered(SPEC, 1)
+    assert kept is not None
+    assert list(kept.speeds) == [("numba", "fp32")]
+
+
+def test_the_loss_is_that_of_all_compared_positions() -> None:
+    backends = [NumbaBackend(each, "fp32", threads=1) for each in (SPEC, SPEC, ROUGH)]
+    try:
+        assert loss_of(SPEC, 5, 7, backends[:2]) == (0.0, 0.0)
+        winrate, policy = loss_of(SPEC, 5, 7, backends[1:])
+        assert winrate == 0.0
+        assert policy > 0.1
+        assert np.isfinite(policy)
+    finally:
+        for backend in backends:
+            backend.close()
