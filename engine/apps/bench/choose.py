@@ -47,10 +47,10 @@ def _loses_little(spec: NetSpec, size: Size, rule: tuple[str, str], threads: int
     with ExitStack() as stack:
         backends = [stack.enter_context(closing(backend_of(spec, each, threads))) for each in (rule, _BYTES)]
         losses = {board: loss_of(spec, *board, backends) for board in boards}
-    for board, loss in losses.items():
+    for (width, height), loss in losses.items():
         if not loss.is_small:
             print(
-                f"not int8: on {name_of(board)} it would change winrates by {loss.winrate:.3f} and the policy by "
+                f"not int8: on {width}x{height} it would change winrates by {loss.winrate:.3f} and the policy by "
                 f"{loss.policy:.3f} (at most {MOST_LOST})"
             )
     return all(loss.is_small for loss in losses.values())
