@@ -42,7 +42,7 @@ LAYERS = [
 ]
 """Rooms from the lowest to the highest: each imports only from its own and from those before it."""
 TRAINS_WITH_TORCH = {"network", "loss", "device_batch", "learner", "step_metrics", "checkpoint", "devices", "metrics"}
-TRAINS_WITH_TORCH |= {"train", "bench", "auxiliary"}
+TRAINS_WITH_TORCH |= {"train", "bench", "auxiliary", "size_statistics"}
 NATIVE_ROOM = {"engine.native"}
 NUMBA_INTERNALS = "engine.native.numba_internals"
 DOCUMENTED_NUMBA = {"cgutils", "event", "intrinsic", "overload", "typeof", "types"}

@@ -1,7 +1,8 @@
 """The configuration of `keima zero`: all settings of a run in one frozen dataclass, from a preset or a TOML file.
 
 A run writes config.toml into its folder at the start and is resumed with it. A later command with other settings is
-refused, except for the length of the run, the evaluator, the ratings, and the learning rate. Imports nothing heavy.
+refused, except for the length of the run, the evaluator, the trainers, the ratings, and the learning rate. Imports
+nothing heavy.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from engine.train.generations.rating import RatingSettings
 from engine.train.learning.train_config import TrainConfig
 from engine.train.toml_settings import ConfigError, differences, from_table, overridden, read_toml, to_toml
 
-MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "evaluator.", "cluster.", "rating.")
+MAY_CHANGE: tuple[str, ...] = ("run.hours", "run.generations", "run.trainers", "evaluator.", "cluster.", "rating.")
 MAY_CHANGE += ("train.threads", "train.device", "train.keep", "train.steps", "train.learning_rate")
 """Keys and sections that may change when a run is resumed; the new values are written to config.toml."""
 CONFIG = "config.toml"
@@ -74,6 +75,12 @@ class RunSettings:
         "the games that are always played in full; 0 keeps it constant.",
         0,
         1,
+    )
+    trainers: int = number(
+        1,
+        "Processes that train the network together, each on a GPU of its own and with batches of train.batch_size; "
+        "0 for one for each GPU.",
+        0,
     )
     first_komi: float = number(0.5, "Mean komi to start with where there is a gain.", 0, unit="points")
 

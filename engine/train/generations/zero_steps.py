@@ -27,7 +27,6 @@ from engine.evaluators.factory import Computing, make_evaluator
 from engine.rules import parse_rules
 from engine.search.params import SearchParams, with_settings
 from engine.support.files import whole_lines, write_atomically
-from engine.train.data.replay import Window
 from engine.train.data.samples import SUFFIX, shard_info
 from engine.train.games.arena import ArenaPlayer, ArenaSettings, arena
 from engine.train.games.selfplay import decisive_settings
@@ -45,7 +44,6 @@ from engine.train.generations.ray_workers import RayWorkers
 from engine.train.generations.zero import Figures, Stopped
 from engine.train.generations.zero_config import ZeroConfig
 from engine.train.generations.zero_state import State, read_steps
-from engine.train.learning.train_config import TrainConfig
 from weights import native
 from weights.registry import load
 
@@ -57,7 +55,7 @@ _MOVE = re.compile(r";\s*[BW]\[")
 # In the summary of a game's efforts, see `SelfplayGame.summary`.
 _DECIDED = f"{Effort.DECIDED.value}="
 # Purposes of random numbers: each gets its own seed.
-_SELFPLAY, _BATCHES, _GATE, _RATING = range(4)
+_SELFPLAY, _, _GATE, _RATING = range(4)
 
 
 class LocalSteps:
@@ -176,16 +174,14 @@ class LocalSteps:
 
     def train(self, state: State) -> Figures:
         """Train on a number of samples in proportion to the generation's new ones, and store the candidate."""
-        from engine.train.data.batches import WindowSource
-        from engine.train.data.limited_source import LimitedSource
-        from engine.train.learning.checkpoint import newest_checkpoint
+        from engine.train.generations.trainers import together
+        from engine.train.generations.training import begun_at, check_device, train_until, trainers_of
         from engine.train.learning.run_folder import NET_FILE
-        from engine.train.learning.train import Progress, train
+        from engine.train.learning.train import Progress
 
-        config, run = _train_config(self._config), self._folder / "train"
-        target = self._steps_before(state.generation) + self._steps_of(state.generation)
-        checkpoint = newest_checkpoint(run)
-        begun = 0 if checkpoint is None else checkpoint.step
+        run, world = self._folder / "train", trainers_of(self._config)
+        target = self._steps_before(state.generation) + self._steps_of(state.generation, world)
+        begun = begun_at(run)
         figures: dict[str, Any] = {}
 
         def show(progress: Progress) -> None:
@@ -194,10 +190,9 @@ class LocalSteps:
 
         if begun < target:
             # The step counts over all generations, so the optimizer and the schedule continue from the last one.
-            source = WindowSource(self._window(), config.batch_size, [config.seed, _BATCHES])
-            limited = LimitedSource(source, target - begun)
-            config = replace(config, steps=max(config.steps, target))
-            result = train(config, limited, run, start=load(self.network(0)), report=show, stop=self._stop)
+            work = partial(train_until, self._folder, self._config, target, world)
+            with together(world, partial(check_device, self._config), work):
+                result = work(report=show, stop=self._stop)
             figures.update(result.figures)
             if result.step < target:
                 raise Stopped
@@ -206,27 +201,17 @@ class LocalSteps:
         losses: dict[str, Any] = {
             name: round(figures[name], 5) for name in ("loss", "policy", "value") if name in figures
         }
-        return {"steps": target, "sitting_samples": (target - begun) * config.batch_size, **losses}
-
-    def _window(self) -> Window:
-        window = self._config.window
-        return Window(
-            self._folder / "samples",
-            scale=window.scale,
-            alpha=window.alpha,
-            beta=window.beta,
-            prioritize=window.prioritize,
-            correct=window.correct,
-        )
+        samples = (target - begun) * self._config.train.batch_size * world
+        return {"steps": target, "sitting_samples": samples, **losses}
 
     def _steps_before(self, generation: int) -> int:
         """Return the training step at which a generation starts."""
         lines = [line for line in read_steps(self._folder / "steps.jsonl") if line["step"] == "train"]
         return max((line["steps"] for line in lines if line["generation"] < generation), default=0)
 
-    def _steps_of(self, generation: int) -> int:
+    def _steps_of(self, generation: int, world: int) -> int:
         samples = samples_in(self._games(generation))
-        return math.ceil(self._config.run.reuse * samples / self._config.train.batch_size)
+        return math.ceil(self._config.run.reuse * samples / (self._config.train.batch_size * world))
 
     def _params(self) -> SearchParams:
         return with_settings(SearchParams(), dict(self._config.selfplay.search))
@@ -318,15 +303,12 @@ def make_first_network(folder: Path, config: ZeroConfig) -> None:
     file = network_file(folder, 0)
     if file.exists():
         return
+    from engine.train.generations.training import train_config
     from engine.train.learning.run_folder import new_spec
 
-    spec = new_spec(_train_config(config))
+    spec = new_spec(train_config(config))
     file.parent.mkdir(exist_ok=True)
     native.write(replace(spec, name=player_of(0)), file)
-
-
-def _train_config(config: ZeroConfig) -> TrainConfig:
-    return replace(config.train, seed=config.run.seed)
 
 
 def play_figures(stats: SelfplayStats) -> dict[str, Any]:

@@ -29,6 +29,9 @@ class Devices:
         if kind == "cuda" and not torch.cuda.is_available():
             raise TrainingError("device: expected cpu or auto, because torch finds no GPU here, got cuda")
         local = int(os.environ.get("LOCAL_RANK", "0"))
+        if kind == "cuda" and local >= torch.cuda.device_count():
+            found = torch.cuda.device_count()
+            raise TrainingError(f"device: expected at least {local + 1} GPUs for as many processes, got {found}")
         self.device = torch.device("cuda", local) if kind == "cuda" else torch.device("cpu")
         self.precision = config.precision if config.precision != "auto" else fast_precision(kind)
         self._joined = False
@@ -89,6 +92,11 @@ class Devices:
         held: Tensor = torch.tensor(number, dtype=torch.float64, device=self.device)
         dist.all_reduce(held, how)
         return float(held)
+
+
+def gpus() -> int:
+    """Return the number of NVIDIA's or AMD's GPUs that torch can use here."""
+    return torch.cuda.device_count()
 
 
 def fast_precision(kind: str) -> str:

@@ -24,6 +24,14 @@ def test_a_cpu_trains_in_bf16_where_it_multiplies_such_numbers(
     assert devices.fast_precision("cpu") == expected
 
 
+def test_a_process_of_several_needs_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(TrainingError, match="device: expected at least 3 GPUs for as many processes, got 2"):
+        devices.Devices(TrainConfig(device="cuda"))
+
+
 def test_a_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(TrainingError, match=r"device: expected cpu or auto, .* got cuda"):
