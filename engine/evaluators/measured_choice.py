@@ -30,8 +30,11 @@ _LONGEST = 1 << 16
 """Bytes of a file; larger ones are not ours."""
 _SECONDS = 1.0
 """For all measurements together, without loading and compiling."""
-_ROUNDS = 2
-"""The candidates take turns, and the faster turn counts: other programs only slow a measurement down."""
+_ROUNDS = 4
+"""The candidates take turns, and the fastest turn counts: other programs only slow a measurement down."""
+_CHANCE = 0.6
+"""After half of the time, only those go on that have this share of the fastest one's speed, the rule's choice, and
+those whose turn was disturbed."""
 _LEAST_SHARE = 0.6
 """Share of the cores that a turn must have had. On two cores with a load of 18, kernels in fp32 seemed 3.9 times as
 fast as OpenVINO in int8; on the idle machine they have 0.64 times its speed (g170-b6c96, 19x19)."""
@@ -39,6 +42,11 @@ _MARGIN = 1.25
 """What is measured must be faster than the rule's choice by this factor. One of four measurements of keima-t7c96 on
 9x9, right after its kernels were compiled, found OpenVINO in bf16 1.22 times as fast as the kernels; the others found
 0.84 to 0.94."""
+_MARGIN_WITHIN = 1.1
+"""The same for another precision of the same backend, where fewer things differ."""
+_SETTLED, _MOST_WAITS, _WAIT_SECONDS = 0.2, 40, 0.05
+"""Share of a core that backends may still use before they are measured. Right after OpenVINO had compiled a network in
+int8, which went on in the background, Keima's kernels seemed half as fast as a moment later."""
 _MOST_GFLOP = 20.0
 """Largest evaluation to measure, a little more than one of b18c384nbt on 19x19 (18.9)."""
 _SINGLE_GFLOP = 2.0
@@ -59,8 +67,9 @@ class Measurement(NamedTuple):
     def best(self) -> Pair:
         """The fastest pair, or the rule's choice if that is about as fast."""
         rule = next(iter(self.speeds))
-        fastest = max(self.speeds, key=self.speeds.__getitem__)
-        return fastest if self.speeds[fastest] > _MARGIN * self.speeds[rule] else rule
+        least = {pair: (_MARGIN_WITHIN if pair[0] == rule[0] else _MARGIN) * self.speeds[rule] for pair in self.speeds}
+        faster = [pair for pair, speed in self.speeds.items() if speed > least[pair]]
+        return max(faster, key=self.speeds.__getitem__, default=rule)
 
 
 def remembered(spec: NetSpec, threads: int | None) -> Measurement | None:
@@ -135,21 +144,38 @@ def measure(
     CPU time of this process.
     """
     single = gflop(spec, width, height) > _SINGLE_GFLOP
-    seconds = _SECONDS / _ROUNDS / len(pairs)
     backends: dict[Pair, Backend] = {}
     try:
         for pair in pairs:
             backends[pair] = make(pair)
+            positions_per_second(backends[pair], width, height, 0.0)
+        _settle(cpu_seconds)
         speeds = dict.fromkeys(pairs, 0.0)
+        hopeful, seconds = list(pairs), _SECONDS / 2 / len(pairs)
         for _ in range(_ROUNDS):
-            for pair, backend in backends.items():
+            for pair in hopeful:
+                backend = backends[pair]
                 batch = 1 if single else backend.preferred_batch
                 used, start = cpu_seconds(), time.perf_counter()
                 speed = positions_per_second(backend, width, height, seconds, batch)
                 cores = min(backend.parallel, os.cpu_count() or 1)
                 if cpu_seconds() - used >= _LEAST_SHARE * cores * (time.perf_counter() - start):
                     speeds[pair] = max(speeds[pair], speed)
+            fastest = max(speeds.values())
+            hopeful = [
+                pair for pair in pairs if pair == pairs[0] or speeds[pair] == 0.0 or speeds[pair] >= _CHANCE * fastest
+            ]
+            seconds = _SECONDS / 2 / (_ROUNDS - 1) / len(hopeful)
     finally:
         for backend in backends.values():
             backend.close()
     return Measurement(f"{width}x{height}", speeds) if all(speeds.values()) else None
+
+
+def _settle(cpu_seconds: Callable[[], float]) -> None:
+    """Wait until this process computes nothing, for two seconds at most."""
+    for _ in range(_MOST_WAITS):
+        used = cpu_seconds()
+        time.sleep(_WAIT_SECONDS)
+        if cpu_seconds() - used < _SETTLED * _WAIT_SECONDS:
+            return

@@ -22,6 +22,7 @@ FOUND = Measurement("9x9", {("openvino", "int8"): 100.0, ("numba", "fp32"): 150.
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache folder of this test."""
     monkeypatch.setenv("KEIMA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(measured_choice, "_WAIT_SECONDS", 0.0)
     return tmp_path / "cache"
 
 
@@ -71,6 +72,18 @@ def test_nothing_is_concluded_on_a_machine_that_is_busy_with_other_work() -> Non
 def test_the_rule_stays_where_another_is_hardly_faster() -> None:
     assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 124.0}).best == PAIRS[0]
     assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 126.0}).best == PAIRS[1]
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[2]: 109.0}).best == PAIRS[0]
+    assert Measurement("9x9", {PAIRS[0]: 100.0, PAIRS[1]: 124.0, PAIRS[2]: 111.0}).best == PAIRS[2], "in its backend"
+
+
+def test_those_without_a_chance_have_one_turn_and_the_rules_choice_has_all() -> None:
+    work = {PAIRS[0]: 0.004, PAIRS[1]: 0.001, PAIRS[2]: 0.004}
+    made = {pair: StandIn(str(pair), work=work[pair]) for pair in PAIRS}
+    found = measure(SPEC, 9, 9, PAIRS, made.__getitem__, time.perf_counter)
+    assert found is not None
+    assert found.best == PAIRS[1]
+    # A turn of a sixth of a second, of three in all; the rule's choice has half of the other half second, too.
+    assert made[PAIRS[2]].calls < 60 < made[PAIRS[0]].calls
 
 
 def test_measurements_are_of_one_network_processor_version_and_number_of_threads(
